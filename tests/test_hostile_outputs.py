@@ -22,8 +22,10 @@ from markdown_it import MarkdownIt
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge, serve_in_thread
-from claimeval.cli.main import COMMANDS
+from claimeval.cli.main import app
+from claimeval.judging import prompts
 from claimeval.runs.directory import read_results
+from tests.cli.test_command import every_command
 from tests.command_line import Done, call
 
 ESCAPE = "\x1b]0;owned\x1b\\"
@@ -126,6 +128,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "qrels").write_text("q\x1b[31m1 0 d\x9b1 2\nq2 0 d2 1\n")
     for name in ("my.run", f"{FILE}.run"):
         (folder / name).write_text("q\x1b[31m1 Q0 d\x9b1 1 2.0 \x1b[32mtag\nq2 Q0 x 1 1.0 \x1b[32mtag\n")
+    (folder / f"{FILE}.j2").write_text(prompts.find("three_way").source.replace("You compare", f"You {FILE}", 1))
     with serve_in_thread(judge=claim_judge.answer) as server:
         judge = {"name": "\x1b[31mEVIL|=1+1", "model": f"openai:m@{server.url}"}
         (folder / "judge.yaml").write_text(json.dumps(judge))
@@ -148,6 +151,9 @@ ELSEWHERE = {
     "completion": "it reads no data",
     "view": "tests/report reads its pages",
     "push": "tests/integrations reads what arrives",
+    "perplexity": "it is measure with other metrics",
+    "prompts show": "it prints a file as it is",
+    "reward": "it is measure with other metrics",
 }
 
 
@@ -193,15 +199,46 @@ ELSEWHERE = {
         (0, ("annotate", "c", "--n", "2")),
         (0, ("fuse", "my.run", f"{FILE}.run", "--out", "fused.run")),
         (0, ("plan", "rate", "data.jsonl", *JUDGED)),
+        (0, ("cache", "verify", "--cache", "store")),
+        (0, ("cache", "export", f"{FILE}.replies", "--cache", "store", "--json")),
+        (0, ("cache", "import", "/dev/null", "--cache", "store")),
+        (0, ("batch", "collect", "--cache", "store")),
+        (0, ("batch", "cancel", "--all", "--cache", "store")),
+        (0, ("prompts", "list")),
+        (1, ("prompts", "diff", f"{FILE}.j2", "assess/three_way")),
+        (0, ("prompts", "check", f"{FILE}.j2")),
+        (0, ("retrieval", "data.jsonl", "--out", "ranks")),
+        (0, ("lexical", "data.jsonl", "--out", "words")),
     ],
     ids=lambda value: "_".join(value[:1]) if isinstance(value, tuple) else str(value),
 )
 def test_no_control_character_of_data_reaches_a_line(here: Path, code: int, command: tuple[str, ...]) -> None:
-    done = call(*command, folder=here)
-    assert done.returncode == code, done.stderr
-    assert_shown(done)
-    if "--json" in command:
-        assert json.loads(done.stdout)["exit_code"] == code
+    forms = [command] if "--json" in command or command[0] == "annotate" else [command, (*command, "--json")]
+    for form in forms:
+        done = call(*form, folder=here)
+        assert done.returncode == code, done.stderr
+        assert_shown(done)
+        if "--json" in form and done.stdout:
+            assert json.loads(done.stdout)["exit_code"] == code
+
+
+MADE = {
+    "arms": ("experiment", "arms.yaml"),
+    "rated": ("rate", "data.jsonl", *JUDGED, "--details"),
+    "graded": ("grade", "named.jsonl", *JUDGED),
+    "imported": ("import-replies", "replies.jsonl", "--mapping", "map.yaml"),
+    "measured": ("measure", "data.jsonl", "--metrics", "lexical", *BY),
+}
+"""Runs of other commands, by their folder."""
+
+
+@pytest.fixture
+def made(here: Path) -> Path:
+    """The folder with all runs."""
+    for name, command in MADE.items():
+        done = call(*command, "--out", name, folder=here)
+        assert done.returncode == 0, done.stderr
+    return here
 
 
 def assert_whole(text: str, expected: int) -> list[dict[str, str]]:
@@ -226,6 +263,13 @@ def test_a_csv_of_results_has_a_row_for_each(here: Path, rows: str) -> None:
         assert [row["question"].removeprefix("'") for row in found] == [t.replace("\ud800", "\\ud800") for t in HOSTILE]
 
 
+@pytest.mark.parametrize(("name", "expected"), [("rated", 31), ("graded", 31), ("measured", 31), ("imported", 31)])
+def test_a_csv_of_other_runs_has_a_row_for_each(made: Path, name: str, expected: int) -> None:
+    done = call("report", name, "--format", "csv", "--out", f"{name}.csv", folder=made)
+    assert done.returncode == 0, done.stderr
+    assert_whole((made / f"{name}.csv").read_bytes().decode().removeprefix("\ufeff"), expected)
+
+
 def test_a_csv_of_drawn_claims_has_a_row_for_each(here: Path) -> None:
     done = call("annotate", "a", "--n", 10, "--export", "drawn.csv", folder=here)
     assert done.returncode == 0, done.stderr
@@ -246,18 +290,18 @@ def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
 
 def test_every_command_is_here_or_says_where() -> None:
     marks = test_no_control_character_of_data_reaches_a_line.pytestmark  # type: ignore[attr-defined]
-    tried = {command[0] for _, command in marks[0].args[1]}
-    assert tried | set(ELSEWHERE) == set(COMMANDS)
+    tried = {" ".join(command) for _, command in marks[0].args[1]}
+    missing = [name for name, _ in every_command(app) if not any(f"{line} ".startswith(f"{name} ") for line in tried)]
+    assert set(missing) == set(ELSEWHERE)
 
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 OURS = {"sub", "/sub", "br"}
 
 
-@pytest.mark.parametrize("command", [("a",), ("a", "--compare", "b"), ("arms",)])
-def test_markdown_has_no_markup_of_the_data(here: Path, command: tuple[str, ...]) -> None:
-    if command == ("arms",):
-        assert call("experiment", "arms.yaml", "--out", "arms", folder=here).returncode == 0
+@pytest.mark.parametrize("command", [("a",), ("a", "--compare", "b"), *((name,) for name in MADE)])
+def test_markdown_has_no_markup_of_the_data(made: Path, command: tuple[str, ...]) -> None:
+    here = made
     done = call("report", *command, "--format", "md", folder=here)
     assert done.returncode == 0, done.stderr
     tokens = MARKDOWN.parse(done.stdout)
@@ -293,7 +337,9 @@ class Tags(HTMLParser):
         self.found[tag] += 1
 
 
-def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(here: Path) -> None:
+def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(made: Path) -> None:
+    here = made
+
     def tags(*command: str) -> Counter[str]:
         assert call("report", *command, "--out", "page.html", folder=here).returncode == 0
         page = (here / "page.html").read_text(encoding="utf-8")
@@ -304,11 +350,15 @@ def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(here: Path) ->
     for command in (("a",), ("a", "--compare", "b")):
         hostile, tame = tags(*command), tags("tame", *command[1:2], *(["tame"] if command[1:] else []))
         assert hostile["script"] == tame["script"]
-    for shown in (
-        ce.Run.load(here / "a"),
+    for name in MADE:
+        assert not {"img", "base", "iframe"} & tags(name).keys()
+    cells: list[Any] = [
+        *(ce.Run.load(here / name) for name in ("a", *MADE) if name != "arms"),
+        ce.correct(here / "a", here / "labels.jsonl"),
         ce.compare(here / "a", here / "b"),
         ce.agreement(here / "a", here / "labels.jsonl"),
-    ):
+    ]
+    for shown in cells:
         assert not {"script", "a", "img", "b"} - {"b"} & Tags(shown._repr_html_()).found.keys()
         assert not RAW.search(shown._repr_html_().replace("\n", ""))
 

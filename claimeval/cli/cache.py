@@ -6,8 +6,8 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
@@ -22,12 +22,11 @@ from claimeval.types.errors import StoppedEarly, UsageError
 
 if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
-    from claimeval.execution.batch.polling import BatchAdmin, CollectedBatches
-    from claimeval.store import transfer
-    from claimeval.store.stats import PromptUsage, StoreStats
+    from claimeval.execution.batch.polling import BatchAdmin
     from claimeval.store.store import Store
 
 DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
+R = TypeVar("R")
 
 
 @command("cache stats")
@@ -39,35 +38,29 @@ class Stats(CacheOptions):
         from claimeval.store.stats import collect_stats
 
         with _open(self.cache) as store:
-            statistics = collect_stats(store)
-            folder = store.folder
+            found, folder = collect_stats(store), store.folder
         output, on_disk = self.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
+        content = "no replies"
+        if usages := found.groups:
+            ends = f"{day(min(usage.first for usage in usages))} to {day(max(usage.last for usage in usages))}"
+            content = f"{found.replies:,} replies, {byte_size(found.bytes)}, {ends}"
         output.line()
-        output.line(f": {_summary(statistics)}, {byte_size(on_disk)} on disk", bold=str(folder))
+        output.line(f": {content}, {byte_size(on_disk)} on disk", bold=str(folder))
         names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
-        for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
+        head = columns("prompt", numbers=("replies", "size", "first", "last"))
+        for (model, endpoint), groups in groupby(usages, key=lambda usage: (usage.model, usage.endpoint)):
             output.line()
             output.line(model + (f" at {endpoint}" if endpoint else ""))
-            head = columns("prompt", numbers=("replies", "size", "first", "last"))
-            output.draw([table("prompts", head, [_cells(usage, names) for usage in groups])])
-        if statistics.damaged or statistics.unreadable:
+            rows = []
+            for usage in groups:
+                name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
+                size, first, last = byte_size(usage.bytes), day(usage.first), day(usage.last)
+                rows.append((name, f"{usage.replies:,}", size, first, last))
+            output.draw([table("prompts", head, rows)])
+        if found.damaged or found.unreadable:
             output.line()
-            output.line(
-                f"damaged rows: {statistics.damaged}, unreadable: {statistics.unreadable}; {DAMAGED}", style="red"
-            )
-        return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **statistics.model_dump()})
-
-
-def _summary(statistics: StoreStats) -> str:
-    if not statistics.groups:
-        return "no replies"
-    first, last = min(usage.first for usage in statistics.groups), max(usage.last for usage in statistics.groups)
-    return f"{statistics.replies:,} replies, {byte_size(statistics.bytes)}, {day(first)} to {day(last)}"
-
-
-def _cells(usage: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
-    name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
-    return name, f"{usage.replies:,}", byte_size(usage.bytes), day(usage.first), day(usage.last)
+            output.line(f"damaged rows: {found.damaged}, unreadable: {found.unreadable}; {DAMAGED}", style="red")
+        return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()})
 
 
 @command("cache verify")
@@ -78,21 +71,18 @@ class Verify(CacheOptions):
     """Drop the damaged rows; a run asks their questions again."""
 
     def do(self) -> int:
-        from claimeval.store.stats import verify as verify_store
+        from claimeval.store.stats import verify
 
         with _open(self.cache) as store:
-            damage = verify_store(store, drop_damaged=self.drop_damaged)
-            folder = store.folder
-        output = self.output
-        output.line(f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}")
-        if damage.unreadable:
-            output.line(f"undamaged rows that this version cannot read, kept: {damage.unreadable}")
-        if self.drop_damaged and damage.damaged:
-            output.line(f"damaged rows dropped: {damage.dropped}; their questions will be asked again")
-        elif damage.damaged:
-            output.line(DAMAGED)
+            damage, folder = verify(store, drop_damaged=self.drop_damaged), store.folder
+        dropped = f"damaged rows dropped: {damage.dropped}; their questions will be asked again"
+        self.output.lines(
+            f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}",
+            damage.unreadable and f"undamaged rows that this version cannot read, kept: {damage.unreadable}",
+            damage.damaged and (dropped if self.drop_damaged else DAMAGED),
+        )
         code = 1 if damage.damaged > damage.dropped else 0
-        return output.result("cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code)
+        return self.output.result("cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code)
 
 
 @command("cache export")
@@ -110,18 +100,17 @@ class Export(CacheOptions):
     """Only the replies behind the results of this run.  [default: all in the cache]"""
 
     def do(self) -> int:
+        from claimeval.runs.directory import read_results
         from claimeval.store import transfer
 
-        to_stdout = str(self.file) == "-"
-        keys = None if self.run is None else _keys(self.run)
-        with _open(self.cache) as store:
-            if to_stdout:
-                written = transfer.write(store, binary_output(), keys)
-                flush()
-            else:
-                written = _export(store, self.file, keys)
+        to_stdout, keys = str(self.file) == "-", None
+        if self.run:
+            results = read_results(self.run)
+            keys = (call.key for result in results for call in result.calls if call.reply is not None)
+        with _open(self.cache) as store, _writing(self.file) as file:
+            written = transfer.write(store, file, keys)
         if written.left_out:
-            what = "damaged or unreadable rows left out" if keys is None else "replies of the run that the cache lacks"
+            what = "replies of the run that the cache lacks" if self.run else "damaged or unreadable rows left out"
             say(f"{what}: {written.left_out}")
         code = 1 if written.left_out else 0
         if to_stdout or not self.output.json:
@@ -130,29 +119,24 @@ class Export(CacheOptions):
         return self.output.result("cache export", {"file": str(self.file), **written._asdict()}, exit_code=code)
 
 
-def _keys(run: Path) -> Iterator[str]:
-    """Yield the keys of the calls of a run that have a reply."""
-    from claimeval.runs.directory import read_results
-
-    return (call.key for result in read_results(run) for call in result.calls if call.reply is not None)
-
-
-def _export(store: Store, file: Path, keys: Iterable[str] | None) -> transfer.ExportCounts:
-    """Write the file atomically, readable by its owner only."""
-    from claimeval.store import transfer
-
+@contextmanager
+def _writing(file: Path) -> Iterator[BinaryIO]:
+    """Open a new file, which is written atomically and readable by its owner only, or standard output for `-`."""
+    if str(file) == "-":
+        yield binary_output()
+        flush()
+        return
     if file.exists():
         raise UsageError(f"{file} exists already; give the name of a new file")
     part = file.with_name(file.name + ".part")
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as out:
-            written = transfer.write(store, out, keys)
+            yield out
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
-    return written
 
 
 @command("cache import")
@@ -172,8 +156,13 @@ class Import(CacheOptions):
         from claimeval.store import transfer
         from claimeval.store.store import Store, cache_folder
 
-        with _reading(self.file) as lines, Store(cache_folder(self.cache)) as store:
-            imported = transfer.read(lines, "standard input" if str(self.file) == "-" else str(self.file), store)
+        from_stdin = str(self.file) == "-"
+        try:
+            lines = sys.stdin.buffer if from_stdin else self.file.open("rb")
+        except OSError as error:
+            raise UsageError(f"cannot read {self.file}: {error.strerror or error}") from error
+        with nullcontext() if from_stdin else lines, Store(cache_folder(self.cache)) as store:
+            imported = transfer.read(lines, "standard input" if from_stdin else str(self.file), store)
         self.output.line(f"replies added: {imported.added}, already present: {imported.present}")
         if imported.conflicts:
             keys = ", ".join(key[:12] for key in imported.conflicting)
@@ -183,15 +172,6 @@ class Import(CacheOptions):
         return self.output.result("cache import", {"file": str(self.file), **imported._asdict()}, exit_code=code)
 
 
-def _reading(file: Path) -> BinaryIO | nullcontext[BinaryIO]:
-    if str(file) == "-":
-        return nullcontext(sys.stdin.buffer)
-    try:
-        return file.open("rb")
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
-
-
 def _open(folder: Path | None) -> Store:
     from claimeval.store.store import Store, existing_cache
 
@@ -199,7 +179,6 @@ def _open(folder: Path | None) -> Store:
 
 
 group("cache", "Inspect, verify, export and import cached replies.")
-R = TypeVar("R")
 
 
 @command("batch list")
@@ -236,25 +215,28 @@ class Collect(CacheOptions):
 
     def do(self) -> int:
         collected = _with_admin(self.cache, lambda admin: admin.collect(()))
-        received, output = collected.received, self.output
+        received, waiting = collected.received, collected.open
         cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
-        output.line(f"replies stored: {received.replies:,}{cost}")
-        if received.repeated:
-            output.line(f"replies that were already present: {received.repeated:,}")
-        for reason, count in received.failures.items():
-            output.line(f"requests that came back without a reply ({reason}): {count:,}")
-        if received.unexpected_keys:
-            output.line(f"unreadable lines and lines of other requests: {received.unexpected_keys:,}")
-        if received.fatal:
-            output.line(f"no further request can succeed: {received.fatal.message}")
-        stopped = None
-        if collected.open:
-            requests = sum(batch.requests for batch in collected.open)
-            stopped = f"still open: {len(collected.open)} with {requests:,} requests; `claimeval batch list --refresh`"
-            output.line(f"{stopped} shows them")
-        return output.result(
-            "batch collect", _content(collected), exit_code=3 if collected.open else 0, stopped=stopped
+        failures, more = received.failures, f"{sum(batch.requests for batch in waiting):,} requests"
+        stopped = f"still open: {len(waiting)} with {more}; `claimeval batch list --refresh`" if waiting else None
+        self.output.lines(
+            f"replies stored: {received.replies:,}{cost}",
+            received.repeated and f"replies that were already present: {received.repeated:,}",
+            *(f"requests that came back without a reply ({reason}): {count:,}" for reason, count in failures.items()),
+            received.unexpected_keys and f"unreadable lines and lines of other requests: {received.unexpected_keys:,}",
+            received.fatal and f"no further request can succeed: {received.fatal.message}",
+            stopped and f"{stopped} shows them",
         )
+        record = {
+            "replies": received.replies,
+            "repeated": received.repeated,
+            "failures": dict(failures),
+            "unknown_lines": received.unexpected_keys,
+            "fatal": received.fatal and received.fatal.message,
+            "cost": received.paid if received.priced else None,
+            "open": list(map(_row, waiting)),
+        }
+        return self.output.result("batch collect", record, exit_code=3 if waiting else 0, stopped=stopped)
 
 
 @command("batch cancel")
@@ -287,11 +269,10 @@ class Cancel(CacheOptions):
 def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]]) -> R:
     """Return the result of the action. Raises StoppedEarly for an error of a provider."""
     from claimeval.execution.batch.polling import open_batch_admin
-    from claimeval.store.store import Store, existing_cache
     from claimeval.types.requests import CallError
 
     async def main() -> R:
-        with Store(existing_cache(folder)) as store:
+        with _open(folder) as store:
             async with open_batch_admin(store) as admin:
                 return await action(admin)
 
@@ -302,33 +283,19 @@ def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]
 
 
 def _print(output: Output, name: str, batches: list[Batch]) -> int:
-    if batches:
+    rows = []
+    for batch in batches:
+        minutes = int((time.time() - batch.at) / 60)
+        age = f"{minutes // 60}:{minutes % 60:02d}"
+        state = batch.status if batch.state == "submitted" else batch.state
+        state += f": {batch.problem}" if batch.problem else ""
+        rows.append((batch.name[:8], batch.judge.model, batch.requests, batch.answered, batch.failed, age, state))
+    if rows:
         head = (*columns("batch", "model", numbers=("requests", "answered", "failed", "age")), Column("state"))
-        output.draw([table("batches", head, map(_cells_of, batches))])
+        output.draw([table("batches", head, rows)])
     else:
         output.line("No open batches.")
     return output.result(name, {"batches": list(map(_row, batches))})
-
-
-def _cells_of(batch: Batch) -> tuple[str | int, ...]:
-    minutes = int((time.time() - batch.at) / 60)
-    age = f"{minutes // 60}:{minutes % 60:02d}"
-    state = batch.status if batch.state == "submitted" else batch.state
-    problem = f": {batch.problem}" if batch.problem else ""
-    return batch.name[:8], batch.judge.model, batch.requests, batch.answered, batch.failed, age, f"{state}{problem}"
-
-
-def _content(collected: CollectedBatches) -> dict[str, object]:
-    received = collected.received
-    return {
-        "replies": received.replies,
-        "repeated": received.repeated,
-        "failures": dict(received.failures),
-        "unknown_lines": received.unexpected_keys,
-        "fatal": received.fatal and received.fatal.message,
-        "cost": received.paid if received.priced else None,
-        "open": list(map(_row, collected.open)),
-    }
 
 
 def _row(batch: Batch) -> dict[str, object]:

@@ -19,13 +19,11 @@ from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
-    from claimeval.data.survey import Survey
-    from claimeval.runs.import_replies import JudgeReading
-    from claimeval.types.probes import Probe
 
 SHOWN = 10
 """Unread replies that are printed; the file lists all."""
 WIDTH = 110
+READ_AS = Column("read as")
 
 
 @command("doctor")
@@ -56,81 +54,63 @@ class Doctor:
     output: Output = Output()
 
     def do(self) -> int:
+        from claimeval.api import data as api
+        from claimeval.api.forecast import probe
+
+        output = self.output
         if note := clash():
             say(note)
         if self.data is None and not self.judges:
             raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
-        probes = [_try(self.output, judge) for judge in self.judges]
-        tried = {"probes": [probe.model_dump(mode="json") for probe in probes]} if probes else {}
-        failed = int(not all(probe.ok for probe in probes))
+        tried = dict[str, object]()
+        probes = []
+        for judge in self.judges:
+            probes.append(probe(judge))
+            output.line()
+            output.line(bold=probes[-1].judge)
+            output.pairs(probes[-1].lines.items(), indent=2)
+        if probes:
+            tried["probes"] = [probed.model_dump(mode="json") for probed in probes]
+        failed = int(not all(probed.ok for probed in probes))
         if self.data is None:
-            return self.output.result("doctor", tried, exit_code=failed)
-        from claimeval.api import data as api
-
-        surveyed = api.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
+            return output.result("doctor", tried, exit_code=failed)
+        found = api.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
         if self.write_mapping:
-            _write(surveyed, self.write_mapping)
-        _print(self.output, self.data, surveyed)
-        if self.judges and surveyed.samples:
-            tried["long"] = _print_long(self, self.data)
-        record = surveyed.model_dump(mode="json") | tried
-        return self.output.result("doctor", record, exit_code=failed if surveyed.ok else 1)
+            import yaml
 
+            names = found.mapping.content.items()
+            content = {name: value if isinstance(value, str) else list(value) for name, value in names}
+            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+            self.write_mapping.write_text(text, encoding="utf-8")
+        output.line()
+        output.line(f": {found.readable}", bold=str(self.data))
+        if found.malformed:
+            output.line(f"{found.malformed_rows} malformed:", style="red")
+            more = found.malformed_rows - len(found.malformed)
+            output.lines(*(f"  {problem}" for problem in found.malformed), more and f"  ... and {more} more")
+        if found.samples:
+            output.draw([table("metrics", columns("metric", "claims of", "against", "available"), found.availability)])
+            output.lines(*(f"- {line}" for line in found.remarks))
+            output.line()
+            output.line(" as read:", bold="The first sample")
+            output.lines(*(f"  {name}: {text}" for name, text in found.example_in_words))
+            if self.judges:
+                tried["long"] = self._long(self.data)
+        record = found.model_dump(mode="json") | tried
+        return output.result("doctor", record, exit_code=failed if found.ok else 1)
 
-def _try(output: Output, judge: str) -> Probe:
-    """Test a judge and print the result."""
-    from claimeval.api.forecast import probe
+    def _long(self, data: Path) -> list[dict[str, object]]:
+        """Print how many samples exceed the context windows of the judges, and return the counts."""
+        from claimeval.api.claims import score
+        from claimeval.api.forecast import plan
 
-    result = probe(judge)
-    output.line()
-    output.line(bold=result.judge)
-    output.pairs(result.lines.items(), indent=2)
-    return result
-
-
-def _write(surveyed: Survey, file: Path) -> None:
-    """Write the mapping as a YAML file."""
-    import yaml
-
-    content = {
-        name: value if isinstance(value, str) else list(value) for name, value in surveyed.mapping.content.items()
-    }
-    file.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
-
-
-def _print_long(args: Doctor, data: Path) -> list[dict[str, object]]:
-    """Print how many samples exceed the context windows of the judges, and return the counts."""
-    from claimeval.api.claims import score
-    from claimeval.api.forecast import plan
-
-    try:
-        ahead = plan(score, data, judges=args.judges, metrics=args.metrics, **arguments(args.rows))
-    except UsageError as error:
-        args.output.note(f"cannot check the judges' context windows: {error}")
-        return []
-    for long in ahead.long:
-        args.output.line(f"- {long.in_words(ahead.samples, long.judge)}")
-    return [long.model_dump() for long in ahead.long]
-
-
-def _print(output: Output, data: Path, surveyed: Survey) -> None:
-    output.line()
-    output.line(f": {surveyed.readable}", bold=str(data))
-    if surveyed.malformed:
-        output.line(f"{surveyed.malformed_rows} malformed:", style="red")
-        for problem in surveyed.malformed:
-            output.line(f"  {problem}")
-        if more := surveyed.malformed_rows - len(surveyed.malformed):
-            output.line(f"  ... and {more} more")
-    if not surveyed.samples:
-        return
-    output.draw([table("metrics", columns("metric", "claims of", "against", "available"), surveyed.availability)])
-    for line in surveyed.remarks:
-        output.line(f"- {line}")
-    output.line()
-    output.line(" as read:", bold="The first sample")
-    for name, text in surveyed.example_in_words:
-        output.line(f"  {name}: {text}")
+        try:
+            ahead = plan(score, data, judges=self.judges, metrics=self.metrics, **arguments(self.rows))
+        except UsageError as error:
+            self.output.note(f"cannot check the judges' context windows: {error}")
+            return []
+        self.output.lines(*(f"- {long.in_words(ahead.samples, long.judge)}" for long in ahead.long))
+        return [long.model_dump() for long in ahead.long]
 
 
 @command("draw")
@@ -188,21 +168,17 @@ class Draw:
             write_data(api.as_lines(drawn))
             output = replace(output, json=True)  # the rows are on standard output, so the table goes to standard error
         rows = [
-            (
-                name or "all",
-                counts.rows,
-                f"{'' if counts.exact else 'about '}{counts.questions}",
-                counts.drawn,
-                counts.near_duplicates,
-            )
-            for name, counts in drawn.strata.items()
+            (name or "all", of.rows, f"{'' if of.exact else 'about '}{of.questions}", of.drawn, of.near_duplicates)
+            for name, of in drawn.strata.items()
         ]
         head = columns(self.stratify or "log", numbers=("rows", "different", "drawn", "near duplicates left out"))
         output.draw([table("drawn", head, rows)])
-        if drawn.empty_questions:
-            output.line(f" {drawn.empty_questions} rows with an empty question left out", style="dim")
-        if not self.every and len(drawn) < (requested := self.n or COUNT):
-            output.line(f" {len(drawn)} of {requested} wanted: the log has no more that are different", style="dim")
+        wanted = 0 if self.every else self.n or COUNT
+        output.lines(
+            drawn.empty_questions and f" {drawn.empty_questions} rows with an empty question left out",
+            len(drawn) < wanted and f" {len(drawn)} of {wanted} wanted: the log has no more that are different",
+            style="dim",
+        )
         if not out:
             return 0
         output.line(f"Test set: {out}")
@@ -265,13 +241,10 @@ class WriteQueries:
         run = finished.run
         counts = count_queries(run.results)
         output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
-        if counts.rejected:
-            output.line(f"rejected: {tally(counts.rejected)}")
-        if counts.failures:
-            output.line(f"failed: {tally(counts.failures)}")
+        output.lines(counts.rejected and f"rejected: {tally(counts.rejected)}")
+        output.lines(counts.failures and f"failed: {tally(counts.failures)}")
         if run.path and run.complete and counts.kept:
-            output.line(f"Test set: {run.path / QUERIES}")
-            output.line(f"Qrels: {run.path / QRELS}")
+            output.lines(f"Test set: {run.path / QUERIES}", f"Qrels: {run.path / QRELS}")
         return finished.show({"counts": counts.model_dump(mode="json")})
 
 
@@ -315,20 +288,28 @@ class ImportReplies:
     def do(self) -> int:
         from claimeval.api import data as api
         from claimeval.cli.running import print_run
-        from claimeval.runs.import_replies import COUNTS, ImportCounts
+        from claimeval.runs.import_replies import COUNTS, UNREAD, ImportCounts
 
         with notes_on_stderr(quiet=True):  # the run has them
             run = api.import_replies(**arguments(self))
         counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
         output = self.output
         print_run(output, self.out, run.manifest, run.record, run.record.samples)
-        if counts.readings:
-            head = (
-                *columns("replies of", numbers=("replies", "read", "abstained", "refused", "none")),
-                Column("read as"),
-            )
-            output.draw([table("replies", head, [_cells(judge, read) for judge, read in counts.readings.items()])])
-            _print_unread(output, self.out)
+        rows, unread = [], list[str]()
+        for judge, read in counts.readings.items():
+            numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing
+            rows.append((Data(judge), *numbers, ", ".join(f"{form} {n}" for form, n in read.forms.items())))
+        if rows:
+            head = (*columns("replies of", numbers=("replies", "read", "abstained", "refused", "none")), READ_AS)
+            output.draw([table("replies", head, rows)])
+        if rows and (path := self.out / UNREAD).exists():
+            with path.open(encoding="utf-8") as file:
+                unread = list(itertools.islice(file, SHOWN))
+            output.line()
+            output.line(f", and so unassessed; all are in {path}", bold="Not read")
+        for entry in map(json.loads, unread):
+            output.line(f"{entry['sample']} {entry['judge']}: {entry['because']}", indent=1)
+            output.line(visible(entry["reply"], WIDTH), style="dim", indent=3)
         if counts.labels:
             output.line(f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the judges with them")
         record = {
@@ -338,23 +319,3 @@ class ImportReplies:
             **run.record.model_dump(),
         }
         return output.result("import-replies", record, path=self.out)
-
-
-def _cells(judge: str, reading: JudgeReading) -> tuple[str | int, ...]:
-    counts = reading.replies, reading.read, reading.unsure, sum(reading.refused.values()), reading.missing
-    return Data(judge), *counts, ", ".join(f"{form} {n}" for form, n in reading.forms.items())
-
-
-def _print_unread(output: Output, out: Path) -> None:
-    from claimeval.runs.import_replies import UNREAD
-
-    path = out / UNREAD
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as file:
-        first = [json.loads(line) for line in itertools.islice(file, SHOWN)]
-    output.line()
-    output.line(f", and so unassessed; all are in {path}", bold="Not read")
-    for unread in first:
-        output.line(f"{unread['sample']} {unread['judge']}: {unread['because']}", indent=1)
-        output.line(visible(unread["reply"], WIDTH), style="dim", indent=3)

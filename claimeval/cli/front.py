@@ -16,7 +16,7 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.runs.front import Front, FrontScore
-    from claimeval.runs.worst import WorstClaim
+    from claimeval.runs.worst import WorstAnswer, WorstClaim
 
 LINES = 24
 """Lines of the first screen. With fewer claims to read, it holds more metrics."""
@@ -58,7 +58,7 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
         above.append(fitted(f" {front.few}", width))
     if front.sentence:
         above += ["", *wrap(front.sentence, width)]
-    read = [_read(claim, width) for claim in front.read]
+    read = [*(_read(claim, width) for claim in front.read), *(_answer(one, width) for one in front.answers)]
     room = LINES - len(above) - closing - 3
     if top <= Shown().top:
         read = read[: max(0, room // 2)]
@@ -135,6 +135,15 @@ def _read(claim: WorstClaim, width: int) -> tuple[str, str]:
     else:
         near = f"nearest in {place}: {claim.excerpt.partition('] ')[2]}"
     return fitted(f" {mark} {claim.sample_id}: {claim.claim}", width), fitted(f"   {near}", width)
+
+
+def _answer(one: WorstAnswer, width: int) -> tuple[str, str]:
+    """Return an answer, and its bad ratings with the reason of the first."""
+    mark = "✗" if encodes("✗") else "x"
+    (first, word), *others = one.ratings.items()
+    more = f" (also {', '.join(name for name, _ in others)})" if others else ""
+    because = f": {one.explanation}" if one.explanation else ""
+    return fitted(f" {mark} {one.sample_id}: {one.answer}", width), fitted(f"   {first} {word}{more}{because}", width)
 
 
 def closing(path: Path) -> tuple[str, ...]:

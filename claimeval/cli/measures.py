@@ -140,12 +140,12 @@ class Extraction(JobOptions):
         return extraction(**arguments(self, out=self.out or "runs/", options=options))
 
     def do(self) -> int:
-        from claimeval.runs.views.extraction import view
+        from claimeval.runs.views.run import extraction
 
         finished = self.watch("extraction")
         run = finished.run
         summary = run.record.extraction
         assert summary, "an extraction run has its summary"
         if summary.all_texts:
-            self.output.draw(view(summary, run.manifest, run.summary))
+            self.output.draw(extraction(summary, run.manifest, run.summary))
         return finished.show(tables=False)

@@ -95,22 +95,21 @@ class Annotate:
             output.line(f"{done}; fill the column `label`, then: claimeval correct {self.run} --labels {to}")
             return 0
         _ask(replace(output, quiet=False) if self.documents else output, drawn)
-        complete = "" if all(map(drawn.given, drawn.turns)) else "Run the same command to resume."
+        complete = all(map(drawn.given, drawn.turns))
+        resume = "Run the same command to resume."
         if self.documents:
             estimate = drawn.estimate
             _print_lgtm(output, estimate)
-            output.line(f"Labels: {drawn.path}")
-            if estimate.unmarked:
-                output.line("Run the same command to resume.")
+            output.lines(f"Labels: {drawn.path}", estimate.unmarked and resume)
             return output.result("annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")})
-        output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
-        progress = drawn.progress
-        if progress.repeated:
-            output.line(f"{progress.same} of {progress.repeated} that were shown twice have the same label")
-        if progress.needed is not None:
-            more = f"about {progress.needed} more labels" if progress.needed else "these labels are enough"
-            output.line(f"To know within ±0.05 how often the judges label as you do: {more}")
-        output.line(complete or f"Next: claimeval agreement {self.run}, claimeval correct {self.run}")
+        repeated, same, needed = drawn.progress.repeated, drawn.progress.same, drawn.progress.needed
+        more = f"about {needed} more labels" if needed else "these labels are enough"
+        output.lines(
+            f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}",
+            repeated and f"{same} of {repeated} that were shown twice have the same label",
+            needed is not None and f"To know within ±0.05 how often the judges label as you do: {more}",
+            f"Next: claimeval agreement {self.run}, claimeval correct {self.run}" if complete else resume,
+        )
         return 0
 
 
@@ -203,12 +202,14 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
             output.line(f" no interval: {lgtm.because}", style="dim")
     counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
     blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""
-    output.line(f" documents: {counts}{blank}", style="dim")
     none = f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
-    output.line(f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}", style="dim")
-    if lgtm.bounds:
-        ends = interval(lgtm.bounds)
-        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim")
+    within = lgtm.bounds and interval(lgtm.bounds)
+    output.lines(
+        f" documents: {counts}{blank}",
+        f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}",
+        within and f" bounds: {within}, if all without a label in them were bad, or good",
+        style="dim",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,17 +331,17 @@ class Agreement:
 def _print_grades(args: Agreement, content: Mapping[str, GraderReport]) -> int:
     from claimeval.data.test_collections import read_names, relevance_scale, write_assessors
     from claimeval.evaluation.validity import read_graders
-    from claimeval.runs.views import grades
+    from claimeval.runs.views import ratings
 
     grades_file, output = args.grades, args.output
     scale = relevance_scale(grades_file.scale)
-    output.draw(grades.validity(content, confusions=len(content) == 1))
-    output.draw(grades.refused({name: report.refused for name, report in content.items()}, scale))
+    output.draw(ratings.validity(content, confusions=len(content) == 1))
+    output.draw(ratings.refused({name: report.refused for name, report in content.items()}, scale))
     if grades_file.out:
         names = read_names(grades_file.assessors) if grades_file.assessors else ()
         written = write_assessors(read_graders(args.runs, names, scale)[0], grades_file.out)
-        output.line(f"Grades: {len(written)} files in {grades_file.out}")
-        output.line(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}")
+        rank = f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}"
+        output.lines(f"Grades: {len(written)} files in {grades_file.out}", rank)
     record = {name: report.model_dump(mode="json") for name, report in content.items()}
     return output.result("agreement", {"assessors": record})
 
@@ -385,7 +386,7 @@ class Correct:
 
     def do(self) -> int:
         from claimeval.api import people
-        from claimeval.runs.views.correction import view
+        from claimeval.runs.views.agreement import correction as view
 
         with notes_on_stderr(quiet=self.output.quiet):
             correction = people.correct(**arguments(self))

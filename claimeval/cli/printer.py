@@ -68,6 +68,11 @@ class Output:
             line.rstrip()
             console.print(Text(" " * indent) + line, soft_wrap=True)
 
+    def lines(self, *texts: object, style: str = "") -> None:
+        """Print each of the texts as a line; what is empty, None, False or 0 is left out."""
+        for text in filter(None, texts):
+            self.line(str(text), style=style)
+
     def note(self, text: str, *, kind: str = "Note") -> None:
         """Print a note that readers of the numbers must know."""
         from rich.text import Text

@@ -13,6 +13,8 @@ from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from claimeval.judging.prompts import Prompt
     from claimeval.types.records import Claim, Sample
 
@@ -128,12 +130,21 @@ class Render(PromptOptions):
     rows: RowOptions = RowOptions()
 
     def do(self) -> int:
+        from claimeval.api.data import read_samples
         from claimeval.evaluation.rendering import messages
         from claimeval.judging.prompts import find
         from claimeval.metrics.rows import metric
+        from claimeval.runs.directory import has_results, read_results
 
         prompt, row = find(self.prompt, self.step), metric(self.metric)
-        sample, claims = _sample(self, row.claims_of)
+        found: Iterator[tuple[Sample, list[Claim] | None]]
+        if has_results(self.data):
+            found = ((one.sample, [c for c in one.claims if c.of == row.claims_of]) for one in read_results(self.data))
+        else:
+            found = ((sample, None) for sample in read_samples(self.data, **arguments(self.rows)))
+        sample, claims = next((one for one in found if self.sample in (None, one[0].id)), (None, None))
+        if sample is None:
+            raise UsageError(f"{self.data} has no sample {self.sample!r}")
         rendered = messages(prompt, sample, row, claims)
         for message in rendered:
             where = escaped(f"{prompt.name}, sample {sample.id}, {row.name}")
@@ -141,21 +152,6 @@ class Render(PromptOptions):
         shown = [{"role": message.role, "content": message.content} for message in rendered]
         record = {"prompt": prompt.name, "sample": sample.id, "metric": row.name, "messages": shown}
         return self.output.result("prompts render", record)
-
-
-def _sample(args: Render, part: str) -> tuple[Sample, list[Claim] | None]:
-    from claimeval.api.data import read_samples
-    from claimeval.runs.directory import has_results, read_results
-
-    if has_results(args.data):
-        for result in read_results(args.data):
-            if args.sample in (None, result.sample.id):
-                return result.sample, [claim for claim in result.claims if claim.of == part]
-    else:
-        for sample in read_samples(args.data, **arguments(args.rows)):
-            if args.sample in (None, sample.id):
-                return sample, None
-    raise UsageError(f"{args.data} has no sample {args.sample!r}")
 
 
 group("prompts", "List, show, compare, check and render prompts, to see exactly what a judge reads.")

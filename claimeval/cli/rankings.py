@@ -173,13 +173,13 @@ class Fuse:
     def do(self) -> int:
         from claimeval import ir
 
+        try:
+            weights = None if self.weights is None else [float(part) for part in self.weights.split(",")]
+        except ValueError:
+            message = f"--weights {self.weights!r}: give numbers separated by commas, as in 0.3,0.7"
+            raise UsageError(message) from None
         fused = ir.fuse(
-            self.trec_runs,
-            self.method,
-            k=self.k,
-            normalization=self.normalization,
-            weights=None if self.weights is None else _numbers(self.weights),
-            depth=self.depth,
+            self.trec_runs, self.method, k=self.k, normalization=self.normalization, weights=weights, depth=self.depth
         )
         tag = self.tag or self.method
         out = None if str(self.out) == "-" else self.out
@@ -192,10 +192,3 @@ class Fuse:
                 ir.write_run(fused, file, tag)
         record = {"queries": len(fused), "documents": sum(map(len, fused.values()))}
         return self.output.result("fuse", record, path=out)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(f"--weights {text!r}: give numbers separated by commas, as in 0.3,0.7") from None

@@ -148,7 +148,7 @@ class Grade(JobOptions):
     def do(self) -> int:
         from claimeval.evaluation.grade import summarize_grades
         from claimeval.runs.jobs import QRELS
-        from claimeval.runs.views import grades as views
+        from claimeval.runs.views import ratings as views
 
         people = self._people()
         # pairs are checked below; a sample counts as lost for a single ungraded pair
@@ -159,7 +159,7 @@ class Grade(JobOptions):
         grades = summarize_grades(run.results, run.manifest)
         compared = self._compared(run, people) if people else {}
         if self.against == "question" and run.path and not finished.stopped:
-            output.draw(views.counts(grades, run.manifest))
+            output.draw(views.grades(grades, run.manifest))
             output.draw(views.validity(compared, confusions=True))
             if grades.counts.graded:
                 named, scale = " ".join(map(str, self.trec_runs)) or "YOUR.run", run.manifest.questions[0].scale

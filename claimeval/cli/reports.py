@@ -18,7 +18,6 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.comparison import Comparison
-    from claimeval.report.charts import Picture
 
 FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
 
@@ -47,31 +46,23 @@ class Report:
 
     def do(self) -> int:
         from claimeval.report import forms
-        from claimeval.runs.directory import incomplete
+        from claimeval.report.page import is_experiment
+        from claimeval.report.selection import WHOLE
+        from claimeval.runs.directory import incomplete, load_summary
 
         for run in (self.run, self.compare):
             if run and (line := incomplete(run)):
                 say(line)
-        path = self.out
+        path, more = self.out, ""
         if path is None and self.format != "html":
             self.output.data(forms.text(self.run, self.format, compared=self.compare, rows=self.rows))
         else:
             path = forms.write(self.run, self.format, self.out, compared=self.compare, rows=self.rows)
-            self.output.line(_closing(path, self))
+            if self.format == "html" and not is_experiment(self.run):
+                samples = load_summary(self.run).samples
+                more = f" (a selection of its {samples:,} samples; `claimeval view` shows all)" * (samples > WHOLE)
+            self.output.line(f"Report: {path}{more}")
         return self.output.result("report", {"report": path and str(path)}, path=self.run)
-
-
-def _closing(path: Path, args: Report) -> str:
-    """Return a line with the path of the report that says whether it shows all samples."""
-    from claimeval.report.page import is_experiment
-    from claimeval.report.selection import WHOLE
-    from claimeval.runs.directory import load_summary
-
-    if args.format == "html" and not is_experiment(args.run):
-        samples = load_summary(args.run).samples
-        if samples > WHOLE:
-            return f"Report: {path} (a selection of its {samples:,} samples; `claimeval view` shows all)"
-    return f"Report: {path}"
 
 
 @command("view")
@@ -195,59 +186,58 @@ class Compare:
         require_at_least(self, 0, "flips")
 
     def do(self) -> int:
-        from claimeval.api import comparison
+        from claimeval.api.comparison import compare
         from claimeval.report.charts import check_name
         from claimeval.runs.views import comparison as views
         from claimeval.runs.views import series
 
+        output = self.output
         if self.plot:
             check_name(self.plot)
-        baseline: int | str = 0 if self.baseline is None else self.baseline
+        baseline: int | str = self.baseline or 0
         if isinstance(baseline, str) and baseline.isdecimal():
             baseline = int(baseline)
-        with notes_on_stderr(quiet=self.output.quiet):
-            compared = comparison.compare(
-                *self.runs, baseline=baseline, metrics=self.metrics, by=self.by, cluster=self.cluster
-            )
+        with notes_on_stderr(quiet=output.quiet):
+            compared = compare(*self.runs, baseline=baseline, metrics=self.metrics, by=self.by, cluster=self.cluster)
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
-            self.output.draw(series.view(compared.trend, min(self.flips, series.CHANGED)))
-            _write(self, compared)
             trend = compared.trend
-            metrics = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
-            return self.output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": metrics})
-        pairs = [compared.against(i) for i in range(len(compared.runs)) if i != compared.baseline]
-        for pair, path in zip(pairs, (path for i, path in enumerate(self.runs) if i != compared.baseline), strict=True):
-            self.output.draw(views.front(pair))
+            output.draw(series.view(trend, min(self.flips, series.CHANGED)))
+            tracks = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
+            self._write(compared)
+            return output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": tracks})
+        others = [i for i in range(len(compared.runs)) if i != compared.baseline]
+        pairs = [compared.against(i) for i in others]
+        for i, pair in zip(others, pairs, strict=True):
+            output.draw(views.front(pair))
             if self.details:
-                self.output.draw(views.details(pair, self.by or "", self.flips))
+                output.draw(views.details(pair, self.by or "", self.flips))
             elif self.by:
-                self.output.draw([views.slices(pair, self.by)])
-            self.output.line()
-            if pair.culprit.separate:
-                self.output.line(f"To tell them apart: {pair.culprit.separate}")
-            again = shlex.join(["claimeval", "report", str(self.runs[compared.baseline]), "--compare", str(path)])
+                output.draw([views.slices(pair, self.by)])
+            output.line()
+            again = shlex.join(
+                ["claimeval", "report", str(self.runs[compared.baseline]), "--compare", str(self.runs[i])]
+            )
             more = "" if self.details else " (all causes, tests and flips: --details)"
-            self.output.line(f"Next: {again}{more}")
-        _write(self, compared)
+            separate = pair.culprit.separate
+            output.lines(separate and f"To tell them apart: {separate}", f"Next: {again}{more}")
+        self._write(compared)
         record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
-        return self.output.result("compare", record)
+        return output.result("compare", record)
 
+    def _write(self, compared: Comparison) -> None:
+        """Write the report and the picture, if they were asked for."""
+        from claimeval.report import pictures
+        from claimeval.report.charts import beside
 
-def _picture(compared: Comparison) -> Picture:
-    from claimeval.report import pictures
-    from claimeval.report.charts import beside
-
-    if len(compared.runs) > 2:
-        return beside("Trend", pictures.of_series(compared.trend), across=2)
-    return pictures.of_comparison(compared.against(1 - compared.baseline))
-
-
-def _write(args: Compare, compared: Comparison) -> None:
-    if args.out or args.plot:
-        args.output.line()
-    if args.out:
-        compared.report(args.out, format=FORMS.get(args.out.suffix.lower(), "html"))
-        args.output.line(f"Report: {args.out}")
-    if args.plot:
-        _picture(compared).save(args.plot)
-        args.output.line(f"Picture: {args.plot}")
+        if self.out or self.plot:
+            self.output.line()
+        if self.out:
+            compared.report(self.out, format=FORMS.get(self.out.suffix.lower(), "html"))
+            self.output.line(f"Report: {self.out}")
+        if self.plot:
+            if len(compared.runs) > 2:
+                picture = beside("Trend", pictures.of_series(compared.trend), across=2)
+            else:
+                picture = pictures.of_comparison(compared.against(1 - compared.baseline))
+            picture.save(self.plot)
+            self.output.line(f"Picture: {self.plot}")

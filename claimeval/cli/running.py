@@ -193,12 +193,14 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     for result in read_results(folder) if summary.samples <= MANY else ():
         front.add(result)
         diagnosis.add(result)
+    shown = front.front(summary)
     blocks = views.view(
         manifest,
         summary,
         sides=beside(folder, summary.metrics),
         diagnosis=diagnosis.counts(),
-        read=front.front(summary).read,
+        read=shown.read,
+        answers=shown.answers,
         total=total,
     )
     output.draw(blocks)

@@ -13,6 +13,7 @@ from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.terminal import ProgressLine, say
+from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -41,7 +42,7 @@ class Score(shared.JobOptions):
     out: shared.Out = None
     """Run directory; default runs/DATA-SETTINGS."""
     questions: shared.AskedFirst = shared.ScoreQuestions()
-    shown: shared.Details = Shown()
+    shown: shared.Front = Shown()
 
     def door(self, options: RunOptions) -> Run:
         from claimeval.api.claims import score
@@ -221,6 +222,9 @@ class Experiment:
         output.draw(view(table))
         output.line()
         output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
-        if stopped:
+        if stopped and (output.quiet or not table.failed):
             say(*stopped.splitlines())
+        elif stopped:
+            failed = f"{number_of(len(table.failed), 'arm')} failed ({', '.join(table.failed)}), as said above"
+            say(f"{failed}. Fix the problem, then run the same command to resume.")
         return output.result("experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped)

@@ -138,8 +138,6 @@ class ScoreQuestions(Questions):
     """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
     quotes: Literal["yes", "no"] | None = None
     """Whether claims come with a quote: yes, no.  [default: yes]"""
-    references: Literal["any", "together"] | None = None
-    """any (one gold answer is enough) or together.  [default: any]"""
 
 
 QUESTIONS = Heading("Questions")
@@ -156,13 +154,10 @@ AskedFirst = Annotated[
         "quotes",
         "language",
         "per_document",
-        "references",
     ),
 ]
 """Other document orders stand in the panel file, and claims per call in the judge file."""
 Front = Annotated[Shown, Heading("Results and gates")]
-Details = Annotated[Shown, Heading("Results and gates", "details")]
-"""For `score`, whose page has all claims; `rejudge --top N` prints more of them."""
 Gated = Annotated[Gates, Heading("Results and gates")]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from claimeval.execution import Executor
+from claimeval.judging.replies import refuses
 from claimeval.providers import provider
 from claimeval.providers.windows import cut_by, known_window
 from claimeval.store.lessons import Lessons
@@ -23,7 +24,7 @@ _NOT_COUNTED = ("refused", "filtered")
 _HELP = (
     (re.compile("the reply is empty|reasoning that does not end"),
      "if the server has a reasoning parser, turn it off; else raise max_tokens in a judge file"),
-    (re.compile("unknown label|no label|not one of"),
+    (re.compile("unknown label|no label"),
      "a judge that answers yes or no reads --assess-prompt binary"),
     (re.compile("which was not asked about|ids may be counted"),
      "name the ids in its schema with `reply_schema: closed` in a judge file"),
@@ -62,7 +63,8 @@ class LearningExecutor(Executor):
                     if cut := cut_by(sent, outcome):
                         self._lessons.learn_window(request.judge, cut.context_tokens or 0)
                         return cut
-                    self._lessons.check_schema(sent, outcome)
+                    if not refuses(outcome.text or ""):
+                        self._lessons.check_schema(sent, outcome)
                 return outcome if sent is request else replace(outcome, key=sent.key)
             refused = outcome.refused or outcome.context_tokens
             if not refused or not self._lessons.learn(request, sent, outcome):

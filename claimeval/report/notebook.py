@@ -37,7 +37,7 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], si
         builder.add(result)
     front = builder.front(record)
     whole = len(results) <= LOOKED_AT
-    heading, *blocks = run_view.view(manifest, record, sides=sides, read=front.read)
+    heading, *blocks = run_view.view(manifest, record, sides=sides, read=front.read, answers=front.answers)
     metrics = record.metrics | {name: metric for side in sides for name, metric in side.metrics.items()}
     first = [heading, *([line(front.sentence)] if front.sentence and whole else ())]
     among = [] if whole else [remark(f"the claims to read are among the first {LOOKED_AT:,} samples")]

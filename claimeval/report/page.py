@@ -428,9 +428,8 @@ def _difference(pair: Pair[SampleResult], metric: str) -> float | None:
 
 def _named_in(overview: Overview) -> set[str]:
     """Return the ids of the samples that the overview names."""
-    return {claim.sample_id for claim in overview.front.read} | {
-        call.sample for call in overview.summary.failures.values()
-    }
+    front, failed = overview.front, {call.sample for call in overview.summary.failures.values()}
+    return failed | {claim.sample_id for claim in front.read} | {answer.sample_id for answer in front.answers}
 
 
 def _from(first: int, samples: int) -> range:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from array import array
 from collections import Counter, deque
@@ -32,24 +31,19 @@ from claimeval.runs.overview import (
     Overview,
     OverviewBuilder,
     PairedRuns,
-    SampleChange,
+    Pairs,
     data_name,
 )
 from claimeval.runs.slices import SliceTally, check_field, value_of
-from claimeval.statistics import holm, mcnemar_exact, paired_difference
+from claimeval.statistics import holm, mcnemar_exact
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.estimates import Estimate
 from claimeval.types.records import SampleResult, ScoredSample
 
 SHOWN = 20
 """Flipped claims that a comparison lists."""
-MOVED = 5
-"""Samples with the largest change that a metric lists."""
 CLAIMS = "claims"
 """The source of metrics of claims."""
-Pairs = list[tuple[float | None, float | None]]
-"""The values of samples in two runs."""
 
 
 class _Tested(Protocol):
@@ -225,42 +219,9 @@ class PairedValues:
         """Return a comparison for each metric over the samples at some positions."""
         ids, clusters = [self.ids[i] for i in positions], [self.clusters[i] for i in positions]
         return [
-            compared_values(name, self._source, ids, [values[i] for i in positions], clusters, self.units.get(name))
+            MetricComparison.of(name, self._source, ids, [values[i] for i in positions], clusters, self.units.get(name))
             for name, values in self.values.items()
         ]
-
-
-def compared_values(
-    name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int], unit: str | None
-) -> MetricComparison:
-    """Return the comparison of one metric from the values of each sample in both runs.
-
-    Args:
-        name: The name of the metric.
-        source: The job that computed it.
-        ids: The ids of the samples.
-        values: The values of each sample in a and in b; None if undefined.
-        clusters: The cluster of each sample.
-        unit: The unit of the values.
-    """
-    both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
-    before, after = [x for x, _ in values], [y for _, y in values]
-    paired = paired_difference(after, before, clusters=clusters, shares=unit == "share")
-    changed = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
-    return MetricComparison(
-        metric=name,
-        source=source,
-        n=len(both),
-        clusters=paired.clusters,
-        a=sum(x for x, _, _ in both) / len(both) if both else None,
-        b=sum(y for _, y, _ in both) / len(both) if both else None,
-        difference=Estimate.of(paired),
-        p=paired.p,
-        increased=sum(y > x for x, y, _ in both),
-        decreased=sum(y < x for x, y, _ in both),
-        dropped=paired.dropped,
-        changed_samples=tuple(SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in changed),
-    )
 
 
 class ComparisonBuilder:

@@ -104,9 +104,9 @@ class Correction(Record):
         return tuple(notes)
 
     def _repr_html_(self) -> str:
-        from claimeval.runs.views import correction, notebook
+        from claimeval.runs.views import agreement, notebook
 
-        return notebook.page(correction.view(self))
+        return notebook.page(agreement.correction(self))
 
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:

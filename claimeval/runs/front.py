@@ -15,7 +15,7 @@ from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ENOUGH, Cell, cell_of
-from claimeval.runs.worst import WorstClaim, WorstClaims
+from claimeval.runs.worst import WorstAnswer, WorstAnswers, WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, interval, number_of
 from claimeval.statistics.intervals import FEW_CLUSTERS
 from claimeval.types.clusters import cluster_noun, sample_count
@@ -66,6 +66,8 @@ class Front(Record):
     """Where the answers fail; None if a judge only compares words or too much is open."""
     read: tuple[WorstClaim, ...]
     """The claims to read first."""
+    answers: tuple[WorstAnswer, ...] = ()
+    """The answers to read first, of a run that rates whole answers."""
 
 
 class FrontBuilder:
@@ -74,12 +76,17 @@ class FrontBuilder:
     def __init__(self, manifest: Manifest, top: int = TOP) -> None:
         self._manifest = manifest
         self._worst = WorstClaims(manifest.rows, top)
+        self._rated = any(question.subjects == "answer" for question in manifest.questions)
+        self._answers = WorstAnswers(top)
         self._cells: Counter[Cell] = Counter()
         self._wrong: Counter[Cell] = Counter()
         self._agree: Counter[Cell] = Counter()
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
+        if self._rated:
+            self._answers.add(result)
+            return
         self._worst.add(result)
         if cell := cell_of(result):
             self._cells[cell] += 1
@@ -99,10 +106,13 @@ class FrontBuilder:
             few=_few(summary, manifest.cluster),
             sentence=self._sentence(summary),
             read=self._worst.worst(),
+            answers=self._answers.worst(),
         )
 
     def _sentence(self, summary: Summary) -> str | None:
         """Return the first of these sentences that fits."""
+        if self._rated and self._manifest.concludes and not any(m.ends == "bounds" for m in summary.metrics.values()):
+            return _of_ratings(self._answers)
         metrics = {name: metric for name, metric in summary.metrics.items() if metric.total}
         if not self._manifest.concludes or any(metric.ends == "bounds" for metric in metrics.values()):
             return None
@@ -130,6 +140,26 @@ class FrontBuilder:
             }[weak]
         agree = f", and {self._agree['fine']} of these agree with the gold answer" if self._agree else ""
         return f"{fine} of {n} answers stick to what was found{agree}."
+
+
+RATED = {
+    "rated_relevance": "do not answer the question",
+    "noncommittal": "commit themselves to nothing",
+    "rated_faithfulness": "are not supported by what was retrieved",
+    "rated_correctness": "do not say what the gold answer says",
+    "abstention": "give or decline an answer where they should not",
+}
+"""What answers with a bad rating do, by its name; other ratings are criteria of the user."""
+
+
+def _of_ratings(found: WorstAnswers) -> str | None:
+    """Return the sentence on the ratings with most bad answers; None without ratings."""
+    if not found.n:
+        return None
+    name, bad = max(found.bad.items(), key=lambda item: item[1] / found.rated[item[0]], default=("", 0))
+    if bad and bad >= OFTEN * found.rated[name]:
+        return f"{bad} of {number_of(found.rated[name], 'answer')} {RATED.get(name, f'do not meet {name}')}."
+    return f"{found.fine} of {number_of(found.n, 'answer')} have no bad rating."
 
 
 def front(manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP) -> Front:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -34,10 +35,15 @@ from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
+from claimeval.statistics import paired_difference
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Call, Claim, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
+MOVED = 5
+"""Samples with the largest change that a metric lists."""
+Pairs = list[tuple[float | None, float | None]]
+"""The values of samples in two runs."""
 BINS = 12
 """Bars of a distribution: exactly 0, ten tenths in between (lower end excluded), exactly 1."""
 
@@ -189,6 +195,39 @@ class MetricComparison(Record):
     change: float | None = None
     """The mean of run b minus that of run a, each over all its samples with a value. It equals the difference if all
     of these samples have a value in both runs; otherwise the parts `score` and `samples` make up the rest."""
+
+    @classmethod
+    def of(
+        cls, name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int], unit: str | None
+    ) -> MetricComparison:
+        """Return the comparison of one metric from the values of each sample in both runs.
+
+        Args:
+            name: The name of the metric.
+            source: The job that computed it.
+            ids: The ids of the samples.
+            values: The values of each sample in a and in b; None if undefined.
+            clusters: The cluster of each sample.
+            unit: The unit of the values.
+        """
+        both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
+        before, after = [x for x, _ in values], [y for _, y in values]
+        paired = paired_difference(after, before, clusters=clusters, shares=unit == "share")
+        changed = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
+        return cls(
+            metric=name,
+            source=source,
+            n=len(both),
+            clusters=paired.clusters,
+            a=sum(x for x, _, _ in both) / len(both) if both else None,
+            b=sum(y for _, y, _ in both) / len(both) if both else None,
+            difference=Estimate.of(paired),
+            p=paired.p,
+            increased=sum(y > x for x, y, _ in both),
+            decreased=sum(y < x for x, y, _ in both),
+            dropped=paired.dropped,
+            changed_samples=tuple(SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in changed),
+        )
 
     @property
     def cause_rows(self) -> list[CauseRow]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs.compare import adjusted, compared_values, differences, source_of
+from claimeval.runs.compare import adjusted, differences, source_of
 from claimeval.runs.directory import RunResults, attached, cluster_field, load_manifest, load_summary
 from claimeval.runs.overview import MetricComparison
 from claimeval.statistics import difference_interval, sign_flip_test
@@ -207,7 +207,7 @@ class _SampleValues:
         """
         both = {i: by_run for i, by_run in self._values.get(key, {}).items() if {baseline, run} <= set(by_run)}
         values = [(by_run[baseline], by_run[run]) for by_run in both.values()]
-        return compared_values(
+        return MetricComparison.of(
             name, key[0], list(both), values, [self._clusters[i] for i in both], self._units.get(key)
         )
 

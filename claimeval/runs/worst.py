@@ -12,6 +12,7 @@ from claimeval.lexical.sentences import sentences
 from claimeval.metrics.rows import Metric
 from claimeval.statistics.formatting import decimal
 from claimeval.types.records import Assessment, Document, Evidence, Record, SampleResult
+from claimeval.types.scales import ABSTENTION
 
 SHOWN = 10
 EXCERPT = 200
@@ -59,6 +60,64 @@ class WorstClaim(Record):
             return score
         votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
         return f"{score}; verdicts: {votes}"
+
+
+class WorstAnswer(Record):
+    """An answer with bad ratings."""
+
+    sample_id: str
+    question: str
+    answer: str
+    ratings: dict[str, str]
+    """The word of each bad rating, by its name."""
+    explanation: str | None
+    """Explanation of the first judge who gave the first of these words."""
+
+
+class WorstAnswers:
+    """Collects the answers of a run with the most bad ratings."""
+
+    def __init__(self, shown: int = SHOWN) -> None:
+        self._shown = shown
+        self._worst: list[tuple[tuple[int, float, int], WorstAnswer]] = []
+        self.n = 0
+        """Answers with a rating."""
+        self.fine = 0
+        """Answers without a bad one."""
+        self.rated: Counter[str] = Counter()
+        self.bad: Counter[str] = Counter()
+        """Answers with a rating, and with a bad one, by its name."""
+
+    def add(self, result: SampleResult) -> None:
+        """Add a sample whose whole answer was rated. To decline is bad for an answerable question only."""
+        rated, bad = [a for a in result.whole if a.label is not None], dict[str, Assessment]()
+        for one in rated:
+            declines = one.question == ABSTENTION.metric
+            if declines and result.sample.is_answerable is None:
+                continue
+            self.rated[one.question] += 1
+            if one.positive is (not result.sample.is_answerable if declines else False):
+                self.bad[one.question] += 1
+                bad[one.question] = one
+        self.n += bool(rated)
+        self.fine += bool(rated) and not bad
+        if bad:
+            first = next(iter(bad.values()))
+            told = (v.explanation for v in first.verdicts if v.label == first.label and v.explanation)
+            answer = WorstAnswer(
+                sample_id=result.sample.id,
+                question=result.sample.question,
+                answer=result.sample.answer or "",
+                ratings={name: str(one.label) for name, one in bad.items()},
+                explanation=next(told, None),
+            )
+            values = sum(score.value for score in result.scores.values() if score.value is not None)
+            ranked = [*self._worst, ((-len(bad), values, self.n), answer)]
+            self._worst = sorted(ranked, key=lambda one: one[0])[: self._shown]
+
+    def worst(self) -> tuple[WorstAnswer, ...]:
+        """Return the answers with the most bad ratings, worst first."""
+        return tuple(answer for _, answer in self._worst)
 
 
 class _WorstOfSample(NamedTuple):

@@ -184,6 +184,11 @@ def read_chat(
     except (ValueError, RecursionError) as error:
         if body.lstrip()[:1] == b"<":
             raise _error(f"the address answers with a web page and not with a reply: {_preview(body)}") from error
+        if body.lstrip().startswith((b"data:", b"event:", b":")):
+            only = (
+                "the server streams its replies, which claimeval does not read; put a gateway such as LiteLLM before it"
+            )
+            raise _error(f"{only}: {_preview(body)}") from error
         raise _error(f"the body is not JSON ({str(error)[:100]}): {_preview(body)}") from error
     if not isinstance(reply, dict):
         raise _error(f"the body is not a JSON object: {_preview(body)}")

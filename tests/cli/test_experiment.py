@@ -226,8 +226,11 @@ def test_an_arm_that_nobody_can_read_is_a_failure(
     )
     done = claimeval("experiment", file)
     assert done.returncode == 3
-    assert "arm babbling failed: " in done.stderr
-    assert "10 unreadable replies in a row" in done.stderr
+    assert "arm babbling failed: " in done.stdout
+    assert "10 unreadable replies in a row" in done.stdout
+    last = "claimeval: 1 arm failed (babbling), as said above. Fix the problem, then run the same command to resume."
+    assert done.stderr.splitlines()[-1] == last
+    assert "arm babbling failed: " in claimeval("experiment", file, "-q").stderr
 
 
 def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(

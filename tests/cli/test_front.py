@@ -146,6 +146,29 @@ def test_the_sentence_is_the_first_that_fits(answers: list[tuple[str, str, str]]
     assert shown.startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        (["yes", "yes", "yes", "yes", "no"], "4 of 5 answers have no bad rating."),
+        (["yes", "no", "no", "yes"], "2 of 4 answers are not supported by what was retrieved."),
+        (["fully", "partly", "no"], "1 of 3 answers do not meet polite."),
+    ],
+)
+def test_the_front_of_ratings_names_the_worst_rating_and_answers(answers: list[str], sentence: str) -> None:
+    def reply(prompt: str) -> str:
+        return json.dumps({"reason": "So it is.", "rating": answers[int(prompt.partition("It is ")[2][0])]})
+
+    criteria = {"polite": "It stays polite."} if "fully" in answers else {}
+    ask = None if criteria else "faithfulness"
+    judge = ScriptedJudge(reply=reply)
+    run = ce.rate(samples(len(answers)), judges=judge, ask=ask, criteria=criteria)
+    shown = front(run.manifest, run.record, run.results)
+    assert shown.sentence == sentence
+    bad = [n for n, answer in enumerate(answers) if answer == "no"]
+    assert [(one.sample_id, one.explanation) for one in shown.answers] == [(f"s{n}", "So it is.") for n in bad]
+    assert not shown.read
+
+
 def test_a_judge_that_compares_words_concludes_nothing() -> None:
     sample = ce.Sample(id="s", question="Which?", answer="It is so.", contexts=(Document(id="d", text="It is so."),))
     run = ce.score([sample] * 1, judges="local:lexical", metrics="faithfulness")

@@ -215,10 +215,10 @@ def test_another_word_for_references_is_refused() -> None:
         ce.score([row()], judges=["local:lexical"], references="all")  # type: ignore[arg-type]  # what is refused
 
 
-def test_the_command_line_says_that_references_belong_together(server: Server, tmp_path: Path) -> None:
+def test_a_field_says_that_references_belong_together(server: Server, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps(row()) + "\n")
-    judge = ["--judge", f"openai:judge-1@{server.url}", "--metrics", "coverage", "--references", "together"]
+    path.write_text(json.dumps(row(references="together")) + "\n")
+    judge = ["--judge", f"openai:judge-1@{server.url}", "--metrics", "coverage"]
     done = call("score", path, *judge, "--out", tmp_path / "run", "--json")
     assert json.loads(done.stdout)["metrics"]["coverage"]["mean"] == pytest.approx(1 / 3)
     planned = call("plan", path, *judge, "--json")

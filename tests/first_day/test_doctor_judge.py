@@ -179,6 +179,7 @@ def test_the_command_prints_json_and_needs_something_to_check(tmp_path: Path) ->
 
 
 STRANGE = {
+    "a stream": (b'data: {"choices": []}\n\n', "streams its replies, which claimeval does not read"),
     "a web page": (b"<!doctype html><title>Welcome</title>", "a web page and not with a reply"),
     "no choices": (b'{"choices": []}', "the reply has no choices"),
     "another service": (b'{"error": "no such route"}', "status 200 with an error inside"),

@@ -299,6 +299,13 @@ def test_a_certificate_that_is_not_trusted_is_not_tried_again() -> None:
     assert "SSL_CERT_FILE" in error.message
 
 
+def test_a_refusal_in_prose_is_no_ignored_schema(tmp_path: Path) -> None:
+    with serve(lambda body: reply("I'm sorry, but I can't help with that.")) as server:
+        done = score(f"openai:judge@{server.url}", tmp_path)
+    assert "response_format" not in done.stderr
+    assert "refused" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(("reasons", "told"), [("all", 1), ("none", 0)])
 def test_replies_with_a_schema_that_is_ignored_are_told_if_it_can_be_enforced(
     tmp_path: Path, reasons: str, told: int

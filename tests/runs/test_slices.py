@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from claimeval.report import forms
-from claimeval.runs.compare import Pairs, compare, compared_values
-from claimeval.runs.overview import gather
+from claimeval.runs.compare import compare
+from claimeval.runs.overview import MetricComparison, Pairs, gather
 from claimeval.runs.slices import MOST, SliceTally, chance_of_many
 from claimeval.statistics.intervals import UNSEEN
 from claimeval.types.estimates import Estimate
@@ -115,5 +115,5 @@ def test_differences_of_grades_of_one_and_less_are_no_shares() -> None:
         compared.add(sample, *({"grade": Score(value=grade, unit="grade 0 to 3")} for grade in grades))
     (row,) = compared.changes("metadata.topic").rows
     assert row.difference.high == pytest.approx(0.5 + 0.5 * 3.1824, abs=1e-4)
-    found = compared_values("grade", "grade", list("abcd"), pairs, list(range(4)), "grade 0 to 3")
+    found = MetricComparison.of("grade", "grade", list("abcd"), pairs, list(range(4)), "grade 0 to 3")
     assert found.difference == row.difference

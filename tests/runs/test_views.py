@@ -26,11 +26,8 @@ from claimeval.runs.views import (
     Block,
     agreement,
     comparison,
-    correction,
     experiment,
-    extraction,
     forecast,
-    grades,
     notebook,
     ratings,
     run,
@@ -73,8 +70,8 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
         "comparison": list(comparison.view(ce.compare(first, second, by="metadata.kind").against(1), "metadata.kind")),
         "series": list(series.view(compared.trend)),
         "agreement": list(agreement.view(people)),
-        "correction": list(correction.view(ce.correct(first, labels))),
-        "grades": list(grades.counts(summarize_grades(graded.results, graded.manifest), graded.manifest)),
+        "correction": list(agreement.correction(ce.correct(first, labels))),
+        "grades": list(ratings.grades(summarize_grades(graded.results, graded.manifest), graded.manifest)),
         "ratings": list(
             ratings.view(
                 count_words(rated.results, rated.manifest),
@@ -82,7 +79,7 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
                 compare_ratings(first.results, rated.results, None),
             )
         ),
-        "extraction": list(extraction.view(claims.record.extraction, claims.manifest, claims.summary)),
+        "extraction": list(run.extraction(claims.record.extraction, claims.manifest, claims.summary)),
         "forecast": list(
             forecast.view(plan.forecast, plan.prepared.manifest, "samples", "score", {"--reasons none": 0.1})
         ),

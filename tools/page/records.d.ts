@@ -27,7 +27,7 @@ declare namespace Page {
   type FailedReply = { sample_id: string; step: string; call: string; reply: string | null; message: string | null };
   type FailureExample = { sample: string; judge: string; excerpt: string };
   type Flip = { sample_id: string; question: string; subject: string; claim: string; of: string; evidence: Evidence; a: "supported" | "contradicted" | "not_found"; b: "supported" | "contradicted" | "not_found"; a_word: string | null; b_word: string | null; a_explanation: string | null; b_explanation: string | null };
-  type Front = { head: string; notes: Array<Note>; scores: Array<FrontScore>; missing: string | null; few: string | null; sentence: string | null; read: Array<WorstClaim> };
+  type Front = { head: string; notes: Array<Note>; scores: Array<FrontScore>; missing: string | null; few: string | null; sentence: string | null; read: Array<WorstClaim>; answers: Array<WorstAnswer> };
   type FrontScore = { name: string; value: string; share: number | null; ends: string; bounds: boolean; counts: string };
   type GraderReport = { pairs: number; unassessed: number; further: number; relevant_from: number; exact: Estimate; kappa: Estimate | null; kappa_quadratic: Estimate | null; kappa_binary: Estimate; labels: Array<number>; confusion: Array<Array<number>>; orders: Array<Order>; refused: Array<Refused> };
   type HumanLabelCounts = { blank: number; undecided: number; disputed: number; conflicting: number; differing: number; divided: number };
@@ -83,6 +83,7 @@ declare namespace Page {
   type Slices = { field: string; rows: Array<Slice> };
   type StepCost = { judge: string; step: string; cost: Cost };
   type Summary = { format: number; job: string; complete: boolean; samples: number; clusters: number; metrics: Record<string, MetricSummary>; notes: Array<string>; panel: PanelSummary | null; same_family: Array<SameFamily>; by: Record<string, Record<string, Record<string, Estimate>>>; cost: RunCost | null; failures: Record<string, FailureExample>; stopped: string | null; unclear: number; long: Array<LongEvidence>; order_effects: OrderEffects | null; extraction: ExtractionSummary | null };
+  type WorstAnswer = { sample_id: string; question: string; answer: string; ratings: Record<string, string>; explanation: string | null };
   type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; excerpt: string | null; is_word_for_word: boolean; documents: number; metric: string | null; score: number | null; supported: number; judged: number; votes: Record<string, number> };
 }
 

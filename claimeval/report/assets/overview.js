@@ -37,7 +37,7 @@ export function drawOverview(main, run = 0) {
     otherMetrics(facts).length > 0 && section("scores", "Scores", drawn("scores", report.tables[run].scores)),
     Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
     facts.summary.order_effects && orderSection(facts.summary.order_effects, run),
-    worstClaims(facts, run),
+    worstClaims(facts, run) || worstAnswers(facts, run),
     facts.diagnosis && diagnosisSection(facts.diagnosis, run),
     facts.judges.length > 0 && judgeTable(facts, run),
     facts.summary.panel && facts.summary.panel.measured_on.length > 0 && panelSection(facts, facts.summary.panel, run),
@@ -90,6 +90,26 @@ function worstClaims({ front }, run) {
     p("quiet", "The answers with the most unsupported claims, and one claim of each."),
     list("ol", "worst", front.read, (trouble) => worstClaim(trouble, run)),
   );
+}
+
+/** @param {Page.Overview} facts @param {number} run */
+function worstAnswers({ front }, run) {
+  if (!front.answers.length) return null;
+  const worst = list("ol", "worst", front.answers, ({ sample_id: id, answer, ratings, explanation }) => [
+    claimLink(id, { run }, data(answer)),
+    p(
+      "small",
+      el("code", null, data(id)),
+      " · ",
+      data(
+        Object.entries(ratings)
+          .map(([name, word]) => `${name} ${word}`)
+          .join(", "),
+      ),
+    ),
+    explanation ? note(data(explanation)) : null,
+  ]);
+  return section("worst", "First to read", p("quiet", "The answers with the most bad ratings."), worst);
 }
 
 /** @param {Page.WorstClaim} trouble @param {number} run */

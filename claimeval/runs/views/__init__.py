@@ -67,6 +67,11 @@ class Column(NamedTuple):
     kind: Kind = "text"
     rank: int = 0
     """Where not all columns fit, those with the highest rank are left out first; those with 0 never."""
+    at: str | Callable[[Any], Any] = ""
+    """Where the record of a row has the cell: a path of names, at which a text is `Data`, or a function; empty for rows
+    of cells."""
+    sparse: bool = False
+    """Whether the column is left out where no row has a value."""
 
 
 class Table(NamedTuple):
@@ -134,13 +139,26 @@ def columns(*names: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
     return (*map(Column, names), *(Column(name, "count") for name in numbers))
 
 
-def table(
-    name: str, head: Sequence[Column], rows: Iterable[Sequence[Any]], title: str = "", notes: Iterable[str] = ()
-) -> Table:
-    """Return a table with a note on bounds if an estimate has them."""
-    cells = tuple(map(tuple, rows))
-    bounded = any(getattr(cell, "ends", "") == "bounds" for row in cells for cell in row)
-    return Table(name, tuple(head), cells, title, (*((f"{BOUNDED} of the claims",) if bounded else ()), *notes))
+def table(name: str, head: Sequence[Column], rows: Iterable[Any], title: str = "", notes: Iterable[str] = ()) -> Table:
+    """Return a table of rows of cells, or of records, with a note on bounds if an estimate has them."""
+    made = any(column.at for column in head)
+    cells = [tuple(_at(row, column.at) for column in head) if made else tuple(row) for row in rows]
+    full = [
+        i for i, column in enumerate(head) if not column.sparse or any(row[i] not in (None, "", 0) for row in cells)
+    ]
+    shown = tuple(tuple(row[i] for i in full) for row in cells)
+    bounded = any(getattr(cell, "ends", "") == "bounds" for row in shown for cell in row)
+    notes = (*((f"{BOUNDED} of the claims",) if bounded else ()), *notes)
+    return Table(name, tuple(head[i] for i in full), shown, title, notes)
+
+
+def _at(record: Any, at: str | Callable[[Any], Any]) -> Any:
+    """Return the cell of a record; None where a part of the path is missing."""
+    if callable(at):
+        return at(record)
+    for name in at.split("."):
+        record = getattr(record, name, None)
+    return Data(record) if isinstance(record, str) else record
 
 
 def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable[Iterable[int]]) -> Table:
@@ -159,19 +177,6 @@ def kappas(head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | No
     known = sorted(value for value in values if value is not None)
     ends = formatting.interval((known[0], known[-1]), 3) if known else "no value"
     return line(f"Cohen's kappa of {len(rows)} pairs: {ends}")
-
-
-def without(block: Table, *empty: str) -> Table:
-    """Return a table without the named columns in which no row has a value."""
-    gone = {
-        i
-        for i, column in enumerate(block.columns)
-        if column.name in empty and all(row[i] in (None, "", 0) for row in block.rows)
-    }
-    return block._replace(
-        columns=tuple(column for i, column in enumerate(block.columns) if i not in gone),
-        rows=tuple(tuple(cell for i, cell in enumerate(row) if i not in gone) for row in block.rows),
-    )
 
 
 def tables(blocks: Iterable[Block]) -> Iterator[Table]:

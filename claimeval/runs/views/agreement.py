@@ -21,7 +21,7 @@ from claimeval.runs.views import (
     remark,
     table,
 )
-from claimeval.runs.views.grades import validity
+from claimeval.runs.views.ratings import validity
 from claimeval.runs.views.run import CONFUSIONS, dispute_in_words, judges
 from claimeval.statistics.bootstrap import NOT_REQUESTED
 from claimeval.statistics.formatting import decimal, estimate, number_of
@@ -30,6 +30,7 @@ from claimeval.types.estimates import Estimate
 
 if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement, CalibrationReport, RaterReport, RaterSlice
+    from claimeval.runs.correct import Correction
 
 PAIRS = 15
 """Maximum number of pairs of raters that are shown; for more, the range is shown."""
@@ -76,11 +77,11 @@ def view(
     if report.pairs:
         yield pairs(report, names)
     if report.alpha and report.ac1:
-        later = " and ".join(names[name] for name in report.asked_later)
-        of = f" (without {later}, who saw disputed claims only)" if later else ""
-        yield line(f"Judges{of}: Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
+        later = Data(" and ".join(names[name] for name in report.asked_later))
+        of = (" (without ", later, ", who saw disputed claims only)") if later else ()
+        yield line("Judges", *of, f": Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
     for reason, figures in _without_interval(report, names).items():
-        yield remark(f"No interval for {', '.join(figures)}: {reason}.")
+        yield remark("No interval for ", Data(", ".join(figures)), f": {reason}.")
     yield from judges(report.judges, names)
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:
@@ -117,27 +118,24 @@ def _known(number: Estimate | None) -> Estimate | None:
     return number if number and number.value is not None else None
 
 
-SLICES = (
-    Column("value"), Column("rater"), Column("n", "count"), Column("equal", "estimate"), Column("kappa", "estimate"),
-    Column("confused"),
-)  # fmt: skip
-
-
 def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
     """Return the agreement of each rater with people by value of a field, with its confusions."""
-    rows = []
-    for part in parts:
+
+    def confused(part: RaterSlice) -> Data:
         wrong = [
             f"{count} {people} as {rater}"
             for people, counts in zip(part.labels, part.confusion, strict=True)
             for rater, count in zip(part.labels, counts, strict=True)
             if count and people != rater
         ]
-        who = Data(names[part.rater])
-        rows.append(
-            (Data(part.value), who, part.compared, _known(part.same), _known(part.kappa), Data(", ".join(wrong)))
-        )
-    return table("slices", SLICES, rows)
+        return Data(", ".join(wrong))
+
+    columns = (
+        Column("value", at="value"), Column("rater", at=lambda part: Data(names[part.rater])),
+        Column("n", "count", at="compared"), Column("equal", "estimate", at=lambda part: _known(part.same)),
+        Column("kappa", "estimate", at=lambda part: _known(part.kappa)), Column("confused", at=confused),
+    )  # fmt: skip
+    return table("slices", columns, parts)
 
 
 def pairs(report: Agreement, names: Mapping[str, str]) -> Block:
@@ -149,17 +147,14 @@ def pairs(report: Agreement, names: Mapping[str, str]) -> Block:
     return kappas("items", rows, [pair.kappa.value for pair in report.pairs], PAIRS, "estimate")
 
 
-CALIBRATION = (
-    Column("supported", "number"), Column("95 % interval", "range"), Column("claims", "count"),
-)  # fmt: skip
-
-
 def calibration(name: str, report: CalibrationReport) -> Table:
     """Return how often people support what a judge states with some probability."""
-    rows = [(bin_.probability, bin_.share, (bin_.low, bin_.high), bin_.n) for bin_ in report.bins]
     note = f"calibration error {decimal(report.error)}, Brier score {decimal(report.brier)}"
-    columns = (Column(Data(f"{name}: stated"), "number"), *CALIBRATION)
-    return table(f"calibration/{name}", columns, rows, notes=(note,))
+    columns = (
+        Column(Data(f"{name}: stated"), "number", at="probability"), Column("supported", "number", at="share"),
+        Column("95 % interval", "range", at=lambda bin_: (bin_.low, bin_.high)), Column("claims", "count", at="n"),
+    )  # fmt: skip
+    return table(f"calibration/{name}", columns, report.bins, notes=(note,))
 
 
 def disputes(found: Sequence[Dispute], names: Mapping[str, str]) -> Iterator[Block]:
@@ -188,26 +183,20 @@ def _without_interval(report: Agreement, names: Mapping[str, str]) -> dict[str, 
     return reasons
 
 
-RATINGS = (
-    Column("score"), Column("people"), Column("n", "count"), Column("Spearman", "estimate"),
-    Column("Pearson", "estimate"),
-)  # fmt: skip
-
-
 def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     """Yield how scores of whole answers go with ratings by people."""
     what = "pairs of answers" if found.pairs else "answers"
     yield heading(Data(source), f": {found.items:,} {what} with a rating by people")
     scores = _last_parts(pair.score for pair in found.correlations)
     people = _last_parts(pair.rating for pair in found.correlations)
-    rows = [
-        (
-            Data(scores[pair.score]), Data(people[pair.rating]), pair.items, _known(pair.spearman),
-            _known(pair.pearson), *([_known(pair.agreeing)] if found.pairs else ()),
-        )
-        for pair in found.correlations
-    ]  # fmt: skip
-    yield table("ratings", (*RATINGS, *([Column("same preference", "estimate")] if found.pairs else ())), rows)
+    columns = (
+        Column("score", at=lambda pair: Data(scores[pair.score])),
+        Column("people", at=lambda pair: Data(people[pair.rating])), Column("n", "count", at="items"),
+        Column("Spearman", "estimate", at=lambda pair: _known(pair.spearman)),
+        Column("Pearson", "estimate", at=lambda pair: _known(pair.pearson)),
+        *([Column("same preference", "estimate", at=lambda pair: _known(pair.agreeing))] if found.pairs else ()),
+    )  # fmt: skip
+    yield table("ratings", columns, found.correlations)
     for pair in found.people:
         both = f": Spearman {_of(pair.spearman)}, {pair.items} {what}"
         yield remark("two annotators of ", Data(pair.rating), " with each other", both)
@@ -219,3 +208,42 @@ def _last_parts(names: Iterable[str]) -> dict[str, str]:
     """Return the last part of each path if these are unique, else the paths."""
     short = {name: name.rpartition(".")[2] for name in names}
     return short if len(set(short.values())) == len(short) else {name: name for name in short}
+
+
+CORRECTED = (
+    Column("number"), Column("by"), Column("value", "number"), Column("95 % interval", "ends"),
+    Column("width", "number"), Column("labels", "count", 1),
+)  # fmt: skip
+_MICRO = {"claim": "micro", "sample": "share", "answer": "mean"}
+
+
+def correction(found: Correction) -> Iterator[Block]:
+    """Yield the numbers in the order in which `score` prints them, and what to know of them."""
+    of = {"claim": "judged claims", "sample": "samples with a judged claim", "answer": "rated answers"}[found.unit]
+    what = ", share of samples with every claim supported" if found.unit == "sample" else ""
+    yield heading(Data(found.metric), f"{what}: {found.items} {of}, {found.labeled} of them labeled")
+    rows = list[tuple[Cell, ...]]()
+    for name, score in (("macro", found.macro), (_MICRO[found.unit], found.micro)):
+        if score:
+            rows.append((name, "the judges alone", *_cells(score.judged), ""))
+            rows.append(("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled))
+            rows.append(("", "people alone", *_cells(score.people), found.labeled))
+    yield table("corrected", CORRECTED, rows)
+    scores = [score for score in (found.macro, found.micro) if score]
+    for because in dict.fromkeys(score.corrected.because for score in scores):
+        if because:
+            yield line("- ", Data(because))
+    weights = [score.ppi_lambda for score in scores if score.ppi_lambda is not None]
+    if weights:
+        words = ", ".join(decimal(weight, 2) for weight in weights)
+        yield line(f"- weight of the judges: {words} (0: ignored, 1: full weight)")
+    yield line("- the judges' interval ignores their errors")
+    if found.micro.labels_needed is not None:
+        yield line(f"- {found.micro.labels_needed} more labels would halve the corrected interval")
+    for note in found.notes:
+        yield line("- ", Data(note))
+
+
+def _cells(number: Estimate) -> tuple[Cell, ...]:
+    ends = number.reported
+    return number.value, number, ends[1] - ends[0] if ends else None

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import NamedTuple
 
 from claimeval.metrics.flips import Flip, words
 from claimeval.runs.causes import Cause, CauseRow, of_whole_samples
@@ -27,31 +28,23 @@ from claimeval.runs.views import (
     line,
     remark,
     table,
-    without,
 )
 from claimeval.statistics.formatting import adding_up, decimal, p_value, signed
 from claimeval.types.clusters import sample_count
 
 FLIPS = 10
 """Default number of flipped claims that are shown."""
+MEANS = (Column("a", "number", at="a"), Column("b", "number", at="b"))
+DIFFERENCE = (
+    Column("b - a", "signed", at="difference.value"), Column("95 % interval", "signed_ends", at="difference"),
+)  # fmt: skip
 COLUMNS = (
-    Column("metric"), Column("n", "count", 1), Column("a", "number"), Column("b", "number"),
-    Column("b - a", "signed"), Column("95 % interval", "signed_ends"), Column("p", "p", 2), Column("p (Holm)", "p"),
-    Column("higher in b", "count", 4), Column("lower in b", "count", 4), Column("without a value in one", "count", 5),
+    Column("metric", at="metric"), Column("n", "count", 1, "n"), *MEANS, *DIFFERENCE, Column("p", "p", 2, "p"),
+    Column("p (Holm)", "p", at="p_adjusted"), Column("higher in b", "count", 4, "increased"),
+    Column("lower in b", "count", 4, "decreased"), Column("without a value in one", "count", 5, "dropped", sparse=True),
 )  # fmt: skip
-CAUSES = (
-    Column("metric"),
-    Column("because of"),
-    Column("b - a", "signed"),
-    Column("claims", "count"),
-    Column("samples", "count"),
-)
-
-
-FRONT = (
-    Column("metric"), Column("a", "number"), Column("b", "number"), Column("b - a", "signed"),
-    Column("95 % interval", "signed_ends"), Column("samples"),
-)  # fmt: skip
+COUNTS = Column("samples", at=lambda m: f"{m.n} ({m.increased} up, {m.decreased} down)")
+CAUSES = (Column("because of"), Column("b - a", "signed"), Column("samples", "count"))
 MOST_METRICS, MOST_CAUSES = 4, 3
 """Rows of the tables of the front."""
 ROUNDING = 1e-9
@@ -61,19 +54,14 @@ ROUNDING = 1e-9
 def front(pair: PairedRuns) -> Iterator[Block]:
     """Yield what a reader sees first of two runs: the culprit, the means, its causes and an example."""
     culprit = pair.culprit
+    shared = re.sub("samples?", r"\g<0> in both", sample_count(pair.shared, pair.clusters, pair.cluster), count=1)
+    once = "".join(f", {n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n)
     yield heading(Sentence(culprit.sentence))
-    yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {_aligned(pair)}")
+    yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {shared}{once}")
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
-    rows = (
-        (
-            Data(m.metric), m.a, m.b, m.difference.value, m.difference,
-            f"{m.n} ({m.increased} up, {m.decreased} down)",
-        )
-        for m in shown
-    )  # fmt: skip
-    yield table("front", FRONT, rows)
+    yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown)
     if len(pair.metrics) > len(shown):
         yield remark(f"{len(pair.metrics) - len(shown)} more metrics: --details")
     if head and head[0].because:
@@ -94,8 +82,7 @@ def why(metric: MetricComparison) -> Table:
         cells.append((f"{len(smaller)} smaller", signed(float(sum(smaller))), ""))
     cells.append(("all", signed(metric.change), ""))
     moved = "rose" if (metric.change or 0) > 0 else "fell"
-    columns = (Column("because of"), Column("b - a", "signed"), Column("samples", "count"))
-    drawn = table("why", columns, cells, f"Why {metric.metric} {moved} {decimal(abs(metric.change or 0))}")
+    drawn = table("why", CAUSES, cells, f"Why {metric.metric} {moved} {decimal(abs(metric.change or 0))}")
     return drawn._replace(indented=frozenset(place for place, i in enumerate(shown) if rows[i].inner))
 
 
@@ -173,7 +160,13 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
     yield heading(f"Samples with other texts: {texts}, with other claims: {claims}")
     yield from (remark(Data(setting)) for setting in pair.settings)
     yield differences(pair)
-    yield from _supported_once(pair)
+    for metric in pair.metrics:
+        if counts := metric.discordant:
+            yield remark(
+                Data(metric.metric),
+                f": claims supported only in a {counts.only_a}, only in b {counts.only_b} (McNemar, claims taken as "
+                f"independent: p {p_value(counts.p)})",
+            )
     yield from causes(pair)
     yield from (block for block in (documents(pair), where(pair.culprit)) if block.rows)
     if pair.by:
@@ -189,24 +182,7 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
 
 def differences(pair: PairedRuns) -> Table:
     """Return a row for each metric."""
-    return without(table("differences", COLUMNS, map(_row, pair.metrics)), "without a value in one")
-
-
-def _row(metric: MetricComparison) -> tuple[Cell, ...]:
-    change = metric.difference
-    means = Data(metric.metric), metric.n, metric.a, metric.b, change.value, change, metric.p, metric.p_adjusted
-    return *means, metric.increased, metric.decreased, metric.dropped
-
-
-def _supported_once(pair: PairedRuns) -> Iterator[Block]:
-    """Yield a line on the claims of each metric that only one run supports."""
-    for metric in pair.metrics:
-        if counts := metric.discordant:
-            yield remark(
-                Data(metric.metric),
-                f": claims supported only in a {counts.only_a}, only in b {counts.only_b} (McNemar, claims taken as "
-                f"independent: p {p_value(counts.p)})",
-            )
+    return table("differences", COLUMNS, pair.metrics)
 
 
 def causes(pair: PairedRuns) -> Iterator[Block]:
@@ -215,27 +191,30 @@ def causes(pair: PairedRuns) -> Iterator[Block]:
         (metric.metric if i == 0 else "", row) for metric in pair.metrics for i, row in enumerate(metric.cause_rows)
     ]
     if found:
-        claims = ["" if row.part is None or row.part.claims is None else row.part.claims for _, row in found]
-        rows = [
-            (Data(metric), *_cause(row)[:2], count, _cause(row)[2])
-            for (metric, row), count in zip(found, claims, strict=True)
-        ]
-        drawn = table("causes", CAUSES, rows, "Why it changed: what the difference consists of")
+        rows = []
+        for metric, row in found:
+            name, figure, samples = _cause(row)
+            claims = "" if row.part is None or row.part.claims is None else row.part.claims
+            rows.append((Data(metric), name, figure, claims, samples))
+        columns = (Column("metric"), *CAUSES[:2], Column("claims", "count"), CAUSES[2])
+        drawn = table("causes", columns, rows, "Why it changed: what the difference consists of")
         yield drawn._replace(indented=frozenset(i for i, (_, row) in enumerate(found) if row.inner))
         if whole := [metric.metric for metric in pair.metrics if of_whole_samples(metric.because)]:
             yield remark("without a count of claims, whole samples are counted: ", Data(", ".join(whole)))
 
 
+class _OfValue(NamedTuple):
+    value: str
+    metric: MetricComparison
+
+
 def slices(pair: PairedRuns, by: str) -> Table:
     """Return a row for each value of a field and metric, with what it adds to the difference over all samples."""
-    rows = [
-        (Data(value or "-"), *_row(metric), metric.contribution)
-        for value, metrics in pair.by.items()
-        for metric in metrics
-    ]
-    repeated = chance_of_many([metric.difference for metrics in pair.by.values() for metric in metrics])
-    columns = (Column(Data(by)), *COLUMNS, Column("of the difference", "signed"))
-    return without(table("slices", columns, rows, "", (repeated,) if repeated else ()), "without a value in one")
+    rows = [_OfValue(Data(value or "-"), metric) for value, metrics in pair.by.items() for metric in metrics]
+    repeated = chance_of_many([row.metric.difference for row in rows])
+    of_metric = (*COLUMNS, Column("of the difference", "signed", at="contribution"))
+    columns = (Column(Data(by), at="value"), *(column._replace(at=f"metric.{column.at}") for column in of_metric))
+    return table("slices", columns, rows, "", (repeated,) if repeated else ())
 
 
 def changes(samples: tuple[SampleChange, ...]) -> str:
@@ -255,9 +234,3 @@ def flip(one: Flip) -> Entry:
     fields = (("claim", Data(one.claim)), ("against", Data(one.evidence)), ("label", label))
     why = (("judge", Data(one.b_explanation)),) if one.b_explanation else ()
     return Entry(Data(one.sample_id), (*fields, *why))
-
-
-def _aligned(pair: PairedRuns) -> str:
-    shared = sample_count(pair.shared, pair.clusters, pair.cluster)
-    once = [f"{n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n]
-    return ", ".join([re.sub("samples?", r"\g<0> in both", shared, count=1), *once])

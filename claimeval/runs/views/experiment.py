@@ -21,7 +21,6 @@ from claimeval.runs.views import (
     line,
     remark,
     table,
-    without,
 )
 from claimeval.runs.views.comparison import flip
 from claimeval.statistics.formatting import decimal, number_of, p_value, signed, signed_interval
@@ -69,24 +68,22 @@ def _arm(arm: ArmResult, metric: str, baseline: str) -> tuple[Cell, ...]:
     return *mean, cell.difference.value, cell.difference, cell.p_adjusted
 
 
-COSTS = (
-    Column("arm"), Column("claims", "count"), Column("unassessed", "percent"), Column("unreadable replies", "percent"),
-    Column("flipped"), Column("calls", "count"), Column("new", "count"), Column("tokens in", "count", 2),
-    Column("tokens out", "count", 2), Column("worth", "dollars"), Column("seconds a call", "seconds", 1),
-)  # fmt: skip
-
-
 def costs(result: ExperimentResult) -> Table:
     """Return what each arm asked, what failed, and what it is worth."""
-    rows = [
-        (
-            Data(arm.name), arm.claims, arm.unassessed_rate, arm.parse_failure_rate,
-            "" if arm.name == result.baseline else f"{arm.flips} of {arm.compared}", arm.cost.calls, arm.new_calls,
-            arm.cost.prompt_tokens, arm.cost.completion_tokens, arm.cost.dollars, arm.median_latency,
-        )
-        for arm in result.arms
-    ]  # fmt: skip
-    return without(table("cost", COSTS, rows, "Cost and speed"), "tokens in", "tokens out")
+
+    def flipped(arm: ArmResult) -> str:
+        return "" if arm.name == result.baseline else f"{arm.flips} of {arm.compared}"
+
+    columns = (
+        Column("arm", at="name"), Column("claims", "count", at="claims"),
+        Column("unassessed", "percent", at="unassessed_rate"),
+        Column("unreadable replies", "percent", at="parse_failure_rate"), Column("flipped", at=flipped),
+        Column("calls", "count", at="cost.calls"), Column("new", "count", at="new_calls"),
+        Column("tokens in", "count", 2, "cost.prompt_tokens", sparse=True),
+        Column("tokens out", "count", 2, "cost.completion_tokens", sparse=True),
+        Column("worth", "dollars", at="cost.dollars"), Column("seconds a call", "seconds", 1, "median_latency"),
+    )  # fmt: skip
+    return table("cost", columns, result.arms, "Cost and speed")
 
 
 MEASURES = ("claims_per_sentence", "statements_lost", "numbers_lost", "names_lost", "negations_lost")

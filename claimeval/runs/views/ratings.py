@@ -1,17 +1,28 @@
-"""What is shown of ratings of whole answers: counts by word, judges, and the same answers by their claims."""
+"""What is shown of ratings of whole answers and grades of documents: counts by word, judges, and people beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from claimeval.evaluation.grade import Grades
+from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.raters import Members, RatingComparison, words
+from claimeval.evaluation.validity import Refused, Validity
 from claimeval.providers.specs import short_names
-from claimeval.runs.views import Block, Cell, Column, Data, line, remark, table
-from claimeval.statistics.formatting import estimate, tally
-from claimeval.types.estimates import Estimate
+from claimeval.runs.views import Block, Column, Data, confusion, heading, line, remark, table
+from claimeval.statistics.formatting import decimal, estimate, tally
+from claimeval.types.scales import Scale
 
 APART = 5
 """Answers that are shown of those which ratings and claims judge differently."""
+SHOWN = 5
+"""Refused grades that are shown for each assessor."""
+
+
+BESIDE = (
+    Column("whole answer against claims"), Column("share", "number"), Column("95 % interval", "ends"),
+    Column("n", "count"),
+)  # fmt: skip
 
 
 def view(
@@ -21,47 +32,29 @@ def view(
     for name, of_word in counts.items():
         yield line(Data(name), f": {tally(of_word)}")
     for question, panel in judged.items():
-        if panel.alpha is not None:
-            yield from _members(question, panel)
-    if compared:
-        yield from _beside(compared)
-
-
-def _members(question: str, panel: Members) -> Iterator[Block]:
-    of_first = next(iter(panel.judges.values())).words
-    shorter = short_names(list(panel.judges))
-    columns = (Column(Data(question)), *(Column(Data(word), "count") for word in of_first), Column("unassessed"))
-    yield table(
-        f"members/{question}",
-        columns,
-        [
+        if not panel.alpha:
+            continue
+        of_first, shorter = next(iter(panel.judges.values())).words, short_names(list(panel.judges))
+        columns = (Column(Data(question)), *(Column(Data(word), "count") for word in of_first), Column("unassessed"))
+        rows = [
             (Data(shorter[name]), *member.words.values(), tally(member.unassessed) or "0")
             for name, member in panel.judges.items()
-        ],
-    )
-    if alpha := panel.alpha:
-        yield remark(f"Krippendorff's alpha: {estimate(alpha.value, alpha.reported)}, {alpha.n} answers")
-
-
-COLUMNS = (
-    Column("whole answer against claims"), Column("share", "number"), Column("95 % interval", "ends"),
-    Column("n", "count"),
-)  # fmt: skip
-
-
-def _beside(compared: Sequence[RatingComparison]) -> Iterator[Block]:
-    """Yield ratings next to metrics of claims, and the samples in which they differ."""
-    rows = [
-        row
+        ]
+        yield table(f"members/{question}", columns, rows)
+        alpha = estimate(panel.alpha.value, panel.alpha.reported)
+        yield remark(f"Krippendorff's alpha: {alpha}, {panel.alpha.n} answers")
+    beside = [
+        (name, share.value, share, share.n)
         for one in compared
-        for row in (
-            _row(Data(f"{one.rating}: yes"), one.whole),
-            _row(Data(f"{one.metric}: every claim supported"), one.claims),
-            _row("agreement", one.agreement),
-            _row("kappa", one.kappa),
+        for name, share in (
+            (Data(f"{one.rating}: yes"), one.whole),
+            (Data(f"{one.metric}: every claim supported"), one.claims),
+            ("agreement", one.agreement),
+            ("kappa", one.kappa),
         )
     ]
-    yield table("beside", COLUMNS, rows)
+    if beside:
+        yield table("beside", BESIDE, beside)
     for one in compared:
         shown = ", ".join(words(disagreement) for disagreement in one.apart[:APART])
         more = f", and {len(one.apart) - APART} more" if len(one.apart) > APART else ""
@@ -69,5 +62,77 @@ def _beside(compared: Sequence[RatingComparison]) -> Iterator[Block]:
         yield remark(Data(f"{one.rating} and {one.metric}"), differ, Data(shown), more)
 
 
-def _row(name: str, share: Estimate) -> tuple[Cell, ...]:
-    return name, share.value, share, share.n
+def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
+    """Yield the counts of grades by judge, and of pairs without a grade by reason."""
+    question, names = manifest.questions[0], short_names(grades.members)
+    scale = question.scale
+    of = f" (relevant from {scale.positive_from:g}), prompt "
+    yield line("scale ", Data(scale.name), of, Data(manifest.prompts[0].name))
+    graded = {names[judge]: counted for judge, counted in grades.members.items()}
+    if len(graded) > 1:
+        graded[f"panel ({manifest.panel.vote})"] = grades.counts
+    columns = (
+        Column(""), Column("pairs", "count"), *(Column(str(step), "count") for step in scale.steps),
+        Column("unassessed"),
+    )  # fmt: skip
+    rows = [
+        (
+            Data(name),
+            counted.pairs,
+            *(counted.grades.get(step, 0) for step in scale.steps),
+            tally(counted.unassessed) or "0",
+        )
+        for name, counted in graded.items()
+    ]
+    yield table("grades", columns, rows)
+    if alpha := grades.alpha:
+        value = "undefined" if alpha.value is None else estimate(alpha.value, alpha.reported)
+        yield remark(f"Krippendorff's alpha of the judges, ordinal: {value}, {alpha.n} pairs")
+
+
+AGAINST = (
+    Column("against people"), Column("pairs", "count"), Column("unassessed", "count"), Column("kappa", "number"),
+    Column("95 % interval", "ends"), Column("quadratic", "number"), Column("binary", "number"),
+)  # fmt: skip
+
+
+def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> Iterator[Block]:
+    """Yield a row for each assessor, and with `confusions` also the confusion of grades and the order of systems."""
+    if not compared:
+        return
+    orders = next(iter(compared.values())).orders
+    rows = [
+        (
+            Data(name),
+            report.pairs,
+            report.unassessed,
+            report.kappa.value if report.kappa else None,
+            report.kappa,
+            report.kappa_quadratic.value if report.kappa_quadratic else None,
+            report.kappa_binary.value,
+            *(order.tau for order in report.orders),
+        )
+        for name, report in compared.items()
+    ]
+    yield table("grades", (*AGAINST, *(Column(Data(f"tau {order.measure}"), "number") for order in orders)), rows)
+    for name, report in compared.items() if confusions else ():
+        if report.kappa is not None:
+            same = decimal(report.exact.value)
+            yield heading(
+                "Grades of ", Data(name), f" (columns) where people gave (rows); the same in {same} of the pairs:"
+            )
+            yield confusion(f"confusion/{name}", "", report.labels, report.confusion)
+    for order in orders if confusions else ():
+        yield heading(Data(f"Systems by {order.measure}"), f", {order.queries} questions: people, then assessor")
+        for system in sorted(order.human, key=lambda name: -(order.human[name] or 0.0)):
+            yield line(Data(system), f"  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}")
+
+
+def refused(grades: Mapping[str, Sequence[Refused]], scale: Scale) -> Iterator[Block]:
+    """Yield the number of grades that are not on the scale, and the first of them, for each assessor."""
+    for name, found in grades.items():
+        if found:
+            first = ", ".join(f"{grade.query} {grade.document}: {grade.grade}" for grade in found[:SHOWN])
+            more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+            ends = f"{scale.steps[0]} to {scale.steps[-1]}"
+            yield line(Data(name), f": {len(found)} refused, off the scale {ends} (", Data(first), f"{more})")

@@ -14,7 +14,7 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.panel import Dispute, PanelSummary
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
-from claimeval.metrics.extraction import ExtractionSummary
+from claimeval.metrics.extraction import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import ScoresSummary
 from claimeval.runs.judges import JudgeNumbers
@@ -36,9 +36,8 @@ from claimeval.runs.views import (
     line,
     remark,
     table,
-    without,
 )
-from claimeval.runs.worst import WorstClaim
+from claimeval.runs.worst import WorstAnswer, WorstClaim
 from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate, tally
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
@@ -69,6 +68,7 @@ def view(
     sides: Sequence[ScoresSummary] = (),
     diagnosis: DiagnosisCounts | None = None,
     read: Sequence[WorstClaim] = (),
+    answers: Sequence[WorstAnswer] = (),
     extraction: ExtractionSummary | None = None,
     total: int | None = None,
 ) -> Iterator[Block]:
@@ -80,14 +80,21 @@ def view(
         sides: The metrics of attached runs.
         diagnosis: Whether retrieval or generation is to blame.
         read: The claims to read first.
+        answers: The answers to read first.
         extraction: The quality of the claims.
         total: The number of all samples, of which a run that stopped early has only some.
     """
     names = manifest.short_names
-    yield heading(Data(Path(manifest.data.path or "samples").name), _judged_by(manifest, summary, total))
+    yield heading(Data(Path(manifest.data.path or "samples").name), *_judged_by(manifest, summary, total))
     yield from cautions(manifest, summary)
     yield scores(summary.metrics, names)
-    yield from _remarks(manifest, summary)
+    against = {row.name: row.against for row in manifest.rows}
+    for name, metric in summary.metrics.items():
+        if name in against or name in manifest.derived:
+            yield remark(
+                Data(name), f": {_counted(metric, against[name]) if name in against else _derived(name, metric)}"
+            )
+    yield from _missing({name: summary[name].missing for name in (*manifest.derived, *manifest.others)})
     for field, means in summary.by.items():
         yield slices(field, means)
     yield from panel(manifest, summary)
@@ -100,6 +107,8 @@ def view(
         yield from claims(extraction)
     if read:
         yield Entries("First to read, one claim a sample", tuple(map(worst, read)))
+    if answers:
+        yield Entries("First to read", tuple(map(worst_answer, answers)))
     if cost := costs(summary.cost, names):
         yield cost
 
@@ -112,6 +121,7 @@ def of(overview: Overview) -> Iterator[Block]:
         sides=overview.sides,
         diagnosis=overview.diagnosis,
         read=overview.front.read[:READ],
+        answers=overview.front.answers[:READ],
         extraction=overview.extraction,
     )
 
@@ -123,28 +133,27 @@ def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
             yield Line((Data(note.text),), "note" if note.kind == "note" else "caution")
 
 
-def _judged_by(manifest: Manifest, summary: Summary, total: int | None) -> str:
+def _judged_by(manifest: Manifest, summary: Summary, total: int | None) -> tuple[str, ...]:
     names = manifest.short_names
     named = [names[judge.name] for judge in manifest.judges]
-    judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
-    extractor = manifest.extractor
-    extracted_by = ""
+    judges = Data(", ".join(named)) if len(named) <= MEMBERS else f"{len(named)} judges"
+    extractor, extracted_by = manifest.extractor, tuple[str, ...]()
     if manifest.panel.extract_per_judge:
-        extracted_by = ", each on the claims it extracted"
+        extracted_by = (", each on the claims it extracted",)
     elif extractor and names[extractor.name] != judges and extractor.provider != IMPORTED:
-        extracted_by = f", claims extracted by {names[extractor.name]}"
+        extracted_by = ", claims extracted by ", Data(names[extractor.name])
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         number, _, rest = count.partition(" sample")
         of = f" of {total:,}" if total else ""
         count = f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
-    return f": {count}, judged by {judges + extracted_by}" if judges else f": {count}"
+    return (f": {count}, judged by ", judges, *extracted_by) if judges else (f": {count}",)
 
 
 SCORES = (
     Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count"),
-    Column("missing", "count", 1), Column("counted", "text", 4), Column("micro", "number", 3),
-    Column("bounds", "range", 2),
+    Column("missing", "count", 1), Column("counted", "text", 4, sparse=True), Column("micro", "number", 3, sparse=True),
+    Column("bounds", "range", 2, sparse=True),
 )  # fmt: skip
 
 
@@ -163,8 +172,7 @@ def scores(metrics: Mapping[str, MetricSummary], names: Mapping[str, str], kinds
         for judge, member in metric.by_judge.items() if names and len(metric.by_judge) <= MEMBERS else ():
             indented.append(len(rows))
             rows.append((Data(names[judge]), *_score(member)))
-    shown = table("sides" if kinds else "scores", SCORES, rows)
-    return without(shown._replace(indented=frozenset(indented)), "micro", "bounds", "counted")
+    return table("sides" if kinds else "scores", SCORES, rows)._replace(indented=frozenset(indented))
 
 
 def _score(metric: MetricSummary) -> tuple[Cell | tuple[float, float], ...]:
@@ -172,16 +180,6 @@ def _score(metric: MetricSummary) -> tuple[Cell | tuple[float, float], ...]:
     counted = f"{metric.hits} of {metric.judged}" if metric.total else ""
     missing = sum(metric.missing.values())
     return metric.mean, metric, metric.n, missing, counted, metric.micro, open_ends
-
-
-def _remarks(manifest: Manifest, summary: Summary) -> Iterator[Block]:
-    """Yield what each metric counted, and why samples have no score."""
-    against = {row.name: row.against for row in manifest.rows}
-    for name, metric in summary.metrics.items():
-        if name not in manifest.others:
-            counted = _derived(name, metric) if name in manifest.derived else _counted(metric, against[name])
-            yield remark(Data(name), f": {counted}")
-    yield from _missing({name: summary[name].missing for name in (*manifest.derived, *manifest.others)})
 
 
 def _missing(missing: Mapping[str, Mapping[Any, int]]) -> Iterator[Block]:
@@ -230,21 +228,15 @@ def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
     counts = Counter[str]()
     for by_metric in means.values():
         counts.update({name: estimate.n for name, estimate in by_metric.items()})
-    pairs = [(value, name, mean) for value, by_metric in means.items() for name, mean in by_metric.items()]
-    rows = [
-        (Data(value or "(none)"), Data(name), mean.value, mean, mean.n, _loss(mean, counts[name]))
-        for value, name, mean in pairs
-    ]
-    repeated = chance_of_many([mean for _, _, mean in pairs])
+    rows = list[tuple[Cell, ...]]()
+    for value, by_metric in means.items():
+        for name, mean in by_metric.items():
+            share = mean.value is not None and 0 <= mean.value <= 1
+            loss = (1 - (mean.value or 0)) * mean.n / counts[name] if share else None
+            rows.append((Data(value or "(none)"), Data(name), mean.value, mean, mean.n, loss))
+    repeated = chance_of_many([mean for by_metric in means.values() for mean in by_metric.values()])
     notes = ("loss: what a group adds to one minus the mean", *([repeated] if repeated else ()))
     return table(f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes)
-
-
-def _loss(estimate: Estimate, samples: int) -> float | None:
-    """Return the contribution of a group to one minus the mean of all samples; None for a value outside 0 to 1."""
-    if estimate.value is None or not 0 <= estimate.value <= 1:
-        return None
-    return (1 - estimate.value) * estimate.n / samples
 
 
 def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
@@ -255,9 +247,22 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
     yield heading(f"Panel of {len(found.judges)}", f": {_rules(manifest.panel, len(found.judges))}")
     yield from _agreement(found, names)
     if found.judge_pairs:
-        yield _pairs(found, names)
-    for preference in _preferences(found):
-        yield line(preference)
+        pairs = (*found.judge_pairs, *found.judge_vs_panel)
+        who = [f"{names.get(pair.first, pair.first)} / {names.get(pair.second, pair.second)}" for pair in pairs]
+        rows = [
+            (Data(both + " *" * pair.disputed_only), pair.claims, pair.raw_agreement, pair.kappa)
+            for both, pair in zip(who, pairs, strict=True)
+        ]
+        yield kappas("claims", rows, [pair.kappa for pair in pairs], PAIRS, "number")
+    for family in dict.fromkeys(preference.family for preference in found.self_preference):
+        estimates = ", ".join(
+            f"{one.metric} {signed_estimate(one.value, one.reported)}"
+            for one in found.self_preference
+            if one.family == family and one.value is not None
+        )
+        if estimates:
+            of = " for answers of the same family, compared with other judges: "
+            yield line("preference of ", Data(family), f"{of}{estimates}")
     for judge, noise in found.noise.items():
         share = noise.variance_share
         of = "" if share is None else f"; {percent(share)} of the variance of one verdict is the judge's"
@@ -301,27 +306,6 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
         )  # fmt: skip
 
 
-def _pairs(found: PanelSummary, names: Mapping[str, str]) -> Block:
-    pairs = (*found.judge_pairs, *found.judge_vs_panel)
-    who = [f"{names.get(pair.first, pair.first)} / {names.get(pair.second, pair.second)}" for pair in pairs]
-    rows = [
-        (Data(both + " *" * pair.disputed_only), pair.claims, pair.raw_agreement, pair.kappa)
-        for both, pair in zip(who, pairs, strict=True)
-    ]
-    return kappas("claims", rows, [pair.kappa for pair in pairs], PAIRS, "number")
-
-
-def _preferences(found: PanelSummary) -> Iterator[str]:
-    for family in dict.fromkeys(preference.family for preference in found.self_preference):
-        estimates = ", ".join(
-            f"{one.metric} {signed_estimate(one.value, one.reported)}"
-            for one in found.self_preference
-            if one.family == family and one.value is not None
-        )
-        if estimates:
-            yield f"preference of {family} for answers of the same family, compared with other judges: {estimates}"
-
-
 def dispute_in_words(dispute: Dispute, names: Mapping[str, str]) -> str:
     """Return a disputed claim with its sample and votes."""
     votes = ", ".join(f"{names.get(judge, judge)}: {vote}" for judge, vote in dispute.votes.items())
@@ -336,20 +320,14 @@ def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[
         return
     compared = next((judge.agrees_with for judge in found if judge.agrees_with), "others")
     columns = (
-        Column("judge"), Column("verdicts", "count"), Column("per 1,000", "dollars"),
-        Column("seconds a call", "seconds", 1),
-        Column(f"equal to {compared}", "number"), Column("kappa", "number"), Column("kappa with judges", "number", 2),
-        Column("failed calls", "count"),
+        Column("judge", at=lambda judge: Data(names[judge.judge] + " *" * judge.on_front)),
+        Column("verdicts", "count", at="verdicts"), Column("per 1,000", "dollars", at="dollars_per_1000"),
+        Column("seconds a call", "seconds", 1, "seconds"), Column(f"equal to {compared}", "number", at="agreement"),
+        Column("kappa", "number", at="kappa"), Column("kappa with judges", "number", 2, "kappa_with_judges"),
+        Column("failed calls", "count", at=lambda judge: sum(judge.failed.values())),
     )  # fmt: skip
-    rows = [
-        (
-            Data(names[judge.judge] + " *" * judge.on_front), judge.verdicts, judge.dollars_per_1000, judge.seconds,
-            judge.agreement, judge.kappa, judge.kappa_with_judges, sum(judge.failed.values()),
-        )
-        for judge in found
-    ]  # fmt: skip
     best = len(found) > 1 and any(judge.on_front for judge in found)
-    yield table("judges", columns, rows, notes=("* no other judge agrees as much for less",) if best else ())
+    yield table("judges", columns, found, notes=("* no other judge agrees as much for less",) if best else ())
     if odd := next((names[judge.judge] for judge in found if judge.odd_one), None):
         yield line(Data(odd), " agrees least with the other judges")
     for judge in found[:CONFUSIONS] if compared == "panel" else ():
@@ -363,8 +341,10 @@ def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[
 
 
 ORDERS = (
-    Column("evidence at rank", "count"), Column("labels", "count"), Column("supported", "percent"),
-    Column("in other orders", "count"), Column("flipped", "percent"),
+    Column("evidence at rank", "count", at="rank"), Column("labels", "count", at="labeled"),
+    Column("supported", "percent", at=lambda place: place.supported / place.labeled),
+    Column("in other orders", "count", at="compared"),
+    Column("flipped", "percent", at=lambda place: place.flipped / place.compared if place.compared else None),
 )  # fmt: skip
 
 
@@ -378,12 +358,8 @@ def orders(effects: OrderEffects) -> Iterator[Block]:
         f": {effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other orders{rate}; "
         f"{effects.lost} labels lose support, {effects.gained} gain it",
     )
-    rows = [
-        (r.rank, r.labeled, r.supported / r.labeled, r.compared, r.flipped / r.compared if r.compared else None)
-        for r in effects.places
-    ]
-    if rows:
-        yield table("orders", ORDERS, rows)
+    if effects.places:
+        yield table("orders", ORDERS, effects.places)
 
 
 def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
@@ -404,21 +380,20 @@ def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
 
 def blame(counts: DiagnosisCounts) -> Table:
     """Return the samples by what is to blame, retrieval or generation."""
-    columns = (Column("Retrieval or generation"), Column("samples", "count"), Column("with low correctness", "count"))
+    low = Column("with low correctness", "count", sparse=not counts.correctness)
     rows = [(CELLS[cell], n, counts.incorrect[cell]) for cell, n in counts.cells.items()]
     undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
     note = f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}"
-    shown = table("diagnosis", columns, rows, notes=(note,))
-    return shown if counts.correctness else without(shown, "with low correctness")
-
-
-EXTRACTION = (Column("claims, by their words"), Column("value"), Column("95 % interval", "ends"), Column("counts"))
+    return table("diagnosis", (Column("Retrieval or generation"), Column("samples", "count"), low), rows, notes=(note,))
 
 
 def claims(found: ExtractionSummary) -> Iterator[Block]:
     """Yield the quality of the claims by their words alone, and of claims by people if there are some."""
     people = found.people
-    columns = (*EXTRACTION, *([Column("people")] if people else ()))
+    columns = (
+        Column("claims, by their words"), Column("value"), Column("95 % interval", "ends", sparse=True),
+        Column("counts"), *([Column("people")] if people else ()),
+    )  # fmt: skip
     rows = [
         (name.replace("_", " "), ratio.in_words, ratio if ratio.reported else None, f"{ratio.hits} of {ratio.total}")
         + ((people[name].in_words,) if people else ())
@@ -426,8 +401,26 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
     ]
     some = f"{found.texts} of " if found.texts < found.all_texts else ""
     of = f"{found.claims} claims of {found.sentences} sentences in {some}{found.all_texts} texts ({found.part})"
-    yield without(table("claims", columns, rows, of), "95 % interval")
+    yield table("claims", columns, rows, of)
     yield from map(line, map(Data, found.remarks))
+
+
+GOLD = (
+    Column("precision", "number"), Column("recall", "number"), Column("F1", "number"), Column("95 % interval", "ends"),
+)  # fmt: skip
+
+
+def extraction(summary: ExtractionSummary, manifest: Manifest, metrics: Mapping[str, MetricSummary]) -> Iterator[Block]:
+    """Yield the quality of claims by their words, and beside claims by people."""
+    of = f": {summary.claims:,} claims ({manifest.settings['claims']})"
+    subject = Data(Path(manifest.data.path or "data").name)
+    yield heading(subject, f"{of} of {summary.sentences:,} sentences, {summary.texts:,} texts")
+    yield from claims(summary)
+    if summary.people:
+        precision, recall, f1, size = (metrics[name] for name in GOLD_METRICS)
+        note = f"{decimal(size.mean, 2)} claims per gold claim"
+        row = "against gold claims", precision.mean, recall.mean, f1.mean, f1
+        yield table("gold", (Column(""), *GOLD), [row], notes=(note,))
 
 
 def worst(claim: WorstClaim) -> Entry:
@@ -447,10 +440,20 @@ def worst(claim: WorstClaim) -> Entry:
     )
 
 
+def worst_answer(one: WorstAnswer) -> Entry:
+    """Return an answer with bad ratings."""
+    rated = ", ".join(f"{name} {word}" for name, word in one.ratings.items())
+    why = f": {visible(one.explanation, TEXT // 2)}" if one.explanation else ""
+    texts = {"question": one.question, "answer": one.answer}
+    shown = ((name, Data(visible(text, TEXT))) for name, text in texts.items())
+    return Entry(Data(one.sample_id), (*shown, ("rating", Data(f"{rated}{why}"))))
+
+
 COSTS = (
-    Column("judge"), Column("step"), Column("questions", "count"), Column("of source run", "count", 1),
-    Column("tokens in", "count"), Column("of it cached", "count", 2), Column("tokens out", "count"),
-    Column("verdicts", "count", 3), Column("worth", "dollars"), Column("a thousand verdicts", "dollars", 1),
+    Column("judge"), Column("step"), Column("questions", "count"), Column("of source run", "count", 1, sparse=True),
+    Column("tokens in", "count"), Column("of it cached", "count", 2, sparse=True), Column("tokens out", "count"),
+    Column("verdicts", "count", 3, sparse=True), Column("worth", "dollars"),
+    Column("a thousand verdicts", "dollars", 1, sparse=True),
 )  # fmt: skip
 
 
@@ -466,7 +469,7 @@ def costs(cost: RunCost | None, names: Mapping[str, str]) -> Table | None:
     rows = [(Data(names.get(part.judge, part.judge)), part.step, *_cost(part.cost)) for part in cost.by]
     if len(rows) > 1:
         rows.append(("all", "", *_cost(cost.total)))
-    return without(table("cost", COSTS, rows), "of source run", "of it cached", "verdicts", "a thousand verdicts")
+    return table("cost", COSTS, rows)
 
 
 def _cost(cost: Cost) -> tuple[Cell, ...]:
