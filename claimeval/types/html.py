@@ -8,7 +8,7 @@ remove the styles and keep headings, tables and lists. The classes keep MathJax 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from claimeval.types.errors import escaped
 
@@ -22,6 +22,8 @@ STYLE = """
 .claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;
 border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);background:none}
 .claimeval th:first-child{text-align:left}
+.claimeval thead th,.claimeval .words{white-space:normal}
+.claimeval .words{text-align:left}
 .claimeval .caution{margin:.5em 0;padding:.3em .8em;border-left:.25rem solid #b8860b}
 .claimeval li{margin:.5em 0}
 .claimeval blockquote{margin:.2em 0;padding:.1em .8em;
@@ -57,13 +59,21 @@ def joined(parts: Iterable[Html]) -> Html:
     return Html("".join(parts))
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
-    """Return a table with column headings. The first cell of each row is its heading."""
-    body = joined(
-        element("tr", *(element("td" if column else "th", cell) for column, cell in enumerate(row))) for row in rows
-    )
-    top = element("tr", *(element("th", cell) for cell in head))
-    return element("table", element("thead", top), element("tbody", body))
+def table(head: Iterable[str], rows: Iterable[Iterable[str]], words: Collection[int] = ()) -> Html:
+    """Return a table with column headings, whose columns of `words` begin at the left.
+
+    The first cell of each row is its heading.
+    """
+
+    def line(cells: Iterable[str], name: str) -> Html:
+        drawn = list[Html]()
+        for column, cell in enumerate(cells):
+            settings = {"class_": "words"} if column in words else {}
+            drawn.append(element(name if column else "th", cell, **settings))
+        return element("tr", *drawn)
+
+    body = joined(line(row, "td") for row in rows)
+    return element("table", element("thead", line(head, "th")), element("tbody", body))
 
 
 def listed(heading: str, items: Iterable[str]) -> Html:

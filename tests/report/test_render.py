@@ -108,3 +108,10 @@ def test_every_form_has_the_same_numbers(capsys: pytest.CaptureFixture[str], mon
     assert heads[3:6] == ["low", "high", "ends"]
     assert first[:6] == ["x", 1200, 0.75, 0.5, 0.9, "interval"]
     assert second[-3:] == [None, None, None]
+
+
+def test_words_begin_at_the_left_in_a_notebook() -> None:
+    head = (Column("metric"), Column("because of"), Column("b - a", "signed"))
+    drawn = notebook.html([table("causes", head, [("a", "b", 0.5)])])
+    assert '<th>a</th><td class="words">b</td><td>+0.500</td>' in drawn
+    assert '<th>metric</th><th class="words">because of</th><th>b - a</th>' in drawn

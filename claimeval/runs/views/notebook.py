@@ -38,7 +38,11 @@ def drawn(block: Block) -> Html:
             return joined(
                 (
                     *([element("h4", title)] if title else ()),
-                    table((column.name for column in columns), rows),
+                    table(
+                        (column.name for column in columns),
+                        rows,
+                        [i for i, column in enumerate(columns) if i and column.kind == "text"],
+                    ),
                     *(element("p", element("small", note)) for note in notes),
                 )
             )
