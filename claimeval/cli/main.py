@@ -83,7 +83,13 @@ LOST = "the cluster lost its head, or the node of this command; run the same com
 CRASHED = 70
 """The exit code for a bug, EX_SOFTWARE of sysexits.h."""
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
-"""New objects between two garbage collections: more than a short command creates."""
+"""New objects between two garbage collections: more than a short command creates. By default the collector runs 200
+times while modules are loaded, and twice over all objects at exit: a quarter of the time, without freeing anything."""
+JUDGES = ("judges", "judge")
+NO_JUDGE = (
+    "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini, or "
+    "--judge local:lexical (words only, free); CLAIMEVAL_JUDGE or `judge` in claimeval.toml keeps one"
+)
 
 
 def commands() -> dict[str, dict[str, str]]:
@@ -184,32 +190,14 @@ def run(arguments: list[str]) -> int:
         write_plain(error.ctx.get_help() + "\n" if error.ctx else "")
         return 2
     except click.ClickException as error:
-        raise UsageError(_error_message(error)) from error
-
-
-def _error_message(error: click.ClickException) -> str:
-    parameter = getattr(error, "param", None)
-    if isinstance(error, click.MissingParameter) and parameter and parameter.name in ("judges", "judge"):
-        return (
-            "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini, or "
-            "--judge local:lexical (words only, free); CLAIMEVAL_JUDGE or `judge` in claimeval.toml keeps one"
-        )
-    return error.format_message()
-
-
-def _collect_rarely() -> None:
-    """Run the garbage collector rarely, and not at exit.
-
-    By default it runs 200 times while modules are loaded, and twice over all objects at exit: a quarter of the time of
-    a short command, without freeing anything. Frozen objects are not collected.
-    """
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    atexit.register(gc.freeze)
+        needs_judge = isinstance(error, click.MissingParameter) and error.param and error.param.name in JUDGES
+        raise UsageError(NO_JUDGE if needs_judge else error.format_message()) from error
 
 
 def main() -> None:
     """Run the command line; the entry point of the console script."""
-    _collect_rarely()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    atexit.register(gc.freeze)
     if COMPLETE in os.environ:
         app.main(prog_name="claimeval", complete_var=COMPLETE)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins reads a file of every package

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, Pairs, command
-from claimeval.cli.front import Shown
-from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Out, arguments
+from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Out, Shown, arguments
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent, tally
 from claimeval.types.errors import DataError, UsageError

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
-from claimeval.cli.front import Shown, closing, in_a_line, print_front
 from claimeval.cli.printer import Output, notes_on_stderr
-from claimeval.cli.shared import Gates
-from claimeval.cli.terminal import ProgressLine, end_on_next_signal, say, write_data
+from claimeval.cli.shared import Gates, Shown
+from claimeval.cli.terminal import ProgressLine, encodes, end_on_next_signal, say, write_data
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.report.selection import WHOLE
 from claimeval.runs.directory import beside, read_results, results_file
 from claimeval.runs.ending import Ending
-from claimeval.runs.front import FrontBuilder
+from claimeval.runs.front import Front, FrontBuilder
 from claimeval.runs.front import front as front_of
 from claimeval.runs.slices import DiagnosisTally
 from claimeval.runs.views import run as views
+from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import dollars, number_of
-from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
-from claimeval.types.estimates import Cost
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -36,6 +36,16 @@ MANY = 20_000
 """Number of samples above which claims to read are not printed."""
 WORST = 5
 """Claims to read first."""
+
+
+LINES = 24
+"""Lines of the first screen. With fewer claims to read, it holds more metrics."""
+NOTES = 3
+"""Lines of notes that are printed; `--details` prints all."""
+PLACES = {"contexts": "the documents", "reference": "the gold answer", "answer": "the answer"}
+"""Names of parts."""
+CELLS = 10
+"""Characters of a bar."""
 
 
 class Finished(NamedTuple):
@@ -124,9 +134,13 @@ class Finished(NamedTuple):
             record["front"] = first.model_dump(mode="json")
             if output.quiet and not output.json:
                 rows, width = output.size
-                line = in_a_line(first)
+                within = [f" ({score.ends}{'*' * score.bounds})" if score.ends else "" for score in first.scores]
+                pairs = zip(first.scores, within, strict=True)
+                line = ", ".join(f"{score.name} {score.value}{ends}" for score, ends in pairs)
                 write_data("\n".join([*(output.wrap(line, width) if rows else [line]), ""]))
-            last = [*filter(None, [price]), *closing(folder)]
+            report = report_line(folder, samples) or f"`claimeval report {quote(str(folder))}` writes the report"
+            last = [report, f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"]
+            last[:0] = [price] if price else []
             print_front(output, first, top=shown.top, closing=len(last) + self.said)
         if shown and not shown.details:
             for field, means in run.record.by.items():
@@ -179,6 +193,93 @@ def watch(
     return Finished(command, output, run, progress, jobs[0], run.ending.gated(failed), len(said))
 
 
+def print_front(output: Output, front: Front, *, top: int, closing: int) -> None:
+    """Print the first screen; more than the default number of claims may make it longer.
+
+    Args:
+        output: Where it is printed.
+        front: The front of the run.
+        top: The number of claims that was asked for.
+        closing: The number of other lines: messages above, what was paid, and where to go on.
+    """
+    width = output.size[1]
+    more = [fitted(f" {text}", width) for text in (front.missing, front.few) if text]
+    above = ["", fitted(front.head, width), *_notes(front, width), "", *_scores(front, width), *more]
+    if front.sentence:
+        above += ["", *wrap(front.sentence, width)]
+    pairs = [(f"{claim.sample_id}: {claim.claim}", _near(claim)) for claim in front.read]
+    for answer in front.answers:
+        (first, word), *others = answer.ratings.items()
+        also = f" (also {', '.join(name for name, _ in others)})" if others else ""
+        because = f": {answer.explanation}" if answer.explanation else ""
+        pairs.append((f"{answer.sample_id}: {answer.answer}", f"{first} {word}{also}{because}"))
+    if top <= Shown().top:
+        pairs = pairs[: max(0, (LINES - len(above) - closing - 3) // 2)]
+    if pairs:
+        above += ["", "First to read"]
+    mark = "✗" if encodes("✗") else "x"
+    for said, near in pairs:
+        above += [fitted(f" {mark} {said}", width), fitted(f"   {near}", width)]
+    for line in above:
+        output.line(line)
+
+
+def _notes(front: Front, width: int) -> Iterator[str]:
+    """Yield the first notes; the ending says why a run stopped."""
+    texts = [
+        f"{'Note' if note.kind == 'note' else 'Caution'}: {note.text}"
+        for note in front.notes
+        if note.kind != "incomplete"
+    ]
+    lines = [line for text in texts for line in wrap(visible(text), width)]
+    if len(lines) > NOTES:
+        lines = [fitted(text, width) for text in texts[: NOTES - 1]]
+        lines += [f"More notes: --details ({len(texts) - len(lines)})"] if len(texts) > len(lines) else []
+    yield from lines
+
+
+def _scores(front: Front, width: int) -> Iterator[str]:
+    """Yield a line for each metric: its name, value, bar, ends and counts."""
+    names = max((len(score.name) for score in front.scores), default=0)
+    values = max((len(score.value) for score in front.scores), default=0)
+    ends = max((len(score.ends) + score.bounds for score in front.scores), default=0)
+    for score in front.scores:
+        reported = f"{score.ends}{'*' * score.bounds}"
+        line = f" {score.name:{names}}  {score.value:>{values}} {bar(score.share)}  {reported:{ends}}  {score.counts}"
+        yield fitted(line, width)
+    if any(score.bounds for score in front.scores):
+        yield " * bounds, not an interval: judges abstained on over a tenth of the claims"
+
+
+def bar(share: float | None) -> str:
+    """Return a bar of `CELLS` characters, in ASCII where standard output has no others; blank without a share."""
+    if share is None:
+        return " " * CELLS
+    filled = round(max(0.0, min(1.0, share)) * CELLS)
+    full, empty = ("█", "·") if encodes("█·") else ("#", ".")
+    return full * filled + empty * (CELLS - filled)
+
+
+def fitted(text: str, width: int) -> str:
+    """Return the text as one line of at most `width` columns; blanks at its start stay."""
+    from rich.cells import cell_len, set_cell_size
+
+    start = text[: len(text) - len(text.lstrip(" "))]
+    line = start + visible(text) if "  " not in text.strip() else text
+    return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1).rstrip()}…"
+
+
+def _near(claim: WorstClaim) -> str:
+    """Return the nearest sentence of the evidence of a claim."""
+    place = PLACES.get(claim.evidence.part, claim.evidence.part)
+    if claim.excerpt is None:
+        return f"nothing like it in {place}"
+    if claim.is_word_for_word:
+        return f"word for word in {place}: the judge may be wrong"
+    start = "" if claim.label == "contradicted" else "nearest in "
+    return f"{start}{place}: {claim.excerpt.partition('] ')[2]}"
+
+
 def report_line(folder: Path, samples: int) -> str | None:
     """Return a line with the path of the report, or with the command that writes it for a large run."""
     report = folder / "report.html"
@@ -210,16 +311,14 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
 
 def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
     """Return what a command paid for its calls and what all replies of the run are worth; empty if they are free."""
-    if summary.cost is None or views.is_free(summary.cost):
+    cost = summary.cost
+    if cost is None or views.is_free(cost):
         return ""
-    paid = _paid(progress, summary.cost.total) if progress else ""
-    return f"{paid} {views.worth(summary.cost)}".strip()
-
-
-def _paid(progress: Progress, total: Cost) -> str:
-    if progress.paid is None:
-        return f"Sent now: {number_of(progress.calls, 'call')} ({progress.tokens:,} tokens); price unknown (--prices)."
-    paid = f"${dollars(progress.paid)}"
-    if progress.paid and (progress.possibly_paid or total.dollars is None):
-        paid = f"at most {paid}"
-    return f"Paid now: {paid} ({number_of(progress.calls, 'call')}, {progress.tokens:,} tokens)."
+    paid = ""
+    if progress:
+        calls, tokens = number_of(progress.calls, "call"), f"{progress.tokens:,} tokens"
+        at_most = "at most " * bool(progress.paid and (progress.possibly_paid or cost.total.dollars is None))
+        paid = f"Paid now: {at_most}${dollars(progress.paid)} ({calls}, {tokens}). "
+        if progress.paid is None:
+            paid = f"Sent now: {calls} ({tokens}); price unknown (--prices). "
+    return f"{paid}{views.worth(cost)}".strip()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli import shared
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.statistics.formatting import number_of
@@ -42,7 +41,7 @@ class Score(shared.JobOptions):
     out: shared.Out = None
     """Run directory; default runs/DATA-SETTINGS."""
     questions: shared.AskedFirst = shared.ScoreQuestions()
-    shown: shared.Front = Shown()
+    shown: shared.Front = shared.Shown()
 
     def door(self, options: RunOptions) -> Run:
         from claimeval.api.claims import score
@@ -64,7 +63,7 @@ class Demo:
     out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
     """Run directory."""
     output: Output = Output()
-    shown: shared.Front = Shown()
+    shown: shared.Front = shared.Shown()
 
     def do(self) -> int:
         from claimeval.api.claims import score
@@ -102,7 +101,7 @@ class Rejudge(shared.JobOptions):
     """Run directory."""
     questions: shared.Asked = shared.Questions()
     panel: Voting = PanelOptions()
-    shown: shared.Front = Shown()
+    shown: shared.Front = shared.Shown()
 
     def door(self, options: RunOptions) -> Run:
         if len(self.sources) > 1:

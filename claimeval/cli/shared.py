@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, Pairs
-from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
 from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
@@ -140,22 +139,23 @@ class ScoreQuestions(Questions):
     """Whether claims come with a quote: yes, no.  [default: yes]"""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is printed of a run."""
+
+    top: int = 3
+    """Claims to read first."""
+    details: bool = False
+    """Print all numbers: by judge, reasons, bounds, agreement, cost."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 0, "top")
+
+
 QUESTIONS = Heading("Questions")
 Asked = Annotated[Questions, QUESTIONS]
-AskedFirst = Annotated[
-    ScoreQuestions,
-    Heading(
-        "Questions",
-        "extractor",
-        "extract_prompt",
-        "assess_prompt",
-        "claims_per_call",
-        "reasons",
-        "quotes",
-        "language",
-        "per_document",
-    ),
-]
+_FIRST = ("extractor", "extract_prompt", "assess_prompt", "claims_per_call", "reasons", "quotes", "language")
+AskedFirst = Annotated[ScoreQuestions, Heading("Questions", *_FIRST, "per_document")]
 """Other document orders stand in the panel file, and claims per call in the judge file."""
 Front = Annotated[Shown, Heading("Results and gates")]
 Gated = Annotated[Gates, Heading("Results and gates")]
