@@ -57,7 +57,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
     markdown, csv = (tmp_path / "run.md").read_text(), (tmp_path / "run.csv").read_text().partition("\n")[0]
     assert "one / two" in table
     assert "one / two" in agreement
-    assert "judged by one, two" in markdown
+    assert "judged by `one, two`" in markdown
     assert "one: label" in csv
     for text in (table, agreement, markdown, csv):
         assert "openai:" not in text
