@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from claimeval.runs.labeling import LgtmEstimate
     from claimeval.types.records import Document
 
-DOCUMENTS = Heading("Documents")
+DOCUMENTS, ANSWERS = Heading("Documents"), Heading("Whole answers")
+MEASURES = "ndcg@10,P@10"
 ROOM = 12
 """Lines of the screen that the document does not use."""
 LEAST = 6
@@ -212,34 +213,6 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradeAgreement:
-    """Options for comparing grades of documents."""
-
-    scale: str = "umbrela"
-    """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
-    assessors: Path | None = None
-    """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one."""
-    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
-    """TREC run to order by the grades of both; repeatable."""
-    measures: Annotated[str, Names("-m", "--measures")] = "ndcg@10,P@10"
-    """Rank measures that order the TREC runs."""
-    out: Out = None
-    """Folder to write the grades of each assessor to, as qrels."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeAnswers:
-    """Options for comparing scores of whole answers with human ratings."""
-
-    scores: Annotated[tuple[str, ...], Names("--score")] = ()
-    """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
-    ratings: Annotated[tuple[str, ...], Names("--rating")] = ()
-    """Field of ratings by people (numbers); repeatable.  [default: rating]"""
-    pairs: bool = False
-    """Each row has scores of two answers, and a rating that is higher the more the second is preferred."""
-
-
 @command("agreement")
 class Agreement:
     """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
@@ -273,8 +246,22 @@ class Agreement:
     plot: Path | None = None
     """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater with people."""
     output: Output = Output()
-    answers: Annotated[WholeAnswers, Heading("Whole answers")] = WholeAnswers()
-    grades: Annotated[GradeAgreement, Heading("Documents")] = GradeAgreement()
+    scores: Annotated[tuple[str, ...], Names("--score"), ANSWERS] = ()
+    """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
+    ratings: Annotated[tuple[str, ...], Names("--rating"), ANSWERS] = ()
+    """Field of ratings by people (numbers); repeatable.  [default: rating]"""
+    pairs: Annotated[bool, ANSWERS] = False
+    """Each row has scores of two answers, and a rating that is higher the more the second is preferred."""
+    scale: Annotated[str, DOCUMENTS] = "umbrela"
+    """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
+    assessors: Annotated[Path | None, DOCUMENTS] = None
+    """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one."""
+    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run"), DOCUMENTS] = ()
+    """TREC run to order by the grades of both; repeatable."""
+    measures: Annotated[str, Names("-m", "--measures"), DOCUMENTS] = MEASURES
+    """Rank measures that order the TREC runs."""
+    out: Annotated[Out, DOCUMENTS] = None
+    """Folder to write the grades of each assessor to, as qrels."""
 
     def do(self) -> int:
         from claimeval.api import people
@@ -287,10 +274,11 @@ class Agreement:
         if not self.runs:
             raise UsageError("agreement needs a run directory, or files of grades with --labels")
         run, *others = self.runs
-        of_answers = self.answers != WholeAnswers()
+        of_answers = bool(self.scores or self.ratings or self.pairs)
         of_grades = not of_answers and not run.is_dir()
         of_answers = of_answers or bool(not of_grades and self.labels and has_ratings(self.labels))
-        more = bool(others) or self.grades != GradeAgreement()
+        usual = self.scale == "umbrela" and self.measures == MEASURES
+        more = bool(others or self.assessors or self.trec_runs or self.out) or not usual
         refusals = {
             "grades are compared with grades by people: name these with --labels": of_grades and not self.labels,
             "--evidence, --cluster and --plot are for runs of claims": of_grades
@@ -333,15 +321,14 @@ def _print_grades(args: Agreement, content: Mapping[str, GraderReport]) -> int:
     from claimeval.evaluation.validity import read_graders
     from claimeval.runs.views import ratings
 
-    grades_file, output = args.grades, args.output
-    scale = relevance_scale(grades_file.scale)
+    output, scale = args.output, relevance_scale(args.scale)
     output.draw(ratings.validity(content, confusions=len(content) == 1))
     output.draw(ratings.refused({name: report.refused for name, report in content.items()}, scale))
-    if grades_file.out:
-        names = read_names(grades_file.assessors) if grades_file.assessors else ()
-        written = write_assessors(read_graders(args.runs, names, scale)[0], grades_file.out)
+    if args.out:
+        names = read_names(args.assessors) if args.assessors else ()
+        written = write_assessors(read_graders(args.runs, names, scale)[0], args.out)
         rank = f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}"
-        output.lines(f"Grades: {len(written)} files in {grades_file.out}", rank)
+        output.lines(f"Grades: {len(written)} files in {args.out}", rank)
     record = {name: report.model_dump(mode="json") for name, report in content.items()}
     return output.result("agreement", {"assessors": record})
 

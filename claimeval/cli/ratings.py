@@ -24,18 +24,6 @@ MEASURES = "ndcg@10,P@10"
 """Measures that order TREC runs by the judges' grades and by human grades."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingQuestions:
-    """Options for the questions to judges."""
-
-    ask: str | None = None
-    """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
-    criteria: Annotated[Mapping[str, str], Pairs("--criterion", "NAME=SENTENCE")] = field(default_factory=dict)
-    """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
-    prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE")] = field(default_factory=dict)
-    """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
-
-
 @command("rate")
 class Rate(JobOptions):
     """Judge whole answers: relevant, faithful, correct, declining?
@@ -52,7 +40,14 @@ class Rate(JobOptions):
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     out: Out = None
     """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
-    questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
+    ask: Annotated[str | None, QUESTIONS] = None
+    """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
+    criteria: Annotated[Mapping[str, str], Pairs("--criterion", "NAME=SENTENCE"), QUESTIONS] = field(
+        default_factory=dict
+    )
+    """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
+    prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE"), QUESTIONS] = field(default_factory=dict)
+    """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
     shown: Front = Shown()
 
     def door(self, options: RunOptions) -> Run:
