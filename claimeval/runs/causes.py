@@ -25,14 +25,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.flips import ByText
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.inputs import Inputs
+from claimeval.runs.inputs import Answer, Inputs, Retrieval
 from claimeval.statistics.formatting import adding_up, number_of, signed
 from claimeval.types.records import (
     ASKED,
@@ -47,27 +47,11 @@ from claimeval.types.records import (
     Score,
 )
 
-Cause = Literal[
-    "judge",
-    "several",
-    "extraction",
-    "label",
-    "reference",
-    "question",
-    "lost",
-    "gained",
-    "rewritten",
-    "order",
-    "evidence",
-    "missing",
-    "refusal",
-    "longer",
-    "shorter",
-    "answer",
-    "disagreement",
-    "score",
-    "samples",
-]
+Judging = Literal["judge", "several", "extraction", "label", "disagreement"]
+Other = Literal["reference", "question", "order", "evidence"]
+Unpaired = Literal["score", "samples"]
+"""Causes that are not part of the paired difference."""
+Cause = Literal[Judging, Other, Retrieval, Answer, Unpaired]
 CAUSES: dict[Cause, str] = {
     "judge": "other judges, prompt or settings",
     "several": "several of these at once",
@@ -92,8 +76,7 @@ CAUSES: dict[Cause, str] = {
 """Causes and their names in tables, in table order."""
 RETRIEVAL: dict[Cause, str] = {"lost": "retrieval lost", "gained": "retrieval gained", "rewritten": "rewritten:"}
 """Causes that may name a document, and what stands before its name."""
-UNPAIRED: tuple[Cause, ...] = ("score", "samples")
-"""Causes that are not part of the paired difference."""
+UNPAIRED: tuple[Unpaired, ...] = get_args(Unpaired)
 OF_DOCUMENTS = ("grade", "retrieval")
 """Jobs whose scores are about the documents alone."""
 MOSTLY = 0.6
