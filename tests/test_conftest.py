@@ -39,9 +39,7 @@ AWAY = ("192.0.2.1", 443)
     ],
     ids=["connect", "connect_ex", "sendto", "look up", "asyncio"],
 )
-def test_leaving_this_machine_raises_and_is_remembered(
-    leave: Callable[[socket.socket, socket.socket], object],
-) -> None:
+def test_leaving_this_machine_raises_and_is_remembered(leave: Callable[[socket.socket, socket.socket], object]) -> None:
     with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagram:
         with pytest.raises(conftest.NetworkForbidden):
             leave(stream, datagram)

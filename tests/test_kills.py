@@ -67,10 +67,7 @@ def wait_until(reached: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    ("number_sent", "signals"),
-    [(signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)],
-)
+@pytest.mark.parametrize(("number_sent", "signals"), [(signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)])
 def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     tmp_path: Path, slow_server: ThreadHandle, number_sent: signal.Signals, signals: int
 ) -> None:

@@ -239,8 +239,7 @@ def test_a_judge_that_cannot_work_is_refused_before_any_call(judges: list[str], 
 
 
 @pytest.mark.parametrize(
-    ("key", "words"),
-    [("", "is empty"), ("sk-abc\n", "a line break"), ("sk abc", "a space"), ("ключ", "no key has")],
+    ("key", "words"), [("", "is empty"), ("sk-abc\n", "a line break"), ("sk abc", "a space"), ("ключ", "no key has")]
 )
 def test_a_malformed_key_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch, key: str, words: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)

@@ -35,17 +35,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     ),
     "rate": ("data", "judges", "ask", "criteria", "prompts", *READ, *WRITE, *ASK),
     "experiment": ("design", "out", "labels", "select", "anyway", "options"),
-    "extraction": (
-        *(
-            "source",
-            "claims",
-            "extractor",
-            "gold",
-            *READ,
-            *WRITE,
-            "options",
-        ),
-    ),
+    "extraction": (*("source", "claims", "extractor", "gold", *READ, *WRITE, "options"),),
     "plan": ("door", "args", "kwargs"),
     "compare": ("runs", "baseline", "metrics", "by", "cluster"),
     "agreement": (

@@ -45,13 +45,7 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     assert "6 of 6 claims labeled" in second
     labels = ClaimLabels(run, "faithfulness")
     given = list(LabelFile(labels.path))
-    assert [label.label for label in given] == [
-        "supported",
-        "not_found",
-        "contradicted",
-        "supported",
-        "supported",
-    ]
+    assert [label.label for label in given] == ["supported", "not_found", "contradicted", "supported", "supported"]
     assert given[0].annotator == "ada"
     assert len(labels.by("")) == 6
 

@@ -40,10 +40,7 @@ def test_missing_texts_are_counted_with_their_reason(claimeval: Run, data: Path)
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [
-        (["-m", "token_recal"], "Did you mean 'token_recall'"),
-        (["--normalization", "squid"], "Did you mean 'squad'"),
-    ],
+    [(["-m", "token_recal"], "Did you mean 'token_recall'"), (["--normalization", "squid"], "Did you mean 'squad'")],
 )
 def test_unknown_names_get_the_closest(claimeval: Run, data: Path, options: list[str], words: str) -> None:
     done = claimeval("lexical", data, *options)

@@ -211,8 +211,7 @@ def test_grades_that_are_there_are_compared_without_a_call(claimeval: Run, tmp_p
     (tmp_path / "same.txt").write_text("q 0 a 3\nq 0 b 0\nq 0 c 1\n")
     (tmp_path / "other.txt").write_text("q 0 a 0\nq 0 b 3\n")
     done = claimeval(
-        *("agreement", tmp_path / "same.txt", tmp_path / "other.txt"),
-        *("--labels", tmp_path / "human.txt", "--json"),
+        *("agreement", tmp_path / "same.txt", tmp_path / "other.txt"), *("--labels", tmp_path / "human.txt", "--json")
     )
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)["assessors"]

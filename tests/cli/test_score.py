@@ -19,15 +19,7 @@ def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: 
     done = claimeval("demo", "--out", "run", "--details")
     assert done.returncode == 0
     assert "Replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
-    for words in (
-        "faithfulness",
-        "correctness",
-        "coverage",
-        "context_recall",
-        "95 % interval",
-        "First to read",
-        "run",
-    ):
+    for words in ("faithfulness", "correctness", "coverage", "context_recall", "95 % interval", "First to read", "run"):
         assert words in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith(("Run:", "Note:")))
 

@@ -157,11 +157,7 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.json", b'[["a", "Q?"]]', 'not list; of a DataFrame, write to_json(orient="records", lines=True)'),
         ("a.jsonl", b"\xff\xfe{\x00", "it looks like UTF-16"),
         ("a.jsonl", b"", "has no samples"),
-        (
-            "a.jsonl",
-            b'{"question": ["Q"]}',
-            "question: a list; give one text: add --field question='question[0]'",
-        ),
+        ("a.jsonl", b'{"question": ["Q"]}', "question: a list; give one text: add --field question='question[0]'"),
         ("a.jsonl", b'{"question": "Q", "id": 1.5}', "line 1, id: expected a text or an integer, got '1.5'"),
         ("a.jsonl", b'{"question": "Q", "answer": "A", "response": "B"}', "both 'answer' and 'response'"),
         ("a.jsonl", b'{"question": "Q", "contexts": 5}', "line 1, contexts: a number; give a list of texts"),

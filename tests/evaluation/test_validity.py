@@ -27,11 +27,7 @@ def test_kappa_and_confusion_worked_by_hand() -> None:
 
 
 def test_a_two_way_scale_is_held_against_four_grades_only_as_relevant_or_not() -> None:
-    found = validity(
-        {"q1": {"a": 0, "b": 1}, "q2": {"c": 1, "d": 1}},
-        HUMAN,
-        BINARY_RELEVANCE,
-    )
+    found = validity({"q1": {"a": 0, "b": 1}, "q2": {"c": 1, "d": 1}}, HUMAN, BINARY_RELEVANCE)
     assert found.kappa is None
     # a no/no, b yes/no, c and d yes/yes: observed 3/4, expected 3/4 * 1/2 + 1/4 * 1/2 = 1/2
     assert found.kappa_binary.value == pytest.approx(0.5)

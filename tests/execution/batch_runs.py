@@ -62,13 +62,7 @@ class Came(NamedTuple):
         return Counter(str(line.custom_id) for line in self.lines if line.paid)
 
 
-def go(
-    server: Handle,
-    judges: Sequence[Judge | str],
-    cache: Path,
-    count: int = 4,
-    **options: Any,
-) -> Came:
+def go(server: Handle, judges: Sequence[Judge | str], cache: Path, count: int = 4, **options: Any) -> Came:
     """Carries the evaluation out."""
     done = run(judges, cache, samples(count), **{"batch": True} | options)
     exchanges = server.exchanges()

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.batch import (
-    CLOSED,
-    GATHERING,
-    ID_STORED,
-    INTENT_WRITTEN,
-    TAKEN_OUT,
-    UPLOADED,
-    killed,
-    online,
-)
+from benchmarks.batch import CLOSED, GATHERING, ID_STORED, INTENT_WRITTEN, TAKEN_OUT, UPLOADED, killed, online
 from benchmarks.clients import Instant, write_samples
 from benchmarks.loopback import Batching, Options, serve
 from claimeval.execution.batch.state import BatchState

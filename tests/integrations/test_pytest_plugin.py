@@ -169,9 +169,7 @@ def test_none_of_ones_own(claimeval):
     )
 
 
-def test_the_summary_names_the_judge_of_each_run_and_no_interval_where_there_is_none(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_summary_names_the_judge_of_each_run_and_no_interval_where_there_is_none(pytester: pytest.Pytester) -> None:
     tests = """
 def test_nothing_said(claimeval):
     assert claimeval.check("I do not know.", DOCS, judge="local:lexical").faithfulness is None
@@ -257,10 +255,7 @@ def test_words(claimeval):
     assert run["faithfulness"].missing == {"not_asked": 1}
     assert (run["correctness"].mean, run["correctness"].failure_rate) == (1.0, 0.0)
     others = {name: [result.sample.id for result in other] for name, other in run.attached.items()}
-    assert others == {
-        "measure": ["test_bot.py::test_words: a"],
-        "score-2": ["test_bot.py::test_other_judge"],
-    }
+    assert others == {"measure": ["test_bot.py::test_words: a"], "score-2": ["test_bot.py::test_other_judge"]}
     session(pytester, TESTS)
     assert dict(of_session(pytester).attached) == {}, "those of an earlier session are gone"
 

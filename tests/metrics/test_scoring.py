@@ -101,10 +101,7 @@ def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Me
 
 def test_macro_micro_bounds_and_counts_by_hand() -> None:
     found = summary_of(
-        (1.0, 4, 4, 4, None),
-        (0.5, 1, 2, 4, None),
-        (None, 0, 0, 2, "incomplete"),
-        (None, 0, 0, 0, "no_claims"),
+        (1.0, 4, 4, 4, None), (0.5, 1, 2, 4, None), (None, 0, 0, 2, "incomplete"), (None, 0, 0, 0, "no_claims")
     ).summary()
     assert found.mean == 0.75
     assert found.n == 2

@@ -269,10 +269,7 @@ def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:
         label(said, claim_id=f"answer-{i}") for i, said in enumerate(["supported", "not_found", "contradicted"], 1)
     ]
     found = weights(join([ONE], JUDGES, Panel(), labels), Panel())  # a says + + -, b says + 0 0: 2 and 3 of 3
-    assert found == {
-        "a": pytest.approx(math.log((3 / 5) / (2 / 5))),
-        "b": pytest.approx(math.log((4 / 5) / (1 / 5))),
-    }
+    assert found == {"a": pytest.approx(math.log((3 / 5) / (2 / 5))), "b": pytest.approx(math.log((4 / 5) / (1 / 5)))}
 
 
 def test_agreement_by_the_values_of_a_field_has_the_confusion_of_each() -> None:

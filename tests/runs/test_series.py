@@ -68,9 +68,7 @@ def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_th
 
 def steady(folder: Path) -> Series:
     """Six runs; in each of the later five, two more of 40 samples fall from 1 to 0, so ten have fallen in the end."""
-    return track(
-        write(folder, [{f"s{i}": 0.0 if i < 2 * place else 1.0 for i in range(40)} for place in range(6)]),
-    )
+    return track(write(folder, [{f"s{i}": 0.0 if i < 2 * place else 1.0 for i in range(40)} for place in range(6)]))
 
 
 def test_a_steady_fall_is_no_noise(tmp_path: Path) -> None:

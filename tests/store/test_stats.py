@@ -55,13 +55,7 @@ DAMAGE = {
 
 
 def test_an_empty_store_adds_up_to_nothing(store: Store) -> None:
-    assert collect_stats(store).model_dump() == {
-        "replies": 0,
-        "bytes": 0,
-        "damaged": 0,
-        "unreadable": 0,
-        "groups": (),
-    }
+    assert collect_stats(store).model_dump() == {"replies": 0, "bytes": 0, "damaged": 0, "unreadable": 0, "groups": ()}
 
 
 def test_replies_are_added_up_by_model_and_prompt(store: Store) -> None:

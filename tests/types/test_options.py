@@ -19,17 +19,7 @@ from claimeval.types.options import PanelOptions, RunOptions
 from tests.cli.test_command import of
 
 PYTHON_ONLY = {"attempts", "backoff", "compress", "max_reply_bytes", "progress"}
-ASKING_DOORS = (
-    "score",
-    "ascore",
-    "rejudge",
-    "arejudge",
-    "rate",
-    "arate",
-    "grade",
-    "agrade",
-    "write_queries",
-)
+ASKING_DOORS = ("score", "ascore", "rejudge", "arejudge", "rate", "arate", "grade", "agrade", "write_queries")
 
 
 @pytest.mark.parametrize(

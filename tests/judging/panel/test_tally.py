@@ -63,10 +63,7 @@ def result(
         **fields,
     }
     return SampleResult(
-        sample=Sample.model_validate(sample),
-        claims=claims,
-        assessments=assessments,
-        scores={"faithfulness": score},
+        sample=Sample.model_validate(sample), claims=claims, assessments=assessments, scores={"faithfulness": score}
     )
 
 
@@ -220,10 +217,7 @@ def test_the_noise_of_repeats_by_hand() -> None:
     assert noise.score_variance_share["faithfulness"] == pytest.approx(within / (within + between))
 
 
-FAMILY = (
-    Judge(name="gpt", model="openai:gpt-5"),
-    Judge(name="le-chat", model="mistral:mistral-large"),
-)
+FAMILY = (Judge(name="gpt", model="openai:gpt-5"), Judge(name="le-chat", model="mistral:mistral-large"))
 
 
 def test_whoever_is_of_the_generators_family_is_flagged() -> None:
@@ -272,12 +266,7 @@ def call(judge: str, **fields: object) -> Call:
 
 def test_calls_are_counted_by_where_they_come_from() -> None:
     settings = Panel(escalate=2)
-    calls = (
-        call("a", step="extract", reused=True),
-        *(call(judge) for judge in "ab"),
-        call("c"),
-        call("c", attempt=1),
-    )
+    calls = (call("a", step="extract", reused=True), *(call(judge) for judge in "ab"), call("c"), call("c", attempt=1))
     one = result("++x", "+0+").model_copy(update={"calls": calls})
     two = result("++", "00", number=2).model_copy(update={"calls": calls[:3]})
     found = summary(one, two, settings=settings).cost

@@ -353,12 +353,7 @@ def test_a_rule_is_a_row_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("probability", [None, 0.7])
 def test_one_verdict_stands_as_it_is_under_every_rule(rule: str, label: str, probability: float | None) -> None:
     said = Verdict.model_validate(
-        {
-            "judge": "a",
-            "label": label,
-            "probability": probability,
-            "unassessed": "unsure" if label is None else None,
-        }
+        {"judge": "a", "label": label, "probability": probability, "unassessed": "unsure" if label is None else None}
     )
     settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
     short_way = voting.vote("c", CONTEXTS, [said], settings)

@@ -100,13 +100,7 @@ def test_samples_without_a_reward_say_why(reward_model: Path) -> None:
         Sample(id="e", question=" ".join(WORDS), answer="We are."),
     ]
     found = list(reward.measure(samples, scorer_on_cpu(reward_model, context_tokens=48)))
-    assert [answer.because for answer in found] == [
-        None,
-        "no answer",
-        "no answer",
-        "no question",
-        "question too long",
-    ]
+    assert [answer.because for answer in found] == [None, "no answer", "no answer", "no question", "question too long"]
     assert [answer.score is None for answer in found] == [False, True, True, True, True]
 
 

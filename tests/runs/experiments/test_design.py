@@ -200,10 +200,7 @@ def test_an_arm_may_name_an_extractor_of_its_own(tmp_path: Path) -> None:
 
 def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the_same_name(tmp_path: Path) -> None:
     warm = "judges: openai:a\ngrid: {judge_settings: {temperature: [0.0, 0.7]}}"
-    assert takers(tmp_path, warm) == [
-        ("openai:a", "openai:a", 0.0),
-        ("openai:a of temperature=0.0", "openai:a", 0.0),
-    ]
+    assert takers(tmp_path, warm) == [("openai:a", "openai:a", 0.0), ("openai:a of temperature=0.0", "openai:a", 0.0)]
 
 
 def test_an_arm_takes_what_score_takes(tmp_path: Path) -> None:
