@@ -200,7 +200,8 @@ class Run:
 
         Returns:
             Per value and metric: n, mean with its interval, and the contribution to the loss, which adds up to one
-            minus the mean of the run. Samples without the field are under None.
+            minus the mean of the run, or to the mean for metrics of faults such as `hallucination`. Samples without
+            the field are under None.
 
         Raises:
             UsageError: No sample has the field.

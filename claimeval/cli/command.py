@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -141,6 +141,24 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # as above
             pass
         (option,) = self.pairs.names
         raise UsageError(f"{option} {value!r} is not of the form {self.pairs.form}")
+
+
+class Once(click.Option):
+    """An option with one value. Another value is refused, so that none is dropped."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append")
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        if given := opts.get(self.name or ""):
+            if len(values := [*dict.fromkeys(given)]) > 1 and not ctx.resilient_parsing:
+                both = f", or {','.join(values)} if it takes a list" if isinstance(self.type, Text) else ""
+                option = max(self.opts, key=len)
+                raise UsageError(f"{option} is given {len(values)} values: {' and '.join(values)}; give one{both}")
+            opts = {**opts, str(self.name): given[-1]}
+        return super().handle_parse_result(ctx, opts, args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +382,8 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
         if optional and not words:
             names = (f"{option}/--no-{option[2:]}",)
         return click.Option([name, *names], is_flag=True, flag_value=True, **default)
-    return click.Option(
+    made = click.Option if repeated else Once
+    return made(
         [name, *names], type=kind, metavar=metavar, multiple=repeated, required=not default,
         show_default=bool(value) and bool(default), **default,
     )  # fmt: skip

@@ -36,8 +36,6 @@ class DerivedMetric(NamedTuple):
     cites: bool = False
     """Whether it is about the citations of the answer: verdicts on the cited documents are enough, and it is undefined
     (`no_citations`) if there are none."""
-    counts: str = "claim"
-    """What it counts."""
     zero_with: str | None = None
     """If another metric that it needs has no claims, the value is 0 if this metric is 0."""
 
@@ -59,16 +57,16 @@ _LABELS: dict[Label, str] = {
     "not_found": "not found in",
 }
 
-_CITATIONS: tuple[tuple[str, Formula, str, str], ...] = (
-    ("citation_recall", citations.recall, "claim", "claims that their own citations support"),
-    ("citation_precision", citations.precision, "citation", "citations that support a claim of their sentence"),
-    ("citation_missing", citations.missing, "claim", "claims without citation that a context supports"),
-    ("citation_misplaced", citations.misplaced, "claim", "claims that other contexts than the cited ones support"),
-    ("citation_unfounded", citations.unfounded, "claim", "claims with citation that no context supports"),
-    ("alce_recall", citations.alce_recall, "sentence", "sentences that their citations support"),
-    ("alce_precision", citations.alce_precision, "citation", "citations that their sentence needs or that are enough"),
-    ("support_precision", citations.support_precision, "sentence", "support of cited sentences, first citation"),
-    ("support_recall", citations.support_recall, "sentence", "support of all sentences, first citation"),
+_CITATIONS: tuple[tuple[str, Formula, str], ...] = (
+    ("citation_recall", citations.recall, "claims that their own citations support"),
+    ("citation_precision", citations.precision, "citations that support a claim of their sentence"),
+    ("citation_missing", citations.missing, "claims without citation that a context supports"),
+    ("citation_misplaced", citations.misplaced, "claims that other contexts than the cited ones support"),
+    ("citation_unfounded", citations.unfounded, "claims with citation that no context supports"),
+    ("alce_recall", citations.alce_recall, "sentences that their citations support"),
+    ("alce_precision", citations.alce_precision, "citations that their sentence needs or that are enough"),
+    ("support_precision", citations.support_precision, "support of cited sentences, first citation"),
+    ("support_recall", citations.support_recall, "support of all sentences, first citation"),
 )
 _SINGLE: tuple[tuple[str, tuple[str, ...], Formula, str], ...] = (
     ("context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer"),
@@ -101,7 +99,6 @@ DERIVED = {
             formulas.context_precision_claims,
             "contexts that have a gold claim",
             True,
-            counts="context",
         ),
         *(DerivedMetric(name, needs, formula, words, per_document=True) for name, needs, formula, words in _SINGLE),
         DerivedMetric(
@@ -123,8 +120,8 @@ DERIVED = {
             three_way=True,
         ),
         *(
-            DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True, counts=counts)
-            for name, formula, counts, description in _CITATIONS
+            DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True)
+            for name, formula, description in _CITATIONS
         ),
         *(
             DerivedMetric(
@@ -151,6 +148,15 @@ DERIVED = {
         ),
     )
 }
+
+ZERO_IS_BEST = {
+    *(f"citation_{what}" for what in ("missing", "misplaced", "unfounded")),
+    *(name for name in DERIVED if name.startswith(("noise_sensitivity_", "contradicted_", "not_found_"))),
+    *("hallucination", "self_knowledge", "faithful_but_incorrect", "contradiction_rate", "context_conflict_rate"),
+    "supported_off_topic",
+    *("statements_lost", "numbers_lost", "dates_lost", "names_lost", "negations_lost", "hedges_lost"),
+}
+"""Metrics of faults."""
 
 NUMBERED: dict[str, tuple[tuple[str, ...], Callable[[float], Formula], str]] = {
     "factscore": ((_F,), formulas.factscore, "faithfulness with length penalty"),
@@ -206,6 +212,11 @@ def derived(name: str) -> DerivedMetric:
     raise unknown_name(
         "metric", name, [*METRICS, *DERIVED, "factscore@10", "long_form_f1@64", "long_form_f1_on_topic@64", *GROUPS]
     )
+
+
+def loss(name: str, value: float) -> float:
+    """Return the distance of a share from the best value of the metric: 1, or 0 for metrics of faults."""
+    return value if name in ZERO_IS_BEST else 1 - value
 
 
 def is_derived(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from claimeval.metrics.derived import loss
 from claimeval.report import charts
 from claimeval.report.charts import WIDTH, Cell, Curve, Mark, Picture
 from claimeval.runs.slices import CELLS
@@ -100,7 +101,7 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
             continue
         marks = [mark(row.value or "(without)", row.estimate, link(metric, row.value)) for row in rows]
         share = [row.contribution for row in rows]
-        mean = 1 - sum(row.contribution or 0 for row in slices if row.metric == metric)
+        mean = loss(metric, sum(row.contribution or 0 for row in slices if row.metric == metric))
         title = f"{metric} by {slices.field}, the greatest loss first"
         drawn.append(charts.slices(marks, title, SHARE, mean=mean, share=share, width=width))
     return drawn

@@ -166,17 +166,20 @@ class _CorrectionData:
         self.weights.append(weight)
         self.probabilities.append(probability)
 
-    @property
-    def of_draw(self) -> bool:
-        """Whether every labeled item was drawn."""
-        pairs = zip(self.human, self.probabilities, strict=True)
-        return all(drawn is not None for label, drawn in pairs if label is not None)
+    def keep_drawn(self) -> list[float] | None:
+        """Return the probability that each item was drawn and labeled, and leave out the labels of other items.
 
-    @property
-    def label_probabilities(self) -> list[float]:
-        """Probability that an item was drawn and labeled, assuming that a random part of the draw is labeled."""
+        A random part of the draw is assumed to be labeled. Returns None, and leaves nothing out, if the draw is even or
+        has no label: then all labels are a random sample.
+        """
         labels = [label for label, drawn in zip(self.human, self.probabilities, strict=True) if drawn is not None]
-        share = sum(label is not None for label in labels) / len(labels)
+        share = sum(label is not None for label in labels) / max(1, len(labels))
+        if not share or len({*self.probabilities} - {None}) == 1:
+            return None
+        undrawn = sum(label is not None for label in self.human) - sum(label is not None for label in labels)
+        self.counts = self.counts.model_copy(update={"undrawn": undrawn})
+        pairs = zip(self.human, self.probabilities, strict=True)
+        self.human = [label if drawn is not None else None for label, drawn in pairs]
         return [1.0 if drawn is None else share * drawn for drawn in self.probabilities]
 
 
@@ -208,7 +211,7 @@ def correct(
         raise UsageError(
             f"rogan-gladen corrects shares, and {question.name} is a mean of {len(question.scale.words)} words"
         )
-    draw = None if question else drawn(run, row.name)
+    draw = drawn(run, row.name)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     disputed = 0
     for label in labels:
@@ -221,9 +224,12 @@ def correct(
         label.of_sample for of_one in by_sample.values() for label in of_one
     )
     if question:
-        items = _answers(run, row, question.panel, by_sample, by)
+        items = _answers(run, row, question.panel, by_sample, draw, by)
     else:
         items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
+    probabilities = items.keep_drawn()
+    if probabilities and method == "rogan-gladen":
+        raise UsageError("rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use auto")
     counts = items.counts.model_copy(update={"disputed": disputed})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
@@ -232,7 +238,6 @@ def correct(
         raise UsageError(
             f"none of the labels is about {'a rated answer' if question else f'a judged claim of {row.name}'} ({what})"
         )
-    probabilities = items.label_probabilities if draw and not of_samples and items.of_draw else None
     equal = (
         probabilities is None or len({p for p, y in zip(probabilities, items.human, strict=True) if y is not None}) == 1
     )
@@ -291,7 +296,7 @@ def _weighted(
 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
     """Return the judged claims of the metric."""
-    probabilities = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
+    probabilities = _probabilities(draw)
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
         judged = {a.subject: a for a in _judged(result, metric)}
@@ -329,15 +334,23 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
     return items
 
 
-def _answers(run: Path, rating: Metric, panel: Panel, by_sample: _BySample, by: str | None) -> _CorrectionData:
+def _answers(
+    run: Path, rating: Metric, panel: Panel, by_sample: _BySample, draw: ClaimDraw | None, by: str | None
+) -> _CorrectionData:
     """Return the rated answers."""
+    probabilities = _probabilities(draw)
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
         for rated in _judged(result, rating):
             labels = by_sample.get(result.sample.id, ())
             items.unmatched -= len(labels)
-            items.add(cluster_of(result.sample, by), rated.label or "", labels, panel=panel)
+            probability = probabilities.get((result.sample.id, "answer"))
+            items.add(cluster_of(result.sample, by), rated.label or "", labels, probability=probability, panel=panel)
     return items
+
+
+def _probabilities(draw: ClaimDraw | None) -> dict[tuple[str, str], float | None]:
+    return {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
 
 
 def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ENOUGH, Cell, cell_of
@@ -19,7 +18,7 @@ from claimeval.runs.worst import WorstAnswer, WorstAnswers, WorstClaim, WorstCla
 from claimeval.statistics.formatting import decimal, interval, number_of
 from claimeval.statistics.intervals import FEW_CLUSTERS
 from claimeval.types.clusters import cluster_noun, sample_count
-from claimeval.types.records import Record, SampleResult
+from claimeval.types.records import COUNTED, Record, SampleResult
 
 TOP = 3
 """Default number of claims to read first."""
@@ -190,7 +189,7 @@ def _head(manifest: Manifest, summary: Summary) -> str:
 def _score(name: str, metric: MetricSummary) -> FrontScore:
     is_share = metric.unit == "share"
     value = decimal(metric.mean, 2) if metric.mean is not None else "no score"
-    noun = derived(name).counts if is_derived(name) else "claim"
+    noun = COUNTED.get(name, "claim")
     return FrontScore(
         name=name if is_share else f"{name} ({metric.unit})",
         value=value,

@@ -41,6 +41,8 @@ class HumanLabelCounts(Record):
     """Rows labeled as undecided; left out."""
     disputed: int = 0
     """Labels of the disputed queue, which is no random sample; `correct` leaves them out."""
+    undrawn: int = 0
+    """Claims (or answers) with a label beyond a draw of unequal probabilities; `correct` leaves them out."""
     conflicting: int = 0
     """Claims (or samples) to which one annotator gave different labels, counted by annotator; left out."""
     differing: int = 0
@@ -54,6 +56,7 @@ class HumanLabelCounts(Record):
             f"{number_of(self.blank, 'row')} without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
             f"{self.disputed} of the disputed queue, which is no random sample" if self.disputed else "",
+            f"{self.undrawn} beyond the draw, whose probabilities are unequal" if self.undrawn else "",
             f"{self.conflicting} that the same annotator labeled differently" if self.conflicting else "",
             f"{self.divided} on which annotators are evenly divided" if self.divided else "",
         ]

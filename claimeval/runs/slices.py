@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from claimeval.data.rows import dataframe
+from claimeval.metrics.derived import loss
 from claimeval.metrics.scoring import MetricSummary, bounds_of, ends_in_words, sampled_bounds
 from claimeval.statistics import difference_interval, mean_interval
 from claimeval.statistics.formatting import decimal
@@ -53,8 +54,8 @@ class Slice(Record):
     estimate: Estimate
     """The mean of the metric over these samples, with its 95% interval."""
     contribution: float | None
-    """What these samples add to one minus the mean of the run; None if no sample of the run has a value, and for a
-    metric that is not a share."""
+    """What these samples add to the distance of the run's mean from the best value: from 1, or from 0 for metrics of
+    faults. None if no sample of the run has a value, and for a metric that is not a share."""
 
 
 class Slices(Record):
@@ -212,9 +213,9 @@ class SliceTally:
                 estimate = Estimate.of(mean_interval(numbers, clusters=clusters, support=support))
                 if metric in doubtful and (bounds := self._sampled_bounds(metric, places, support)):
                     estimate = estimate.within(bounds)
-                loss = math.fsum(1 - v for v in numbers) / total if total else None
+                lost = math.fsum(loss(metric, v) for v in numbers) / total if total else None
                 rows.append(
-                    Slice(value=value, metric=metric, samples=len(places), estimate=estimate, contribution=loss)
+                    Slice(value=value, metric=metric, samples=len(places), estimate=estimate, contribution=lost)
                 )
         return Slices(field=field, rows=tuple(rows))
 

@@ -600,6 +600,15 @@ _EQUAL = 1e-9
 """Rounding error by which a share may be below 0 or above 1."""
 
 
+COUNTED = {
+    **dict.fromkeys(("citation_precision", "alce_precision"), "citation"),
+    **dict.fromkeys(("alce_recall", "support_precision", "support_recall"), "sentence"),
+    **dict.fromkeys(("statements_lost", "negations_lost", "hedges_lost"), "sentence"),
+    **{"context_precision_claims": "context", "numbers_lost": "number", "dates_lost": "date", "names_lost": "name"},
+}
+"""What metrics count, by name; those that are missing count claims."""
+
+
 class Score(Record):
     """The value of a metric for one sample, usually `hits` / `judged`, or None with the reason."""
 
@@ -624,7 +633,9 @@ class Score(Record):
         if self.value is None:
             reason = f" ({self.because}: {REASONS[self.because]})" if self.because else ""
             return f"{name} is undefined{reason}"
-        return f"{name} is {self.value:.3f}" + (f" ({self.hits} of {self.judged} claims)" if self.judged else "")
+        counted = COUNTED.get(name, "claim") + "s" * (self.judged != 1)
+        of = f" ({self.hits} of {self.judged} {counted})" if self.judged and self.unit == "share" else ""
+        return f"{name} is {self.value:.3f}{of}"
 
     @classmethod
     def share(cls, value: float | None, **fields: Any) -> Score:

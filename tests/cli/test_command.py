@@ -141,6 +141,12 @@ def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() ->
         (("--limit", "a"), UsageError, "--limit 'a' is not of the form METRIC=X"),
         (("--limit", "a=b"), UsageError, "--limit 'a=b' is not of the form METRIC=X"),
         (("--limit", "a=1", "--limit", "b=3", "--limit", "a=2"), UsageError, "--limit a is given twice: 1.0 and 2.0"),
+        (
+            ("--name", "a", "--name", "b"),
+            UsageError,
+            "--name is given 2 values: a and b; give one, or a,b if it takes a",
+        ),
+        (("--depth", "4", "--depth", "5"), UsageError, "--depth is given 2 values: 4 and 5; give one"),
         (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
         (("--hidden", "1"), click.UsageError, "No such option"),
         (("--naem", "x"), click.UsageError, "--name"),

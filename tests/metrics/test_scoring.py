@@ -8,6 +8,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.judging.panel import voting
+from claimeval.metrics.extraction import ratio_score
 from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
 from claimeval.runs.notes import open_to_doubt
@@ -180,3 +181,19 @@ def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
     failed = of_claims(2, 9, 0, failed=5).summary()
     assert failed.ends == "interval"
     assert failed.reported != failed.bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "words"),
+    [
+        ("faithfulness", Score.counted(1, 2, 3), "faithfulness is 0.500 (1 of 2 claims)"),
+        ("citation_recall", Score.counted(0, 1, 1), "citation_recall is 0.000 (0 of 1 claim)"),
+        ("citation_precision", Score.counted(1, 2, 2), "citation_precision is 0.500 (1 of 2 citations)"),
+        ("alce_recall", Score.counted(1, 1, 1), "alce_recall is 1.000 (1 of 1 sentence)"),
+        ("context_precision_claims", Score.counted(1, 4, 4), "context_precision_claims is 0.250 (1 of 4 contexts)"),
+        ("numbers_lost", ratio_score("numbers_lost", 1, 2), "numbers_lost is 0.500 (1 of 2 numbers)"),
+        ("words_per_claim", ratio_score("words_per_claim", 12, 2), "words_per_claim is 6.000"),
+    ],
+)
+def test_a_score_in_words_says_what_is_counted(name: str, score: Score, words: str) -> None:
+    assert score.in_words(name) == words

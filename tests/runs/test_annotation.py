@@ -183,6 +183,26 @@ def test_rated_answers_are_labeled_in_the_words_of_the_rating(tmp_path: Path) ->
     assert len(annotated(run, 10, disputed=True)) == 2
 
 
+def test_answers_drawn_by_their_rating_keep_their_probabilities(tmp_path: Path) -> None:
+    """The judge finds 26 of 30 answers fully relevant; of 20 drawn, four are not, and people agree with the judge."""
+    judge = ScriptedJudge(
+        reply=lambda text: json.dumps(
+            {"reason": "so", "rating": "no" if any(c in text for c in CLAIMS[:4]) else "fully", "noncommittal": False}
+        )
+    )
+    samples = [sample.model_dump(mode="json", exclude_defaults=True) for sample in SAMPLES]
+    run = ce.rate(samples, judges=judge, ask="relevance", out=tmp_path / "run").path
+    assert run is not None
+    drawn = ce.annotate(run, n=20, design="label")
+    assert isinstance(drawn, ClaimAnnotation)
+    words = list(drawn.keys.values())
+    for item in drawn.items:
+        item.label(words[0] if item.claim.text in CLAIMS[:4] else words[-2])
+    found = ce.correct(run)
+    assert (found.equal, found.labeled) == (False, 20)
+    assert found.micro.people.value == pytest.approx(26 / 30)
+
+
 def test_a_document_is_labeled_in_two_processes_and_taken_back(run: Path) -> None:
     first, second = (ce.annotate(run, documents=True, n=4) for _ in range(2))
     assert isinstance(first, DocumentAnnotation)

@@ -208,6 +208,27 @@ def test_draws_of_earlier_versions_are_read_and_one_by_uncertainty_is_weighted(r
         ce.annotate(run, design="uncertainty")  # type: ignore[arg-type]
 
 
+def test_labels_beyond_an_uneven_draw_are_left_out(run: Path) -> None:
+    """Half of the claims were drawn, first claims with a quarter of the probability; other labels have none."""
+    first = label_drawn(run, 20, answer_1="supported").count("answer-1")
+    path = run / "annotation" / "faithfulness.json"
+    draw = json.loads(path.read_text())
+    uneven = [{**item, "probability": 0.2 if item["claim_id"] == "answer-1" else 0.8} for item in draw["items"]]
+    path.write_text(json.dumps({**draw, "design": "uncertainty", "items": uneven}))
+    said = labels("supported", "not_found", "not_found", "not_found")
+    found = correct(run, None, said)
+    assert 0 < first < 20
+    assert (found.equal, found.labeled, found.labels.undrawn) == (False, 20, 20)
+    assert found.micro.people.value == pytest.approx(first / 0.2 / (first / 0.2 + (20 - first) / 0.8))
+    assert "labels left out: 20 beyond the draw, whose probabilities are unequal" in found.notes
+    with pytest.raises(UsageError, match="rogan-gladen takes all labels as equally likely, and these were drawn un"):
+        correct(run, None, said, "rogan-gladen")
+    drawn_items = {(item["sample"], item["claim_id"]) for item in uneven}
+    elsewhere = [label for label in said if (label.sample, label.claim_id) not in drawn_items]
+    found = correct(run, None, elsewhere)
+    assert (found.equal, found.labeled, found.labels.undrawn) == (True, 20, 0)
+
+
 def test_labels_of_other_claims_than_those_drawn_are_a_random_sample(run: Path) -> None:
     label_drawn(run, 5)
     said = labels("supported", "contradicted", "not_found", "not_found", samples=6)

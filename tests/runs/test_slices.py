@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.lexical.extraction import MEASURES
+from claimeval.metrics.derived import DERIVED, ZERO_IS_BEST
 from claimeval.report import forms
 from claimeval.runs.compare import compare
 from claimeval.runs.overview import MetricComparison, Pairs, gather
 from claimeval.runs.slices import MOST, SliceTally, chance_of_many
+from claimeval.runs.views import run as views
 from claimeval.statistics.intervals import UNSEEN
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Sample, Score
@@ -49,6 +52,24 @@ def test_contributions_add_up_to_the_loss() -> None:
         ("y", 2, 2, 0.5, 0.25),
         (None, 1, 0, None, 0.0),
     ]
+
+
+def test_what_adds_to_a_metric_of_faults_is_its_loss() -> None:
+    """Of two values, mean 0.3: the greater one is the greater loss; of a metric that is best at 1 it is the smaller."""
+    for metric, expected in (("hallucination", [0.25, 0.05]), ("faithfulness", [0.25, 0.45])):
+        found = SliceTally([metric], None, ["metadata.topic"])
+        for topic, value in (("x", 0.5), ("y", 0.1)):
+            found.add(Sample(id=topic, question=topic, metadata={"topic": topic}), {metric: Score.share(value)})
+        slices = found.slices("metadata.topic")
+        assert [row.contribution for row in slices] == pytest.approx(expected)
+        table = views.slices("topic", slices.by_value)
+        assert [row[5] for row in table.rows] == pytest.approx(expected)
+        where = "; where 0 is best (hallucination), to the mean" if metric == "hallucination" else ""
+        assert table.notes[0] == f"loss: what a group adds to one minus the mean{where}"
+
+
+def test_metrics_of_faults_are_metrics() -> None:
+    assert {*DERIVED, *MEASURES} > ZERO_IS_BEST
 
 
 def test_grades_of_one_and_less_are_no_shares() -> None:

@@ -37,7 +37,7 @@ export function drawSlices(main, params) {
     intro("Slices", [
       report.comparison
         ? "What the samples with each value of a field add to the difference b − a, largest first."
-        : "What the samples with each value of a field add to the loss (one minus the mean), largest first.",
+        : "What the samples with each value of a field add to the loss (the distance of the mean from the best value, 1 or 0), largest first.",
       " Intervals resample whole questions. Each value links to its samples.",
     ]),
     form(

@@ -13,7 +13,7 @@ from claimeval.evaluation.summary.cost import RunCost
 from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.panel import Dispute, PanelSummary
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.metrics.derived import derived
+from claimeval.metrics.derived import ZERO_IS_BEST, derived, loss
 from claimeval.metrics.extraction import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import ScoresSummary
@@ -232,10 +232,12 @@ def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
     for value, by_metric in means.items():
         for name, mean in by_metric.items():
             share = mean.value is not None and 0 <= mean.value <= 1
-            loss = (1 - (mean.value or 0)) * mean.n / counts[name] if share else None
-            rows.append((Data(value or "(none)"), Data(name), mean.value, mean, mean.n, loss))
+            lost = loss(name, mean.value or 0) * mean.n / counts[name] if share else None
+            rows.append((Data(value or "(none)"), Data(name), mean.value, mean, mean.n, lost))
     repeated = chance_of_many([mean for by_metric in means.values() for mean in by_metric.values()])
-    notes = ("loss: what a group adds to one minus the mean", *([repeated] if repeated else ()))
+    faults = ", ".join(name for name in counts if name in ZERO_IS_BEST)
+    where = f"; where 0 is best ({faults}), to the mean" if faults else ""
+    notes = (f"loss: what a group adds to one minus the mean{where}", *([repeated] if repeated else ()))
     return table(f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes)
 
 
