@@ -189,16 +189,13 @@ def counted(missing: MissingField | None, part: Part, sample: Sample) -> Missing
     return missing.model_copy(update={"count": missing.count + 1})
 
 
-def no_question(missing: MissingField, prompt: str) -> DataError:
-    """Return the error of samples that all have no question if a prompt reads it."""
-    return DataError(
-        f"no sample has a question (first: {missing.first!r}), which prompt {prompt} reads. Take a prompt that does "
-        "not read it"
-    )
-
-
-def left_out(missing: MissingField, samples: int) -> str:
-    """Return how many samples count as `missing_input` because they have no question."""
+def left_out(missing: MissingField, samples: int, prompt: str) -> str:
+    """Return how many samples count as `missing_input` because they have no question. Raises DataError if all do."""
+    if missing.count == samples:
+        raise DataError(
+            f"no sample has a question (first: {missing.first!r}), which prompt {prompt} reads. Take a prompt that "
+            "does not read it"
+        )
     return f"{missing.count} of {samples} samples lack question (first: {missing.first!r}): counted as missing_input"
 
 

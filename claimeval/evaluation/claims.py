@@ -12,11 +12,11 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from claimeval.data.survey import Survey, left_out, no_question
+from claimeval.data.survey import Survey, left_out
 from claimeval.evaluation.ask import Answers, CallAddress, ask_until_read, ask_windows, numbered, smaller_room
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -335,7 +335,7 @@ class ClaimsJob(PanelJob):
         all_claims = tuple(chain.from_iterable(claims.values()))
         unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
         calls = earlier.calls + tuple([call for step in steps for call in step.calls])
-        voted = votes(judged_pairs, calls)
+        whole, others = votes(judged_pairs, calls)
         unscored = SampleResult(
             sample=sample,
             claims=all_claims,
@@ -345,10 +345,10 @@ class ClaimsJob(PanelJob):
                 if not claims[part]
             },
             assessments=(
-                *voted.whole,
+                *whole,
                 *given,
                 *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
-                *voted.others,
+                *others,
             ),
             calls=calls,
         )
@@ -560,18 +560,11 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     )
 
 
-class AskedFor(NamedTuple):
-    """A parameter of shipped prompts that has an option."""
-
-    step: str
-    without: str
-    """What a prompt without the parameter does, and which have it."""
-
-
 ASKED_FOR = {
-    "reasons": AskedFor("assess", "always asks for all reasons; three_way, binary and partial can ask for fewer"),
-    "quotes": AskedFor("extract", "has no setting for quotes; atomic has"),
+    "reasons": ("assess", "always asks for all reasons; three_way, binary and partial can ask for fewer"),
+    "quotes": ("extract", "has no setting for quotes; atomic has"),
 }
+"""The step of each parameter that has an option, and what a prompt without the parameter does."""
 
 
 def citing(metrics: MetricSelection | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -631,16 +624,13 @@ def default_assess_prompt(metrics: MetricSelection | None) -> str:
 
 def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
     """Return notes on the reliability of the numbers. `extractor` is given if the job's did not extract the claims."""
-    return (*specs.notes(job.judges, extractor or job.extractor), *without_partial_support(job))
-
-
-def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
-    """Return a note if a metric counts partial support but the assess prompt has no label for it."""
+    general = specs.notes(job.judges, extractor or job.extractor)
     names = [name for name in job.derived if derived(name).partial]
     if not names or job.panel.scale.ordered:
-        return ()
+        return general
     verb = "equals" if len(names) == 1 else "equal"
     return (
+        *general,
         f"the prompt {job.assess_prompt.name} has no label for partial support, so {', '.join(names)} {verb} the "
         "strict form (assess/partial has one)",
     )
@@ -672,9 +662,7 @@ def with_questions(job: ClaimsJob, surveyed: Survey) -> ClaimsJob:
         used.append(job.extract_prompt)
     reading = next((prompt for prompt in used if "question" in prompt.reads), None)
     if reading and (lack := surveyed.no_question):
-        if lack.count == surveyed.samples:
-            raise no_question(lack, reading.name)
-        logger.info("%s", left_out(lack, surveyed.samples))
+        logger.info("%s", left_out(lack, surveyed.samples, reading.name))
     return replace(job, needs_question=reading is not None)
 
 

@@ -256,7 +256,7 @@ class GradeJob(QuestionJob):
                 ]
             )
         calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
-        assessments = votes(judged, calls).whole
+        assessments = votes(judged, calls)[0]
         if self.against == "question":
             by_id = {vote.subject: vote for vote in assessments}
             assessments = tuple(by_id.get(document.id) or _without_text(document) for document in sample.contexts or ())
@@ -354,10 +354,10 @@ def unmatched(sample: Sample) -> dict[str, list[Document]]:
     Documents whose text contains a reference are left out, as are those ranked below the one that contains the
     reference in question.
     """
-    by_text = retrieval.by_content(sample)
-    names = _names(sample)
+    matches = retrieval.references_in_text(sample)
+    by_text, names = retrieval.assigned(matches), _names(sample)
     pairs: dict[str, list[Document]] = {}
-    for reference in retrieval.references_in_text(sample).references:
+    for reference in matches.references:
         above = by_text.index(reference) if reference in by_text else len(by_text)
         pairs[reference] = [
             document.model_copy(update={"id": name})

@@ -236,15 +236,13 @@ class JudgedSubjects(NamedTuple):
     """The judges of the family that wrote the answer."""
 
 
-class Votes(NamedTuple):
-    """The votes on all subjects of a sample."""
+def votes(
+    judged: Sequence[JudgedSubjects], calls: Sequence[Call]
+) -> tuple[tuple[Assessment, ...], tuple[Assessment, ...]]:
+    """Return the votes on the subjects against the whole evidence, and the others.
 
-    whole: tuple[Assessment, ...]
-    others: tuple[Assessment, ...]
-
-
-def votes(judged: Iterable[JudgedSubjects], calls: Sequence[Call]) -> Votes:
-    """Return the votes on the subjects, in which each verdict names the place of its call among all of the sample."""
+    Each verdict names the place of its call among all of the sample.
+    """
     places = {call.key: place for place, call in reversed([*enumerate(calls)])}
 
     def voted(ballots: _Ballots, same_family: frozenset[str]) -> Assessment:
@@ -253,10 +251,9 @@ def votes(judged: Iterable[JudgedSubjects], calls: Sequence[Call]) -> Votes:
         placed = [verdict.placed(places) for verdict in verdicts]
         return voting.vote(subject, evidence, placed, panel, same_family=same_family, question=question)
 
-    asked = list(judged)
-    return Votes(
-        tuple([voted(ballots, of.same_family) for of in asked for ballots in of.whole]),
-        tuple([voted(ballots, of.same_family) for of in asked for ballots in of.others]),
+    return (
+        tuple([voted(ballots, of.same_family) for of in judged for ballots in of.whole]),
+        tuple([voted(ballots, of.same_family) for of in judged for ballots in of.others]),
     )
 
 

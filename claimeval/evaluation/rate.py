@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from pydantic import JsonValue
 
-from claimeval.data.survey import MissingField, counted, distinct, left_out, no_question
+from claimeval.data.survey import MissingField, counted, distinct, left_out
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -212,7 +212,7 @@ class RateJob(QuestionJob):
             ]
         )
         calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
-        assessments = votes(judged, calls).whole
+        assessments = votes(judged, calls)[0]
         return self.scored(SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls))
 
     def scored(self, result: SampleResult) -> SampleResult:
@@ -319,13 +319,9 @@ def make_job(
         return PutQuestion(question, prompt, panel)
 
     job = RateJob(judges, tuple(map(put, questions)), judging.cluster, name=name)
-    if lack := survey.no_question:
-        for prompt in job.prompts:
-            if "question" in prompt.reads:
-                if lack.count == survey.samples:
-                    raise no_question(lack, prompt.name)
-                logger.info("%s", left_out(lack, survey.samples))
-                break
+    reading = next((prompt for prompt in job.prompts if "question" in prompt.reads), None)
+    if reading and (lack := survey.no_question):
+        logger.info("%s", left_out(lack, survey.samples, reading.name))
     job.check_families(survey.generators)
     return job
 

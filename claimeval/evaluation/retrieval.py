@@ -75,7 +75,7 @@ def check_match(match: str, fold: str | None) -> None:
 def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
     """Return the names of the retrieved documents, best first."""
     if match == "text":
-        return by_content(sample)
+        return assigned(references_in_text(sample))
     names = [document.id for document in sample.contexts or ()]
     return collapse_names(names, fold) if fold else names
 
@@ -116,11 +116,6 @@ def assigned(matches: ReferenceMatches) -> list[str]:
             unassigned.remove(match)
         ids.append(match or f"other-{rank}")
     return ids
-
-
-def by_content(sample: Sample) -> list[str]:
-    """Return a name for each retrieved document by its text, as in `assigned`."""
-    return assigned(references_in_text(sample))
 
 
 def value_of(

@@ -611,7 +611,7 @@ def _prompt(
     step: str, named: str | None, recorded: Sequence[PromptRecord], default: str, parameters: Mapping[str, str]
 ) -> Prompt:
     """Return the requested prompt, else the recorded one, else the default, with those of `parameters` of its step."""
-    given = {name: value for name, value in parameters.items() if ASKED_FOR[name].step == step}
+    given = {name: value for name, value in parameters.items() if ASKED_FOR[name][0] == step}
     if named or not recorded:
         return prompting.load(step, named or default, given)
     return Prompt.of(recorded[0], given)

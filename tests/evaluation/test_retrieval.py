@@ -78,7 +78,7 @@ def test_content_is_matched_once_for_each_reference() -> None:
         contexts=tuple(Document(id=str(i), text=text) for i, text in enumerate(texts)),
         reference_contexts=("The tower is high", "Never found"),
     )
-    assert retrieval.by_content(one) == ["other-1", "reference-1", "other-3", "other-4"]
+    assert retrieval.assigned(retrieval.references_in_text(one)) == ["other-1", "reference-1", "other-3", "other-4"]
     (row,) = rows(one, measures="mrr,recall@5", match="text")
     assert means(row) == {"mrr": 0.5, "recall@5": 0.5}
 
@@ -87,7 +87,7 @@ def test_a_long_piece_of_a_reference_counts_and_a_short_one_does_not() -> None:
     reference = "The quick brown fox jumps over the lazy dog."
     for text, held in (("quick brown fox jumps over", "reference-1"), ("fox", "other-1"), ("", "other-1")):
         one = Sample(id="s", question="Q", contexts=(Document(id="d", text=text),), reference_contexts=(reference,))
-        assert retrieval.by_content(one) == [held]
+        assert retrieval.assigned(retrieval.references_in_text(one)) == [held]
 
 
 def test_measures_that_are_no_mean_over_samples_are_refused() -> None:
