@@ -122,13 +122,9 @@ class FieldMap(Record):
         return {**fields, "judges": judges, "forms": (forms,) if isinstance(forms, str) else forms}
 
     @model_validator(mode="after")
-    def _check_names(self) -> FieldMap:
+    def _check(self) -> FieldMap:
         if problem := ambiguous(self.of) or ambiguous(self.against):
             raise ValueError(problem)
-        return self
-
-    @model_validator(mode="after")
-    def _check_replies(self) -> FieldMap:
         by_name = isinstance(self.judges, dict) and not (self.replies or self.items_field or self.judge or self.reply)
         by_list = isinstance(self.judges, tuple) and self.replies and not (self.items_field or self.judge or self.reply)
         by_row = not self.judges and self.judge and self.reply and not self.replies
@@ -210,7 +206,7 @@ class RecordedReplies:
             for answered in self._by_claim(rows).values():
                 if not (fields.claim_id or fields.document):
                     repeated += _repeating_rows(answered)
-                times = Counter((reply.judge, reply.document) for reply in _all_replies(answered))
+                times = Counter((reply.judge, reply.document) for _, replies in answered for reply in replies)
                 for (name, _), count in times.items():
                     judges[name] = max(judges[name], count)
         if not judges:
@@ -322,7 +318,7 @@ class RecordedReplies:
             claims.append(claim(claim_id, str(value_at(answered[0].row, fields.claim)), fields.of, source))
             verdicts: dict[str | None, list[Verdict]] = {}
             times = Counter[tuple[str, str | None]]()
-            for reply in _all_replies(answered):
+            for reply in (reply for _, replies in answered for reply in replies):
                 replicate = times[reply.judge, reply.document]
                 times[reply.judge, reply.document] += 1
                 evidence = evidence_of.get(reply.document, self._evidence)
@@ -339,20 +335,16 @@ class RecordedReplies:
             ]
             labeled = [self._human_label(name, claim_id, row) for row, _ in answered[: None if chunks else 1]]
             labels += sorted(filter(None, labeled), key=lambda label: label.label != "supported")[:1]
+        # without a list, the step that lists claims failed
+        missing = not claims and None in [value_at(row, fields.claims or "", optional=True) for row in rows]
         result = SampleResult(
             sample=source,
             claims=tuple(claims),
-            unextracted={} if claims else {fields.of: self._why_no_claims(rows)},
+            unextracted={} if claims else {fields.of: "incomplete" if missing else "no_claims"},
             assessments=(*assessments, *per_document),
             calls=tuple(calls),
         )
         return JudgedSample(result, tuple(labels), tuple(forms))
-
-    def _why_no_claims(self, rows: Iterable[SourceRow]) -> Reason:
-        """Return why a sample has no claims: its lists are empty, or one is missing, so that the step failed."""
-        assert self._fields.claims, "a row without a list of claims has one claim"
-        lists = [value_at(row, self._fields.claims, optional=True) for row in rows]
-        return "incomplete" if None in lists else "no_claims"
 
     def _verdict(self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence) -> tuple[Verdict, Call, str]:
         unassessed: Reason | None = None
@@ -443,10 +435,6 @@ def _merge_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[
         probabilities = [verdict.probability for _, verdict in by_chunk if verdict.probability is not None]
         cites = tuple(chunk for chunk, verdict in by_chunk if verdict.support == "supported")
         yield best.model_copy(update={"cites": cites, "probability": max(probabilities, default=None)})
-
-
-def _all_replies(answered: Iterable[_AnsweredRow]) -> Iterator[_Reply]:
-    return (reply for _, replies in answered for reply in replies)
 
 
 def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
