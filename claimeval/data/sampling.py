@@ -183,7 +183,7 @@ def draw(
                 )
             size = math.inf if every else max(MIN_KEPT, RESERVE * count)
             reservoirs[stratum] = _Reservoir(size, 1 / every if every else 1.0)
-        reservoirs[stratum].offer(_number(key, seed), row, words)
+        reservoirs[stratum].offer(seeded(key, seed) / 2**64, row, words)
     if not reservoirs:
         raise DataError(f"The log has no rows{f' but {empty} with a blank question' if empty else ''}")
     if stratify and set(reservoirs) == {NO_STRATUM}:
@@ -252,9 +252,10 @@ class DistinctQuestions:
         return True
 
 
-def _number(key: str, seed: int) -> float:
+def seeded(key: str, seed: int) -> int:
+    """Return the hash of a text with a seed, below 2**64."""
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode())
-    return int.from_bytes(digest.digest()[:8], "big") / 2**64
+    return int.from_bytes(digest.digest(), "big")
 
 
 def _question(row: SourceRow, field: str | None) -> str:

@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 
 from pydantic import JsonValue
 from rapidfuzz import fuzz
 
-from claimeval.data.sampling import DistinctQuestions
+from claimeval.data.sampling import DistinctQuestions, seeded
 from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.grade import check_name
 from claimeval.evaluation.kinds import JobKind
@@ -168,12 +168,8 @@ def make_job(
 
 def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, ...]:
     """Draw `count` documents with a text, all equally likely, in one pass; the same seed gives the same documents."""
-
-    def number(document: Document) -> int:
-        key = document.id.encode("utf-8", "surrogatepass")
-        return int.from_bytes(blake2b(key, digest_size=8, key=str(seed).encode()).digest(), "big")
-
-    drawn = heapq.nsmallest(count, (document for document in corpus if document.text.strip()), key=number)
+    with_text = (document for document in corpus if document.text.strip())
+    drawn = heapq.nsmallest(count, with_text, key=lambda document: seeded(document.id, seed))
     if not drawn:
         raise DataError("the corpus has no document with a text")
     for document in drawn:
