@@ -13,17 +13,10 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
-LISTS = frozenset(
-    (
-        "contexts",
-        "context_ids",
-        "reference_answers",
-        "reference_contexts",
-        "reference_context_ids",
-        "history",
-        "messages",
-    )
-)
+LISTS = frozenset((
+    "contexts", "context_ids", "history", "messages",
+    "reference_answers", "reference_contexts", "reference_context_ids",
+))  # fmt: skip
 """Fields of a sample that take all values at a path; the others take one."""
 _SELECTED = re.compile(r"\[(\*|-?\d+|[^\[\]=]+=[^\[\]]*)\]\.?")
 _DIGITS = re.compile(r"(\d+)")

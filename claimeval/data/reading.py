@@ -23,7 +23,7 @@ from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, jo
 from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
 from claimeval.data.paths import is_path
-from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows, rows_within
+from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.data.traces import samples_in, trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, first_problem, unknown_name
@@ -182,8 +182,7 @@ def rows_of_file(
         positions: The rows to read, from 0. None: all.
     """
     texts = {*_FIELD_OF, *(path for paths in mapping.fields.values() for path in paths)}
-    rows = read_rows(path, on_error, texts=texts, positions=positions, under=mapping.rows)
-    return rows if mapping.rows is None or path.suffix.lower() == ".json" else rows_within(rows, mapping.rows)
+    return read_rows(path, on_error, texts=texts, positions=positions, under=mapping.rows)
 
 
 def mapping_of_file(path: Path, given: RowMapping = NO_MAPPING) -> RowMapping:
@@ -573,11 +572,8 @@ class _CellValues:
         return found
 
     def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
-        if isinstance(item, str):
-            return {"id": name or str(rank), "text": item}
-        if _is_nothing(item):
-            return {"id": name or str(rank), "text": ""}
-        if not isinstance(item, (dict, list, tuple)):
+        item = "" if _is_nothing(item) else item
+        if not isinstance(item, (str, dict, list, tuple)):
             raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
         found = documents.document(item)
         if found is None:

@@ -88,7 +88,12 @@ def read_rows(
     Raises:
         DataError: If the file cannot be read or is not a list of rows.
     """
-    checked_file(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a directory. Give a file in it")
+    if not path.exists():
+        raise DataError(f"{path} does not exist")
+    if not path.is_file():
+        raise DataError(f"{path} is a pipe or a device, but data is read more than once. Write it to a file first")
     csv_reader = partial(_csv, texts=texts)
     readers: dict[str, Callable[[Path, OnError, range | None], Iterator[SourceRow]]] = {
         ".jsonl": _json_lines, ".ndjson": _json_lines, ".json": partial(_json, under=under), ".csv": csv_reader,
@@ -98,19 +103,17 @@ def read_rows(
         formats = ", ".join((*FORMATS, ".tsv"))
         raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}")
     try:
-        yield from readers[path.suffix.lower()](path, on_error, positions)
+        rows = readers[path.suffix.lower()](path, on_error, positions)
+        yield from rows if under is None or path.suffix.lower() == ".json" else _within(rows, under)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def rows_within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
-    """Yield the rows in a list at a path of other rows."""
-    number = 0
-    for row in rows:
-        for item in flat(values_at(row.fields, under)):
-            number += 1
-            location = f"{row.location}, {under} {number}"
-            yield SourceRow(location, number, _object(item, location))
+def _within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
+    items = ((row.location, item) for row in rows for item in flat(values_at(row.fields, under)))
+    for number, (outer, item) in enumerate(items, 1):
+        location = f"{outer}, {under} {number}"
+        yield SourceRow(location, number, _object(item, location))
 
 
 def count_rows(path: Path) -> int:
@@ -125,16 +128,6 @@ def count_rows(path: Path) -> int:
         rows: int = parquet.ParquetFile(path).metadata.num_rows
         return rows
     return sum(1 for _ in read_rows(path, lambda _: None))
-
-
-def checked_file(path: Path) -> None:
-    """Raise DataError unless this is a file that can be read more than once."""
-    if path.is_dir():
-        raise DataError(f"{path} is a directory. Give a file in it")
-    if not path.exists():
-        raise DataError(f"{path} does not exist")
-    if not path.is_file():
-        raise DataError(f"{path} is a pipe or a device, but data is read more than once. Write it to a file first")
 
 
 _NOT_IN_CP1252 = re.compile(b"[\x81\x8d\x8f\x90\x9d]")

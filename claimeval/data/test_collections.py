@@ -112,7 +112,9 @@ def read_qrels(path: Path) -> Grades:
 
     Pairs without a grade are left out. Raises DataError with file and line for an invalid grade or a duplicate pair.
     """
-    return _table(path, path.stem, (), multiple_assessors=False)[path.stem] if is_table(path) else _whole(path)
+    if path.suffix.lower() not in FORMATS:
+        return _whole(path)
+    return _table(path, path.stem, (), multiple_assessors=False)[path.stem]
 
 
 def read_assessors(path: Path, names: Sequence[str] = ()) -> dict[str, Grades]:
@@ -121,7 +123,9 @@ def read_assessors(path: Path, names: Sequence[str] = ()) -> dict[str, Grades]:
     A table can have the grades of multiple assessors in the field `grades`: an object of name to grade, or a list in
     the order of `names` (default: `1`, `2`, ...). Any other file has one assessor, named after the file.
     """
-    return _table(path, path.stem, names, multiple_assessors=True) if is_table(path) else {path.name: _whole(path)}
+    if path.suffix.lower() not in FORMATS:
+        return {path.name: _whole(path)}
+    return _table(path, path.stem, names, multiple_assessors=True)
 
 
 def _whole(path: Path) -> Grades:
@@ -144,11 +148,6 @@ def write_assessors(assessors: Mapping[str, ir.Qrels], folder: Path) -> list[Pat
         with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
             ir.write_qrels(assessors[name], file)
     return list(paths.values())
-
-
-def is_table(path: Path) -> bool:
-    """Return whether a file is a table."""
-    return path.suffix.lower() in FORMATS
 
 
 def read_names(path: Path) -> tuple[str, ...]:
