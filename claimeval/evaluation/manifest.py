@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import platform
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -66,7 +66,10 @@ class RunSource(Record):
     @classmethod
     def of(cls, path: Path | None, results: Path | None, asked_with: Mapping[str, tuple[str, ...]]) -> RunSource:
         """Return the record of a source whose results are in a file."""
-        digest = _content_digest(results) if results else None
+        digest = None
+        if results:
+            with gzip.open(results) if results.suffix == ".gz" else results.open("rb") as opened:
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
         return cls(path=str(path) if path else None, digest=digest, asked_with=dict(asked_with))
 
 
@@ -305,27 +308,14 @@ def versions(*judges: Judge | None) -> dict[str, str]:
     packages = {package for judge in present for package in row_of(judge).packages}
     if any(map(reads_prompts, present)):
         packages.add("jinja2")
-    return {"python": platform.python_version(), "pydantic": pydantic.VERSION, **_installed(packages)}
+    found = {"python": platform.python_version(), "pydantic": pydantic.VERSION}
+    if packages:
+        from importlib.metadata import PackageNotFoundError, version
 
-
-def _installed(packages: Collection[str]) -> dict[str, str]:
-    if not packages:
-        return {}
-    from importlib.metadata import PackageNotFoundError, version
-
-    versions: dict[str, str] = {}
-    for package in sorted(packages):
-        with suppress(PackageNotFoundError):  # the judge that needs it says so when it is opened
-            versions[package] = version(package)
-    return versions
-
-
-def _content_digest(file: Path) -> str:
-    """Return the SHA-256 of the uncompressed content of a file."""
-    if file.suffix != ".gz":
-        return file_digest(file)
-    with gzip.open(file, "rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+        for package in sorted(packages):
+            with suppress(PackageNotFoundError):  # the judge that needs it says so when it is opened
+                found[package] = version(package)
+    return found
 
 
 def file_digest(file: Path) -> str:
