@@ -40,7 +40,7 @@ from claimeval.types.records import (
     SampleResult,
     Verdict,
 )
-from claimeval.types.scales import BINARY, THREE_WAY, Scale, grade_scale
+from claimeval.types.scales import BINARY, THREE_WAY, grade_scale
 
 MAX_EXPLANATION = 300
 """Characters of a reply that are kept as the judge's explanation. The calls have the whole reply."""
@@ -60,13 +60,6 @@ class GradeRange(Record):
     lowest: int = 0
     highest: int = 3
     positive_from: int = 2
-
-    @property
-    def scale(self) -> Scale:
-        """Return the scale of these grades."""
-        return grade_scale(
-            "grades", lowest=self.lowest, highest=self.highest, positive_from=self.positive_from, divided=False
-        )
 
 
 class FieldMap(Record):
@@ -156,11 +149,13 @@ def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
         raise UsageError(f"{name}{', ' if field else ''}{field}: {problem}") from error
 
 
-def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
-    """Return the value at a path of a row, or a list of several.
+def value_at(row: SourceRow, path: str | None, *, optional: bool = False) -> Any:
+    """Return the value at a path of a row, or a list of several; None without a path.
 
     If it is missing, return None or, unless it is optional, raise DataError.
     """
+    if not path:
+        return None
     values = list(values_at(row.fields, path))
     if not values and "/" in path and path.partition("/")[0] in row.fields:
         raise DataError(f"{row.location}: no field {path!r}; paths have dots, as in {path.replace('/', '.')}")
@@ -192,7 +187,7 @@ class RecordedReplies:
         self._fields = fields
         self._evidence = Evidence(part=fields.against)
         binary = fields.scale == "binary" if fields.scale else not fields.grades and is_binary(fields.forms)
-        grades = fields.grades.scale if fields.grades else None
+        grades = grade_scale("grades", **fields.grades.model_dump(), divided=False) if fields.grades else None
         self._words = Vocabulary(fields.words, binary=binary, grades=grades)
         self._scale = grades or (BINARY if binary else THREE_WAY)
         by_name = fields.judges if isinstance(fields.judges, dict) else {}
@@ -296,15 +291,14 @@ class RecordedReplies:
 
     def _reply(self, judge: str, reply: object, row: SourceRow) -> _Reply:
         """Return a reply with the explanation beside it; empty ones are None, and numbers are recorded grades."""
-        path = self._fields.explanation
-        because = value_at(row, path, optional=True) if path else None
+        because = value_at(row, self._fields.explanation, optional=True)
         return _Reply(judge, *(None if value is None or value == "" else str(value) for value in (reply, because)))
 
     def _sample(self, name: str, rows: Sequence[SourceRow]) -> JudgedSample:
         fields, part = self._fields, self._evidence.part
         chunks: dict[str, Document] = {}
         for row in rows if fields.document else ():
-            chunk = str(value_at(row, fields.document or ""))
+            chunk = str(value_at(row, fields.document))
             chunks.setdefault(chunk, Document(id=chunk, text="\n".join(_texts(row, fields.contexts))))
         evidence_of: dict[str | None, Evidence] = {
             chunk: self._evidence.model_copy(update={"document": rank}) for rank, chunk in enumerate(chunks, 1)
@@ -336,7 +330,7 @@ class RecordedReplies:
             labeled = [self._human_label(name, claim_id, row) for row, _ in answered[: None if chunks else 1]]
             labels += sorted(filter(None, labeled), key=lambda label: label.label != "supported")[:1]
         # without a list, the step that lists claims failed
-        missing = not claims and None in [value_at(row, fields.claims or "", optional=True) for row in rows]
+        missing = not claims and None in [value_at(row, fields.claims, optional=True) for row in rows]
         result = SampleResult(
             sample=source,
             claims=tuple(claims),
@@ -382,8 +376,7 @@ class RecordedReplies:
         return Verdict(judge=reply.judge, replicate=replicate, unassessed=unassessed, **label), call, form
 
     def _human_label(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
-        path = self._fields.human_label
-        value = value_at(row, path, optional=True) if path else None
+        value = value_at(row, self._fields.human_label, optional=True)
         if value is None or not str(value).strip():
             return None
         label, grade = parse_label(value, row.location, self._words)
@@ -449,17 +442,17 @@ def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
 
 def _texts(row: SourceRow, path: str | None) -> tuple[str, ...]:
     """Return the text or the list of texts at a path; none if there is nothing."""
-    value = value_at(row, path, optional=True) if path else None
+    value = value_at(row, path, optional=True)
     values = value if isinstance(value, list) else [] if value is None else [value]
     return tuple(map(str, values))
 
 
 def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
     def text(path: str | None) -> str | None:
-        value = value_at(row, path, optional=True) if path else None
+        value = value_at(row, path, optional=True)
         return None if value is None else str(value)
 
-    has_contexts = fields.contexts and value_at(row, fields.contexts, optional=True) is not None
+    has_contexts = value_at(row, fields.contexts, optional=True) is not None
     contexts = (Document(id=str(rank), text=text) for rank, text in enumerate(_texts(row, fields.contexts), 1))
     return Sample(
         id=name,

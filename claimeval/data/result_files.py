@@ -21,17 +21,7 @@ from claimeval.judging.grounding import ground
 from claimeval.metrics.derived import DERIVED, GROUPS
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.types.errors import DataError
-from claimeval.types.records import (
-    Assessment,
-    Claim,
-    Evidence,
-    Label,
-    Part,
-    Record,
-    Sample,
-    SampleResult,
-    Verdict,
-)
+from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, Sample, SampleResult, Verdict
 from claimeval.types.requests import IMPORTED, Judge
 from claimeval.types.scales import THREE_WAY, Scale
 

@@ -137,12 +137,13 @@ async def ask_about(
                 continue
             reading = ParsedReply[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
             if isinstance(outcome, Completion):
-                executor.review(request, outcome, None if reading.values else _unreadable(reading))
+                unreadable = reading.failure or Failure(reason="incomplete", message=reading.message or "")
+                executor.review(request, outcome, None if reading.values else unreadable)
             values |= reading.values
-            ids = [subject.id for subject in batch]
-            missing = [subject for subject, name in zip(batch, ids, strict=True) if name not in reading.values]
+            missing = [subject for subject in batch if subject.id not in reading.values]
             values |= {subject.id: reading.lack(subject.id) for subject in missing}
-            calls.append(_call(address, request, outcome, reading, tuple(filter(None, ids))))
+            ids = tuple([subject.id for subject in batch if subject.id])
+            calls.append(_call(address, request, outcome, reading, ids))
             if failed or not missing:
                 continue
             re_asked = _batches_to_re_ask(missing, reading)
@@ -155,10 +156,6 @@ async def ask_about(
             return Answers({subject: [value] for subject, value in values.items()}, tuple(calls))
         batches = following
     raise AssertionError("attempts are counted without end")
-
-
-def _unreadable(reading: ParsedReply[T]) -> Failure:
-    return reading.failure or Failure(reason="incomplete", message=reading.message or "")
 
 
 def _call(

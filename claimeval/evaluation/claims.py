@@ -265,17 +265,14 @@ class ClaimsJob(PanelJob):
             reads = prompt.step == "assess" or reads_prompts(judge)
             return reads and (not by_extractor or claim.extractor in (None, judge.name))
 
-        def ask(judge: Judge, claims: Sequence[Claim], documents: Sequence[Document]) -> Request:
-            """Return the request for verdicts on the claims, shown as c1, c2, ..."""
-            shown = assess.ShownDocuments(documents, alternatives)
-            return assess.ask(prompt, judge, claims, shown, sample.full_question)
-
         return Question(
             records=(record,),
             address=CallAddress("assess", of),
             evidence=Evidence.of(against),
             documents=lambda evidence: documents if evidence.is_whole else sample.documents(evidence) or (),
-            ask=ask,
+            ask=lambda judge, claims, shown: assess.ask(
+                prompt, judge, claims, assess.ShownDocuments(shown, alternatives), sample.full_question
+            ),
             read=lambda completion, request, _: one_each(
                 assess.read(completion, request, computed=not reads_prompts(request.judge))
             ),
@@ -465,10 +462,6 @@ async def extract_text(
             str(window),
         )
 
-    def ask_window(window: extract.TextWindow, _: int | None) -> Coroutine[Any, Any, Extracted]:
-        """Ask for the claims of a window."""
-        return ask(request_for(window), window)
-
     whole = request_for()
     room = executor.room(whole)
     calls: tuple[Call, ...] = ()
@@ -478,7 +471,7 @@ async def extract_text(
             return extracted
         calls, room = extracted.calls, smaller_room(whole, extracted.value, executor.room(whole))
     while len(windows := extract.windows(whole, request_for(extract.NOTHING), room)) > 1:
-        extractions = await ask_windows(windows, ask_window)
+        extractions = await ask_windows(windows, lambda window, _: ask(request_for(window), window))
         calls += numbered(extractions)
         if any(extraction.too_long for extraction in extractions):
             room //= 2

@@ -243,12 +243,8 @@ class Manifest(Record):
     @property
     def settings_digest(self) -> str:
         """A digest of all settings in which two runs can differ (see `differs`), and of the version of claimeval."""
-        same: dict[str, Any] = {
-            "created": None,
-            "versions": {},
-            "notes": (),
-            "data": self.data.model_copy(update={"samples": None}),
-        }
+        same: dict[str, Any] = {"created": None, "versions": {}, "notes": ()}
+        same |= {"data": self.data.model_copy(update={"samples": None})}
         same |= {"judges": _decisive(self.judges), "extractor": _decisive(self.extractor)}
         return hashlib.sha256(self.model_copy(update=same).model_dump_json().encode()).hexdigest()
 
