@@ -21,7 +21,15 @@ from pydantic import Field, ValidationError, model_validator
 
 from claimeval.data.labels import HumanLabel, parse_label
 from claimeval.data.paths import values_at
-from claimeval.data.result_files import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
+from claimeval.data.result_files import (
+    BEST_FIRST,
+    JudgedSample,
+    RecordedResults,
+    assessment,
+    claim,
+    metric_of,
+    recorded_judge,
+)
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.judging.recorded import Meaning, Reader, Vocabulary, is_binary
 from claimeval.judging.reply_values import Unparsable
@@ -422,7 +430,7 @@ def _merge_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[
     for chunk, of_chunk in verdicts.items():
         for verdict in of_chunk:
             by_judge.setdefault((verdict.judge, verdict.replicate), []).append((str(chunk), verdict))
-    order = ("supported", "contradicted", "not_found", None)
+    order = (*BEST_FIRST, None)
     for by_chunk in by_judge.values():
         _, best = min(by_chunk, key=lambda pair: order.index(pair[1].support))
         probabilities = [verdict.probability for _, verdict in by_chunk if verdict.probability is not None]

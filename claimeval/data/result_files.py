@@ -134,6 +134,8 @@ _RAGCHECKER_FIELDS = {"metrics", *chain(*_CLAIMS.values(), *_VERDICTS.values())}
 _RAGCHECKER_LABELS: dict[str, Label] = {
     "Entailment": "supported", "Contradiction": "contradicted", "Neutral": "not_found",
 }  # fmt: skip
+BEST_FIRST = (*_RAGCHECKER_LABELS.values(),)
+"""The labels for single documents, of which the first in this order is the label for all of them."""
 
 
 def _of_ragchecker(path: Path) -> RecordedResults:
@@ -164,7 +166,9 @@ def _ragchecker_sample(row: SourceRow) -> JudgedSample:
                 verdict = Verdict(judge="ragchecker", label=label)
                 per_document.append(assessment(judged_claim.id, Evidence.of(against, document=rank), (verdict,)))
             cites = tuple(name for name, label in by_document.items() if label == "supported")
-            verdict = Verdict(judge="ragchecker", label=_merged(labels), cites=cites)
+            verdict = Verdict(
+                judge="ragchecker", label=min(labels, key=BEST_FIRST.index, default="not_found"), cites=cites
+            )
             assessments.append(assessment(judged_claim.id, Evidence.of(against), (verdict,)))
     result = SampleResult(
         sample=sample,
@@ -207,10 +211,3 @@ def _labeled_claims(
         if isinstance(entry, list) and len(entry) != documents:
             raise DataError(f"{location}: expected {documents} labels per claim")
         yield of_entry, [label(word) for word in entry] if isinstance(entry, list) else (label(entry),)
-
-
-def _merged(labels: Sequence[Label]) -> Label:
-    """Return one label for all documents: supported if any is, else contradicted if any is, else not found."""
-    if "supported" in labels:
-        return "supported"
-    return "contradicted" if "contradicted" in labels else "not_found"

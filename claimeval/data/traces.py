@@ -183,19 +183,13 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
             unanswered += 1
     if not number:
         raise DataError(f"{location}: {len(traces)} traces, none with a question or an answer")
-    if message := _omission_message(unknown, unanswered):
-        warnings.warn(message, stacklevel=2)
-
-
-def _omission_message(unknown: Counter[str], unanswered: int) -> str:
-    parts = []
-    if count := unknown.total():
+    parts = [f"traces without a question or an answer, left out: {unanswered}"] if unanswered else []
+    if total := unknown.total():
         names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
         more = f", and {len(unknown) - _NAMED} other names" if len(unknown) > _NAMED else ""
-        parts.append(f"spans of unknown kinds, left out: {count} ({names}{more})")
-    if unanswered:
-        parts.append(f"traces without a question or an answer, left out: {unanswered}")
-    return "; ".join(parts)
+        parts.insert(0, f"spans of unknown kinds, left out: {total} ({names}{more})")
+    if parts:
+        warnings.warn("; ".join(parts), stacklevel=2)
 
 
 def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
