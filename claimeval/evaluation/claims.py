@@ -29,7 +29,7 @@ from claimeval.evaluation.judgment import (
     votes,
 )
 from claimeval.evaluation.kinds import JobKind
-from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
+from claimeval.evaluation.manifest import JOB_SETTINGS, Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
@@ -121,12 +121,8 @@ class ClaimsOptions:
     @property
     def panel_settings(self) -> dict[str, Any]:
         """The given panel settings, by the names of `Panel`."""
-        settings = {
-            "per_document": self.per_document,
-            "shuffle_contexts": self.shuffle_contexts,
-            "extract_per_judge": self.extract_per_judge,
-        }
-        return self.panel.given | {name: value for name, value in settings.items() if value is not None}
+        given = {name: value for name in JOB_SETTINGS if (value := getattr(self, name)) is not None}
+        return self.panel.given | given
 
 
 @dataclass(frozen=True)
@@ -185,12 +181,8 @@ class ClaimsJob(PanelJob):
             extractor=self.extractor,
             prompts=tuple(prompt.record for prompt in prompts_used),
             panel=self.panel,
-            settings={
-                "per_document": self.panel.per_document,
-                "shuffle_contexts": self.panel.shuffle_contexts,
-                "extract_per_judge": self.panel.extract_per_judge,
-                **({"claim_order": self.claim_order} if self.claim_order else {}),
-            },
+            settings={name: getattr(self.panel, name) for name in JOB_SETTINGS}
+            | ({"claim_order": self.claim_order} if self.claim_order else {}),
             notes=(*self.remarks, *notes(self)),
             cluster=self.cluster,
             versions=versions(*self.judges, self.extractor),
@@ -208,11 +200,7 @@ class ClaimsJob(PanelJob):
         if (of, against) not in self._records:
             panel = self.panel.for_question(name := claims_question(of, against))
             self._records[of, against] = QuestionRecord(
-                name=name,
-                prompt=self.prompt(of, against).id,
-                scale=panel.scale,
-                subjects="claims",
-                panel=panel,
+                name=name, prompt=self.prompt(of, against).id, scale=panel.scale, subjects="claims", panel=panel
             )
         return self._records[of, against]
 
@@ -600,10 +588,7 @@ def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
     result = language_of_all(f"{sample.question}\n{sample.answer or ''}" for sample in first)
     if result.language in ("en", *prompts.languages()):
         return result.language, f"prompts are in {NAMES[result.language]}, the language of the samples ({result})"
-    return (
-        "en",
-        f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})",
-    )
+    return ("en", f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})")
 
 
 def default_assess_prompt(metrics: MetricSelection | None) -> str:

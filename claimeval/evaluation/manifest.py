@@ -109,7 +109,7 @@ def _read_judge(value: Any) -> Any:
 
 
 _Judge = Annotated[Judge, BeforeValidator(_read_judge), PlainSerializer(_write_judge)]
-_JOB_SETTINGS = ("per_document", "shuffle_contexts", "extract_per_judge")
+JOB_SETTINGS = ("per_document", "shuffle_contexts", "extract_per_judge")
 """Settings of the job that its panel has too."""
 
 
@@ -156,12 +156,12 @@ class Manifest(Record):
         settings = fields.get("settings", {}) if fields.get("job", "score") == "score" else {}
         if not isinstance(settings, dict):
             return fields
-        return {**fields, "panel": {**panel, **{name: settings[name] for name in _JOB_SETTINGS if name in settings}}}
+        return {**fields, "panel": {**panel, **{name: settings[name] for name in JOB_SETTINGS if name in settings}}}
 
     @field_serializer("panel")
     def _without_settings(self, panel: Panel) -> dict[str, Any]:
-        defaults = {name for name in (*_JOB_SETTINGS, "scale") if getattr(panel, name) == getattr(Panel(), name)}
-        in_settings = set(_JOB_SETTINGS) & self.settings.keys() if self.of_claims else set()
+        defaults = {name for name in (*JOB_SETTINGS, "scale") if getattr(panel, name) == getattr(Panel(), name)}
+        in_settings = set(JOB_SETTINGS) & self.settings.keys() if self.of_claims else set()
         return panel.model_dump(mode="json", exclude=defaults | in_settings)
 
     @property
