@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -40,22 +41,12 @@ def read_queries(path: Path) -> dict[str, str]:
 
     In a BEIR directory, `queries.jsonl` is read.
     """
-    of_object = _object_of_texts(path)
-    if of_object is not None:
-        return of_object
+    if path.suffix.lower() == ".json" and path.is_file():
+        with suppress(ValueError, RecursionError):
+            value = json.loads(path.read_bytes())
+            if isinstance(value, dict) and value and all(isinstance(text, str) for text in value.values()):
+                return value
     return {query["id"]: query["text"] for query in _named(path, "queries.jsonl", QUERY_NAMES, "query")}
-
-
-def _object_of_texts(path: Path) -> dict[str, str] | None:
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return None
-    try:
-        value = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(value, dict) and value and all(isinstance(text, str) for text in value.values()):
-        return value
-    return None
 
 
 def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:

@@ -146,10 +146,8 @@ class _Trial:
             return None
         given = assess.read(outcome, request).values
         labels = [given[claim.id].label if claim.id in given else None for claim in claims]
-        return sum(
-            label is not None and (label == "supported") == true
-            for label, true in zip(labels, MANY.values(), strict=True)
-        )
+        pairs = zip(labels, MANY.values(), strict=True)
+        return sum(label is not None and (label == "supported") == true for label, true in pairs)
 
 
 def _in_form(reply: Completion, request: Request) -> bool:

@@ -172,8 +172,7 @@ class MemberVotes:
         return Members(
             judges={
                 name: Member(
-                    words={word: counts[word] for word in words},
-                    unassessed=dict(self._unassessed[name].most_common()),
+                    words={word: counts[word] for word in words}, unassessed=dict(self._unassessed[name].most_common())
                 )
                 for name, counts in self._words.items()
             },

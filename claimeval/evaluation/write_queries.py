@@ -127,11 +127,9 @@ class WriteQueriesJob:
         )
         if isinstance(reply.value, Failure):
             return query.model_copy(update={"unassessed": reply.value.reason}), reply.calls
-        checks = {
-            "rejected": tuple(f"not {name}" for name in reply.value.failed),
-            "explanation": reply.value.explanation,
-        }
-        return query.model_copy(update=checks), reply.calls
+        failed = tuple(f"not {name}" for name in reply.value.failed)
+        checked = query.model_copy(update={"rejected": failed, "explanation": reply.value.explanation})
+        return checked, reply.calls
 
     @property
     def first_stage(self) -> WriteQueriesJob:
