@@ -30,7 +30,7 @@ R = TypeVar("R")
 
 
 @command("cache stats")
-class Stats(CacheOptions):
+class StatsCommand(CacheOptions):
     """Show the content of the reply cache: number, size and dates of replies by model and prompt."""
 
     def do(self) -> int:
@@ -64,7 +64,7 @@ class Stats(CacheOptions):
 
 
 @command("cache verify")
-class Verify(CacheOptions):
+class VerifyCommand(CacheOptions):
     """Check the checksum of every reply. Exits with 1 if rows are damaged and were not dropped."""
 
     drop_damaged: bool = False
@@ -86,7 +86,7 @@ class Verify(CacheOptions):
 
 
 @command("cache export")
-class Export(CacheOptions):
+class ExportCommand(CacheOptions):
     """Write replies as JSON Lines: cache key, origin, checksum, and the body as it was received.
 
     The file holds the replies in plain text, never an API key. Exits with 1 if replies had to be left out.
@@ -140,7 +140,7 @@ def _writing(file: Path) -> Iterator[BinaryIO]:
 
 
 @command("cache import")
-class Import(CacheOptions):
+class ImportCommand(CacheOptions):
     """Add the replies of an exported file to the cache, each line checked. Importing it again changes nothing.
 
     If the cache has another reply to the same question, it keeps that one; conflicts are counted and the exit code is
@@ -182,7 +182,7 @@ group("cache", "Inspect, verify, export and import cached replies.")
 
 
 @command("batch list")
-class BatchList(CacheOptions):
+class BatchListCommand(CacheOptions):
     """List the batches that a reply cache waits for. With --refresh, ask the providers for their status.
 
     Example: claimeval batch list --refresh
@@ -206,7 +206,7 @@ class BatchList(CacheOptions):
 
 
 @command("batch collect")
-class Collect(CacheOptions):
+class CollectCommand(CacheOptions):
     """Read the results of all batches that have ended into the reply cache. Exits with 3 while others are pending.
 
     Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run itself can resume
@@ -240,7 +240,7 @@ class Collect(CacheOptions):
 
 
 @command("batch cancel")
-class Cancel(CacheOptions):
+class CancelCommand(CacheOptions):
     """Cancel batches at the provider. A run sends their requests again.
 
     Requests that have been processed by then are charged; `claimeval batch collect` still reads their results.

@@ -27,7 +27,7 @@ READ_AS = Column("read as")
 
 
 @command("doctor")
-class Doctor:
+class DoctorCommand:
     """Check a data file: the metrics that it has the fields for, missing fields, and malformed rows.
 
     Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tests a judge with
@@ -114,7 +114,7 @@ class Doctor:
 
 
 @command("draw")
-class Draw:
+class DrawCommand:
     """Draw a test set from logs, in one pass over a log of any size, seeded.
 
     Each row keeps its fields and gets `drawn`: its file and row, its stratum, and the probability of drawing a question
@@ -188,7 +188,7 @@ class Draw:
 
 
 @command("write-queries")
-class WriteQueries:
+class WriteQueriesCommand:
     """Have a judge write questions that documents answer, and keep the useful ones as a test set.
 
     A question is kept if its passage is in the document, if it does not refer to the document, copy it or contain its
@@ -249,7 +249,7 @@ class WriteQueries:
 
 
 @command("import-replies")
-class ImportReplies:
+class ImportRepliesCommand:
     """Convert recorded replies of judges, or results of another tool, into a run that can be voted on and rejudged.
 
     Nothing is guessed: a reply that says both yes and no, or neither, is unassessed and listed in `unread.jsonl` of the

@@ -23,7 +23,7 @@ Options = Annotated[
 
 
 @command("measure")
-class Measure(JobOptions):
+class MeasureCommand(JobOptions):
     """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
 
     Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1, -2, -Lsum, BLEU and
@@ -82,7 +82,7 @@ class Measure(JobOptions):
 
 
 for _group in ("lexical", "retrieval", "perplexity", "reward"):
-    command(_group)(type(_group.title(), (Measure,), {"group": _group, "__doc__": Measure.__doc__}))
+    command(_group)(type(_group.title(), (MeasureCommand,), {"group": _group, "__doc__": MeasureCommand.__doc__}))
 
 
 def _remarks(finished: Finished) -> dict[str, object]:
@@ -110,7 +110,7 @@ def _remarks(finished: Finished) -> dict[str, object]:
 
 
 @command("extraction")
-class Extraction(JobOptions):
+class ExtractionCommand(JobOptions):
     """Measure the quality of claims: what they lose of their texts, and how they compare with claims by people.
 
     From the words alone, without a call: statements without a claim, and the numbers, dates, names, negations and

@@ -20,7 +20,7 @@ CUT, WHOLE = 'string split ","', 'string split -m 1 ","'
 
 
 @command("metrics")
-class Metrics:
+class MetricsCommand:
     """List all metrics and vote rules, or explain one.
 
     Example: claimeval metrics faithfulness
@@ -80,7 +80,7 @@ def rows() -> Iterator[MetricRow]:
 
 
 @command("completion")
-class Completion:
+class CompletionCommand:
     """Print the script with which a shell completes commands, options, metrics, prompts and judges.
 
     bash: add `eval "$(claimeval completion bash)"` to ~/.bashrc; zsh: `eval "$(claimeval completion zsh)"` to ~/.zshrc;

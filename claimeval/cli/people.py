@@ -32,7 +32,7 @@ LEAST = 6
 
 
 @command("annotate")
-class Annotate:
+class AnnotateCommand:
     """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b back.
 
     You see the question, the claim and the evidence, but no verdict. Every label is saved at once; stop with q and
@@ -214,7 +214,7 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
 
 
 @command("agreement")
-class Agreement:
+class AgreementCommand:
     """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
 
     Prints accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the
@@ -316,7 +316,7 @@ class Agreement:
         return self.output.result("agreement", report.model_dump(), path=run)
 
 
-def _print_grades(args: Agreement, content: Mapping[str, GraderReport]) -> int:
+def _print_grades(args: AgreementCommand, content: Mapping[str, GraderReport]) -> int:
     from claimeval.data.test_collections import read_names, relevance_scale, write_assessors
     from claimeval.evaluation.validity import read_graders
     from claimeval.runs.views import ratings
@@ -333,7 +333,7 @@ def _print_grades(args: Agreement, content: Mapping[str, GraderReport]) -> int:
     return output.result("agreement", {"assessors": record})
 
 
-def _print_next(args: Agreement, report: Measured) -> None:
+def _print_next(args: AgreementCommand, report: Measured) -> None:
     """Print how many more labels are needed, and what `correct` and `experiment` could do with the labels."""
     from claimeval.statistics.selection import power
 
@@ -350,7 +350,7 @@ def _print_next(args: Agreement, report: Measured) -> None:
 
 
 @command("correct")
-class Correct:
+class CorrectCommand:
     """Correct a score with human labels: prints the judges' score, the corrected score, and the score by people alone.
 
     The judges are compared with people on the labeled claims, and their scores on all claims are shifted by their

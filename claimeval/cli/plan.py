@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from claimeval.api.run import Run
-    from claimeval.cli.score import Experiment, Score
+    from claimeval.cli.score import ExperimentCommand, ScoreCommand
     from claimeval.evaluation.forecast import Forecast
 
 HELP = """Forecast the calls and cost of a command, asking nothing.
@@ -119,7 +119,7 @@ FIRST, LEAST = 100, 0.005
 """Number of samples, from the first, over which forms are compared, and the least share that is named."""
 
 
-def savings(door: Callable[..., Run], args: Score) -> dict[str, float]:
+def savings(door: Callable[..., Run], args: ScoreCommand) -> dict[str, float]:
     """Return the share of the dollars that each cheaper form saves by itself; empty if prices are unknown."""
     first = replace(args, reading=replace(args.reading, limit=min(args.reading.limit or FIRST, FIRST)))
     usual = _middle(door, first)
@@ -131,14 +131,14 @@ def savings(door: Callable[..., Run], args: Score) -> dict[str, float]:
     return {option: share for option, share in saved.items() if share >= LEAST}
 
 
-def _middle(door: Callable[..., Run], args: Score) -> float:
+def _middle(door: Callable[..., Run], args: ScoreCommand) -> float:
     """Return the middle of the expected dollars."""
     from claimeval.api.forecast import planned
 
     return sum(planned(door, args, options=args.options).forecast.known_cost) / 2
 
 
-def forecast_experiment(args: Experiment) -> int:
+def forecast_experiment(args: ExperimentCommand) -> int:
     """Print the forecast of each arm of an experiment, and return the exit code."""
     from claimeval.api.forecast import arm_forecasts
 

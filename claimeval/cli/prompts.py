@@ -22,7 +22,7 @@ Name = Annotated[str, Argument("PROMPT")]
 
 
 @command("prompts list")
-class PromptList:
+class PromptListCommand:
     """List the shipped prompts with their reply formats, purposes and digests."""
 
     output: Output = Output()
@@ -60,7 +60,7 @@ class PromptOptions:
 
 
 @command("prompts show")
-class Show(PromptOptions):
+class ShowCommand(PromptOptions):
     """Print a prompt's file."""
 
     def do(self) -> int:
@@ -72,7 +72,7 @@ class Show(PromptOptions):
 
 
 @command("prompts diff")
-class Diff:
+class DiffCommand:
     """Show how two prompts differ, line by line. Exits with 1 if they do."""
 
     a: Annotated[str, Argument("A")]
@@ -94,7 +94,7 @@ class Diff:
 
 
 @command("prompts check")
-class Check(PromptOptions):
+class CheckCommand(PromptOptions):
     """Load a prompt as a run would, and check its header, variables and blocks."""
 
     def do(self) -> int:
@@ -111,7 +111,7 @@ class Check(PromptOptions):
 
 
 @command("prompts render")
-class Render(PromptOptions):
+class RenderCommand(PromptOptions):
     """Print the messages that a judge would get for one sample.
 
     The claims are those of the run or, for a data file, those of the local splitter.

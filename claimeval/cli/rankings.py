@@ -15,7 +15,7 @@ from claimeval.types.options import require_at_least
 
 
 @command("rank")
-class Rank:
+class RankCommand:
     """Evaluate rankings against qrels, as trec_eval does.
 
     The numbers are those of trec_eval 10.0, and -q -n -c -M -N -R -Z -l -J -m mean what they mean there.
@@ -142,7 +142,7 @@ class Rank:
 
 
 @command("fuse")
-class Fuse:
+class FuseCommand:
     """Fuse rankings: by reciprocal rank, score = sum of 1 / (k + rank), or by normalized scores.
 
     Example: claimeval fuse bm25.run dense.run -o fused.run && claimeval rank qrels.txt fused.run

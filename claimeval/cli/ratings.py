@@ -25,7 +25,7 @@ MEASURES = "ndcg@10,P@10"
 
 
 @command("rate")
-class Rate(JobOptions):
+class RateCommand(JobOptions):
     """Judge whole answers: relevant, faithful, correct, declining?
 
     Takes one call per question, answer and judge: cheaper and coarser than claims. The ratings of a run become
@@ -85,7 +85,7 @@ class Rate(JobOptions):
 
 
 @command("grade")
-class Grade(JobOptions):
+class GradeCommand(JobOptions):
     """Grade how relevant documents are to a question; write qrels.
 
     A pair that could not be graded is unassessed with its reason, never a 0. Samples also get the metrics

@@ -23,7 +23,7 @@ FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
 
 
 @command("report")
-class Report:
+class ReportCommand:
     """Write the page, Markdown or tables of a run, from its directory alone: no network, no key, no call.
 
     `claimeval score` already writes the page; this command writes it again, compares two runs, or writes other formats.
@@ -66,7 +66,7 @@ class Report:
 
 
 @command("view")
-class View:
+class ViewCommand:
     """Browse the runs and experiments in a folder, with their trends, and compare any of them. Press Ctrl-C to stop.
 
     Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With --label-as you label
@@ -102,7 +102,7 @@ class View:
 
 
 @command("push")
-class Push:
+class PushCommand:
     """Send the scores of a run and the verdicts on claims to a platform.
 
     Prints what the platform shows of them, and what it cannot. A second push changes nothing in MLflow and Langfuse.
@@ -146,7 +146,7 @@ class Push:
 
 
 @command("compare")
-class Compare:
+class CompareCommand:
     """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers that it rests on.
 
     The first line names the cause where the data can tell it: a document that retrieval lost, other answers, another

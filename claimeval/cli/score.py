@@ -24,7 +24,7 @@ Voting = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "repl
 
 
 @command("score")
-class Score(shared.JobOptions):
+class ScoreCommand(shared.JobOptions):
     """Judge the answers of a data file, claim by claim.
 
     Stop at any time; the same command resumes and pays nothing twice.
@@ -53,7 +53,7 @@ class Score(shared.JobOptions):
 
 
 @command("demo")
-class Demo:
+class DemoCommand:
     """Score the bundled samples from recorded replies of a language model. Needs no key, no model and no network.
 
     The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. One capable language model
@@ -77,7 +77,7 @@ class Demo:
 
 
 @command("rejudge")
-class Rejudge(shared.JobOptions):
+class RejudgeCommand(shared.JobOptions):
     """Judge or vote again on a run, and pay only for what is new.
 
     Claims are reused from the run, and so are verdicts whose judge would be asked the same again. With only `--vote`,
@@ -148,7 +148,7 @@ class Rejudge(shared.JobOptions):
 
 
 @command("merge")
-class Merge:
+class MergeCommand:
     """Merge the shards of a run. The files are then those of a run by one process.
 
     No judge is asked. Votes that need the whole run are counted now.
@@ -177,7 +177,7 @@ class Merge:
 
 
 @command("experiment")
-class Experiment:
+class ExperimentCommand:
     """Compare prompts and judges over the same samples, and test which differences are more than noise.
 
     Requests that arms share are sent once: an arm with another assessment prompt does not pay for extraction. Stop at

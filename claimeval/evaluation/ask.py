@@ -77,7 +77,11 @@ def is_too_long(value: object) -> bool:
 def smaller_room(refused: Request, why: object, learned: int | None, limit: int | None = None) -> int:
     """Return the maximum size of a request after one was refused as too long.
 
-    `learned` is the room that is known, and `limit` half the size of a shorter request that was refused, if any.
+    Args:
+        refused: The refused request.
+        why: The failure, which may state the window.
+        learned: The room that is known, if any.
+        limit: Half the size of a shorter request that was refused, if any.
     """
     stated = why.context_tokens if isinstance(why, Failure) else None
     room = refused.room(stated) if stated else learned
@@ -121,6 +125,14 @@ async def ask_about(
 
     If all stored replies are useless, a further attempt is taken from the reply cache, or sent if the run re-asks such
     replies (`RunOptions.ask_again`).
+
+    Args:
+        subjects: The subjects of one request.
+        ask: Builds the request about some of the subjects.
+        read: Reads a reply about them.
+        executor: Answers the requests.
+        address: Step, part and evidence in the records of the calls.
+        replicate: Number of the replicate, from 0.
     """
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
@@ -218,7 +230,12 @@ async def ask_until_read(
 ) -> Answers[T]:
     """Ask about a single subject until the reply can be read, up to `MAX_ATTEMPTS` times.
 
-    `subject` is empty for a whole part of a sample.
+    Args:
+        request: The request.
+        read: Reads the reply.
+        executor: Answers the request.
+        address: Step, part and evidence in the records of the calls.
+        subject: Id of the subject; empty for a whole part of a sample.
     """
 
     def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> ParsedReply[T]:

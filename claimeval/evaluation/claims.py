@@ -244,7 +244,14 @@ class ClaimsJob(PanelJob):
         )
 
     def question(self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]) -> Question[Claim]:
-        """Return the question about claims of one part against another, or against the sample's question."""
+        """Return the question about claims of one part against another, or against the sample's question.
+
+        Args:
+            sample: The sample.
+            of: The part that the claims are from.
+            against: The part that they are assessed against.
+            documents: The documents of that part.
+        """
         prompt, alternatives = self.prompt(of, against), sample.alternatives(against)
         record, by_extractor = self.record(of, against), self.panel.extract_per_judge
 
@@ -432,7 +439,16 @@ async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob,
 async def extract_text(
     sample: Sample, part: Part, text: str, extractor: Judge, prompt: Prompt, executor: Executor
 ) -> Extracted:
-    """Extract the claims of a text, in windows of its sentences if it is too long for one request."""
+    """Extract the claims of a text, in windows of its sentences if it is too long for one request.
+
+    Args:
+        sample: The sample, which has the question.
+        part: The part that the text belongs to.
+        text: The text.
+        extractor: The extractor.
+        prompt: The prompt.
+        executor: Answers the requests.
+    """
     if not has_words(text):
         return Extracted.only(())
 

@@ -154,7 +154,11 @@ class StepWorkload:
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
         """Count the assessment of a text whose claims are unknown.
 
-        `frame` is the request without claims, and `size` that of the text in bytes.
+        Args:
+            frame: The request without claims.
+            sentences: Number of sentences of the text.
+            size: Size of the text in bytes.
+            certain: Whether the text is assessed in any case.
         """
         texts = (self.certain if certain else self.possible).unknown[sentences]
         texts.count += 1
@@ -305,10 +309,21 @@ async def forecast(
 ) -> Forecast:
     """Forecast a run on the items without sending anything.
 
-    Memory grows only with the number of different requests, about 80 bytes each. Items are samples, results of an
-    earlier run (which keep their verdicts), or documents. Requests in `counted` were counted for earlier jobs with the
-    same store; those of this job are added to it. `batched` names judges whose requests have the prices of batches.
-    Raises UsageError if the price file cannot be read.
+    Memory grows only with the number of different requests, about 80 bytes each.
+
+    Args:
+        items: The items of the job: samples, results of an earlier run (which keep their verdicts), or documents.
+        job: The job.
+        store: The stored replies, which cost nothing; None without a store.
+        prices: Price file.
+        counted: Requests of earlier jobs with the same store, which are not counted again; those of this job are added.
+        batched: Names of judges whose requests are sent in batches, at batch prices.
+
+    Returns:
+        The number of requests and their cost, for each step and judge.
+
+    Raises:
+        UsageError: If the price file cannot be read.
     """
     walk_type: type[_Walk[Any]] = _Walk
     if isinstance(job, ClaimsJob):

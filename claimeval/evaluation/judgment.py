@@ -88,7 +88,15 @@ class EarlierVerdicts:
     def verdicts(
         self, question: Question[S], subjects: Sequence[S], evidence: Evidence, judge: Judge, replicate: int
     ) -> dict[str, Sequence[ReadVerdict]]:
-        """Return a judge's verdicts, one per record of the question, on the subjects for which all are known."""
+        """Return a judge's verdicts, one per record of the question, on the subjects for which all are known.
+
+        Args:
+            question: The question.
+            subjects: The subjects.
+            evidence: The evidence.
+            judge: The judge.
+            replicate: Number of the replicate, from 0.
+        """
         known: dict[str, Sequence[ReadVerdict]] = {}
         for subject in subjects if self._verdicts else ():
             keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
@@ -111,7 +119,14 @@ class EarlierVerdicts:
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
     ) -> Iterator[_OneVerdict]:
-        """Yield a judge's verdicts against single documents of a set, or against other orders of it."""
+        """Yield a judge's verdicts against single documents of a set, or against other orders of it.
+
+        Args:
+            evidence: The whole set.
+            subjects: The subjects.
+            judge: The judge.
+            replicate: Number of the replicate, from 0.
+        """
         ids, judge_and_replicate = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
             if a.subject in ids and a.against == evidence.part:
@@ -532,5 +547,12 @@ def one_each(reading: ParsedReply[ReadVerdict]) -> ParsedReply[tuple[ReadVerdict
 
 
 def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> ReadVerdict:
-    """Return a verdict without a label."""
+    """Return a verdict without a label.
+
+    Args:
+        judge: The judge.
+        reason: Why there is no label.
+        replicate: Number of the replicate, from 0.
+        prompt: Id of the prompt, if the judge was asked.
+    """
     return ReadVerdict(judge.name, unassessed=reason, replicate=replicate, prompt=prompt)

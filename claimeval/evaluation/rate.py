@@ -289,7 +289,15 @@ def make_job(
 ) -> RateJob:
     """Return the job after checking all settings against the samples.
 
-    `rated` has the questions that can be asked, by name. Raises UsageError for what you can fix.
+    Args:
+        judging: The judges, and how their votes are counted.
+        options: What is asked.
+        samples: The samples.
+        rated: The questions that can be asked, by name.
+        name: The name of the job.
+
+    Raises:
+        UsageError: Before any call, for what you can fix.
     """
     if options.ask is not None and not options.ask:
         raise UsageError(f"name what to ask: {', '.join(rated)}")

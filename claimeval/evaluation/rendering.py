@@ -23,8 +23,16 @@ _READER = Judge(name="reader", model="any:reader")
 def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Claim] | None) -> tuple[Message, ...]:
     """Return the messages of a request about a sample.
 
-    Prompts that rate answers or grade documents ignore the metric; the latter show the first document. Claims are by
-    default those that the local splitter extracts. Raises UsageError if the sample lacks a part that the prompt shows.
+    Prompts that rate answers or grade documents ignore the metric; the latter show the first document.
+
+    Args:
+        prompt: The prompt.
+        sample: The sample.
+        metric: The metric, which names the part of the claims and the evidence.
+        claims: Claims to assess. Default: the claims that the local splitter extracts.
+
+    Raises:
+        UsageError: If the sample lacks a part that the prompt shows.
     """
     if prompt.step in ("answering", "answers"):
         return rate_answer.ask(prompt, _READER, ABSTENTION, sample, ()).messages

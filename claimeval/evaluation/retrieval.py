@@ -45,8 +45,14 @@ def score(
     """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
     A sample without references or contexts has no value and a reason. If its contexts are given and empty, its values
-    are 0. Every reference counts as relevant with grade 1. Matches of the regular expression `fold` are removed from
-    ids, of references too. If contexts then have the same id, the best rank is kept.
+    are 0. Every reference counts as relevant with grade 1.
+
+    Args:
+        samples: The samples.
+        measures: The measures to compute.
+        match: How contexts are matched with references.
+        fold: Regular expression whose matches are removed from ids, of references too. If contexts then have the same
+            id, the best rank is kept.
     """
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):

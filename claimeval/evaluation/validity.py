@@ -107,9 +107,16 @@ def validity(
 ) -> Validity:
     """Compare the grades of an assessor with those of people, over the pairs that people graded.
 
-    Human grades are on a scale up to their highest grade; those below 0 (pooled, not judged) are ignored. `runs` are
-    TREC runs that are ranked under both qrels. `clusters` has the number of each query's cluster in intervals; a query
-    without one is its own. Raises DataError if the two share no pair.
+    Args:
+        assessor: Grades of a judge or of the panel.
+        human: Grades of people, on a scale up to their highest grade; grades below 0 (pooled, not judged) are ignored.
+        scale: The scale of the assessor.
+        runs: TREC runs that are ranked under both qrels.
+        measures: Measures that rank the runs.
+        clusters: Number of each query's cluster in intervals. A query without one is its own cluster.
+
+    Raises:
+        DataError: If the two share no pair.
     """
     joined = _join(assessor, human)
     check_grades(assessor)
@@ -182,8 +189,13 @@ def compare_graders(
 ) -> dict[str, GraderReport]:
     """Compare the grades of all assessors in files with those of people.
 
-    Files are qrels or tables, in which `assessors` names those of a list of `grades`. `trec_runs` are ranked by the
-    grades of both.
+    Args:
+        files: Qrels, or tables of grades.
+        people: Grades of people, likewise.
+        scale: The scale of the assessors.
+        assessors: Names of the assessors in a list of `grades` in a table.
+        trec_runs: TREC runs that are ranked by the grades of both.
+        measures: Measures that rank the runs.
     """
     human = read_qrels(people)
     runs = {name: ir.read_run(path) for name, path in zip(labels(trec_runs), trec_runs, strict=True)}

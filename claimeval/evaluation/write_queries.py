@@ -152,8 +152,15 @@ def make_job(
 ) -> WriteQueriesJob:
     """Return the job after checking all settings, before any call is made.
 
-    The writer checks if there is no other checker, and prompts are names or paths. Raises UsageError if a judge or
-    prompt is unknown, or a judge reads no prompts.
+    Args:
+        writer: The judge that writes questions.
+        checker: The judge that checks them. Default: the writer.
+        write_prompt: Name or path of the prompt for writing.
+        check_prompt: Name or path of the prompt for checking.
+        per_document: Maximum number of questions about each document.
+
+    Raises:
+        UsageError: If a judge or prompt is unknown, or a judge reads no prompts.
     """
     first = specs.parse_judge(writer)
     second = specs.parse_judge(checker) if checker else first

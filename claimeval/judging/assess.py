@@ -205,7 +205,15 @@ class ShownDocuments(NamedTuple):
 
 
 def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str) -> Request:
-    """Return the request for verdicts on claims, shown as c1, c2, ... with documents d1, d2, ..."""
+    """Return the request for verdicts on claims, shown as c1, c2, ... with documents d1, d2, ...
+
+    Args:
+        prompt: The prompt.
+        judge: The judge.
+        claims: The claims to assess.
+        evidence: The documents to assess them against.
+        question: The question of the sample.
+    """
     variables: dict[str, Value] | None = None
     if not judge.is_engine:
         texts = [quoted(claim.text) for claim in claims]

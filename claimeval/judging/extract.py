@@ -73,7 +73,13 @@ def ask(
 ) -> Request:
     """Return the request for the claims of a text, or of some of its sentences.
 
-    `window` has the sentences to show, which keep their numbers; None for all.
+    Args:
+        prompt: The prompt.
+        judge: The extractor.
+        part: The part of the sample that `text` is.
+        text: The text.
+        question: The question of the sample.
+        window: The sentences to show, which keep their numbers. Default: all.
     """
     spans = tuple(split_sentences(text))
     variables: dict[str, Value] | None = None
@@ -143,7 +149,14 @@ def _folded(text: str) -> str:
 
 
 def read(completion: Completion, request: Request, part: Part, question: str) -> Claims | Failure:
-    """Return the claims in the reply, located in the text. Claims that are equal apart from citations are merged."""
+    """Return the claims in the reply, located in the text. Claims that are equal apart from citations are merged.
+
+    Args:
+        completion: The reply.
+        request: The request.
+        part: The part of the sample that the claims are of.
+        question: The question of the sample.
+    """
     task = request.task
     assert isinstance(task, ExtractTask)
 

@@ -22,7 +22,15 @@ def _schema(scale: Scale, documents: int) -> str:
 
 
 def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Document], scale: Scale) -> Request:
-    """Return the request for grades of documents, shown as d1, d2, ..."""
+    """Return the request for grades of documents, shown as d1, d2, ...
+
+    Args:
+        prompt: The prompt.
+        judge: The judge.
+        question: The query.
+        documents: The documents to grade.
+        scale: The scale of the grades.
+    """
     variables = {"question": quoted(question), "documents": numbered("d", documents), "scale": scale.shown}
     return build_request(prompt, judge, variables, _schema(scale, len(documents)))
 
@@ -30,7 +38,14 @@ def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Documen
 def read(
     completion: Completion, request: Request, documents: Sequence[Document], scale: Scale
 ) -> ParsedReply[ReadVerdict]:
-    """Return a verdict for each document in the reply, or why there is none."""
+    """Return a verdict for each document in the reply, or why there is none.
+
+    Args:
+        completion: The reply.
+        request: The request.
+        documents: The documents of the request, in order.
+        scale: The scale of the grades.
+    """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
 
     def verdict(name: str, parsed: ParsedGrade) -> ReadVerdict:

@@ -88,8 +88,15 @@ def ground(
     """Locate a claim in `text`.
 
     If the claim has no quote, search for its text instead. Unknown sentence ids are ignored. A claim with an exact
-    quote but invalid ids is still exact; its span gives the position. Sentences count from 1, and `sentences[i]` is the
-    span of sentence i+1. A claim may repeat numbers of the question.
+    quote but invalid ids is still exact; its span gives the position.
+
+    Args:
+        claim: The claim.
+        quote: The words that the extractor quotes for it.
+        sentence_ids: The sentences that the extractor names, from 1.
+        text: The text.
+        sentences: `sentences[i]` is the span of sentence i+1.
+        question: The question of the sample, whose numbers a claim may repeat.
     """
     claim_numbers = numbers(claim)
     missing = tuple(sorted(claim_numbers - numbers(text) - numbers(question))) if claim_numbers else ()

@@ -27,7 +27,14 @@ _CHECKED = schema_text(object_schema({"reason": REASON, **dict.fromkeys(SCREENED
 
 
 def ask_to_write(prompt: Prompt, judge: Judge, document: Document, number: int) -> Request:
-    """Return the request for questions about a document."""
+    """Return the request for questions about a document.
+
+    Args:
+        prompt: The prompt.
+        judge: The model that writes.
+        document: The document.
+        number: Maximum number of questions.
+    """
     variables: dict[str, Value] = {"document": document_text(document), "number": number}
     return build_request(prompt, judge, variables, _WRITTEN)
 
@@ -38,7 +45,15 @@ def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery
 
 
 def ask_to_check(prompt: Prompt, judge: Judge, question: str, answer: str, document: Document) -> Request:
-    """Return the request to check a question that was written for a document."""
+    """Return the request to check a question that was written for a document.
+
+    Args:
+        prompt: The prompt.
+        judge: The judge.
+        question: The written question.
+        answer: Its answer.
+        document: The document.
+    """
     variables = {"document": document_text(document), "question": quoted(question), "answer": quoted(answer)}
     return build_request(prompt, judge, variables, _CHECKED)
 

@@ -34,7 +34,12 @@ def ask(
 ) -> Request:
     """Return the request for a rating of a sample's answer.
 
-    `documents` are those of the part that the answer is rated against.
+    Args:
+        prompt: The prompt.
+        judge: The judge.
+        question: The rating question, with its words.
+        sample: The sample.
+        documents: The documents of the part that the answer is rated against.
     """
     parts = {part: sample.documents(part) or () for part in ("contexts", "reference")}
     if question.criterion:
@@ -54,7 +59,14 @@ def ask(
 def read(
     completion: Completion, request: Request, question: RatingQuestion, subject: str
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
-    """Return the verdicts in the reply: one for the rating and one for each flag."""
+    """Return the verdicts in the reply: one for the rating and one for each flag.
+
+    Args:
+        completion: The reply.
+        request: The request.
+        question: The rating question, with its words.
+        subject: Id of the answer.
+    """
     parsed = read_reply(
         completion,
         request,

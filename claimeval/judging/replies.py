@@ -175,7 +175,14 @@ def _spaced(text: str) -> str:
 def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> Readings[ParsedVerdict]:
     """Read `{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id.
 
-    Raises Unparsable if the reply is not about these ids.
+    Args:
+        text: The reply.
+        ids: The ids in the request.
+        scale: The scale whose words are labels.
+        shown: The texts of the prompt.
+
+    Raises:
+        Unparsable: If the reply is not about these ids.
     """
     labels: dict[str, str | None] = {ABSTAIN: None, **dict(zip(scale.offered, scale.words, strict=True))}
     words = (*scale.offered, ABSTAIN)
@@ -218,7 +225,14 @@ def grades_json(
 ) -> Readings[ParsedGrade]:
     """Read `{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale.
 
-    Raises Unparsable if the reply is not about these ids.
+    Args:
+        text: The reply.
+        ids: The ids in the request.
+        steps: The grades of the scale.
+        shown: The texts of the prompt.
+
+    Raises:
+        Unparsable: If the reply is not about these ids.
     """
     entries = find(text, _GRADES, shown)
     return by_id(entries, ids, "a grade", lambda entry: _grade(entry, steps))
@@ -257,7 +271,15 @@ def rating_json(
 ) -> Rating:
     """Read `{"reason", FIELD, FLAG...}`.
 
-    Raises Unparsable if FIELD is not one of the words, or a flag is neither true nor false.
+    Args:
+        text: The reply.
+        field: Name of the field with the word.
+        words: The allowed words.
+        flags: Names of the fields that are true or false.
+        shown: The texts of the prompt.
+
+    Raises:
+        Unparsable: If the field is not one of the words, or a flag is neither true nor false.
     """
     reply = find(text, object_with(field, *flags), shown)
     word = chosen(reply[field], words)

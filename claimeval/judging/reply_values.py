@@ -99,8 +99,16 @@ def by_id(
     """Return the values of entries by their `id`.
 
     Bare numbers as ids are accepted only if the list is complete, because otherwise they may start at 0. An id with
-    several entries has a value if all of them make the same choice. `what` says what an entry is, and `read` returns
-    its choice and its value. Raises Unparsable if an id is not in the request, or bare numbers may start at 0.
+    several entries has a value if all of them make the same choice.
+
+    Args:
+        entries: The entries of the reply.
+        ids: The ids in the request.
+        what: What an entry is, for messages.
+        read: Returns the choice and the value of an entry; raises Unparsable.
+
+    Raises:
+        Unparsable: If an id is not in the request, or bare numbers may start at 0.
     """
     choices: dict[str, dict[object, T]] = {}
     unread: dict[str, list[str]] = {}

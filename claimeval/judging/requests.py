@@ -81,8 +81,12 @@ def build_request(
 ) -> Request:
     """Return a request to a judge.
 
-    `variables` is None for an engine, which reads only the task. The schema is sent if the prompt asks for JSON, and
-    token probabilities are requested only for assessments.
+    Args:
+        prompt: The prompt.
+        judge: The judge.
+        variables: Values of the step's variables; None for an engine, which reads only the task.
+        schema: JSON schema of the reply, sent if the prompt asks for JSON.
+        task: The question as a typed record. Token probabilities are requested only for assessments.
     """
     return Request(
         judge=judge,
@@ -119,7 +123,12 @@ def read_entries(
 ) -> ParsedReply[T]:
     """Return the values in a reply about several subjects.
 
-    `ids` has the id of each subject by its name in the prompt (`c1`, `d1`). `parse` raises Unparsable.
+    Args:
+        completion: The reply.
+        request: The request.
+        ids: Id of each subject by its name in the prompt (`c1`, `d1`).
+        parse: Reads the entries of the reply by name; raises Unparsable.
+        value: Converts the name and entry of a subject to its value.
     """
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):

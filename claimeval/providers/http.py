@@ -107,8 +107,14 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr) -> CallError:
     """Translate a response whose status is not 200. The provider's message is kept, without keys.
 
-    `code` and `type` in the body take precedence over the status, which can be ambiguous: a 429 may mean "slow down" or
-    "no credit left". Names of headers are in lower case.
+    `code` and `type` in the body take precedence over the status, which can be ambiguous: a 429 may mean "slow down"
+    or "no credit left".
+
+    Args:
+        status: The HTTP status.
+        headers: The headers of the response, with names in lower case.
+        body: The body as text.
+        key: The key to remove from the message.
     """
     code, kind, words, parameter = _details(body)
     reason = scrub(words, key)[:500]
@@ -425,7 +431,11 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
 def sdk_settings(judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a client of the SDK `openai` or `anthropic`.
 
-    `headers` has `Omit` for those that the SDK would add but the server must not see.
+    Args:
+        judge: The resolved judge.
+        key: Its key, headers and query.
+        http: The HTTP client.
+        headers: The headers of every request; `Omit` for headers that the SDK would add but the server must not see.
     """
     return {
         "api_key": key.get_secret_value(),

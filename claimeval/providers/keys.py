@@ -68,12 +68,21 @@ def is_loopback(host: str) -> bool:
 
 
 def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judge_env: str | None) -> SecretStr:
-    """Return the key for an endpoint: that in `judge_env`, if the judge's settings name it.
+    """Return the key for an endpoint.
 
-    The provider's server, or the one in its environment variable, else gets the key in `default_env`. Other servers get
-    that in CLAIMEVAL_ENDPOINT_KEY; one on this machine may also get that in `default_env`. Without a key they get
-    "none", because local servers need a key but do not check it. Raises UsageError if the required variable is absent,
-    empty or malformed.
+    A server that is not the provider's gets the key in `judge_env` or CLAIMEVAL_ENDPOINT_KEY. A server on this machine
+    may also get that in `default_env`. Without a key they get "none", because local servers need a key but do not check
+    it.
+
+    Args:
+        endpoint: The base URL of the calls.
+        is_provider_endpoint: Whether it is the provider's server, or the one in its environment variable, for which
+            `default_env` must have the key.
+        default_env: The provider's key variable.
+        judge_env: The key variable in the judge's settings, which takes precedence.
+
+    Raises:
+        UsageError: If the required variable is absent, empty or malformed.
     """
     if judge_env:
         return read_key(judge_env)

@@ -220,9 +220,16 @@ def panel_settings(
 ) -> Panel:
     """Return the settings of a panel: `settings` take precedence over those in its file, and these over the defaults.
 
-    `usual` is the default vote. `with_labels` says whether human labels are available, from which weights can be
-    learned, and `about_claims` whether claims are judged, which each judge may extract. Raises UsageError if a setting
-    is wrong, or does not fit the judges or the subject.
+    Args:
+        panel_spec: The judges, with the settings of their panel file.
+        settings: Settings from the call.
+        scale: The scale of the question.
+        usual: The default vote.
+        with_labels: Whether human labels are available, from which weights can be learned.
+        about_claims: Whether claims are judged, which each judge may extract.
+
+    Raises:
+        UsageError: If a setting is wrong, or does not fit the judges or the subject.
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     of_judges = {escape(judge.model.partition(":")[2]): judge.family for judge in panel_spec.judges if judge.family}

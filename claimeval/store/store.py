@@ -396,7 +396,14 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
             return 0, _RAW, None, memoryview(value)
 
         def fetch(self, mode: object, filename: object, value: object, read: bool) -> object:
-            """Return the bytes of a row. Raises StoreError for any other row."""
+            """Return the bytes of a row. Raises StoreError for any other row.
+
+            Args:
+                mode: diskcache's number for the format of the value.
+                filename: A file that contains the value; refused.
+                value: The value in the row.
+                read: Whether to return an open file; refused.
+            """
             if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
                 raise StoreError(
                     f"the reply cache {folder} has a row that claimeval did not write; move the folder away"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli.people import Agreement
+from claimeval.cli.people import AgreementCommand
 from claimeval.cli.printer import Output
 from claimeval.cli.running import print_run
 from claimeval.providers.specs import parse_judge, short_names
@@ -50,7 +50,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
     print_run(Output(), run, load_manifest(run), load_summary(run), 1)
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
-    Agreement(runs=(run,)).do()
+    AgreementCommand(runs=(run,)).do()
     agreement = capsys.readouterr().out
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "csv", tmp_path / "run.csv", rows="claims")

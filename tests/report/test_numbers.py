@@ -9,7 +9,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.cli.printer import Output
-from claimeval.cli.reports import Compare
+from claimeval.cli.reports import CompareCommand
 from claimeval.cli.running import print_run
 from claimeval.report import experiments as printing
 from claimeval.report import forms
@@ -114,9 +114,9 @@ def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forms.write(runs[0], "md", tmp_path / "two.md", compared=runs[1])
-    Compare(runs=tuple(runs), details=True, flips=0).do()
+    CompareCommand(runs=tuple(runs), details=True, flips=0).do()
     compared = capsys.readouterr().out
-    Compare(runs=(*runs, runs[0]), flips=0).do()
+    CompareCommand(runs=(*runs, runs[0]), flips=0).do()
     tracked = capsys.readouterr().out
     for text in (compared, tracked, (tmp_path / "two.md").read_text()):
         assert "0.563" in text

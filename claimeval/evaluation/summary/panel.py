@@ -356,8 +356,13 @@ class MemberTally(Tally):
 
         A judge's value covers the claims that it was asked about and those that need no judge. Of the latter, claims
         that one judge extracted count only for that judge. With alternatives, the judge's best one counts. If the
-        panel's score is undefined because of the sample, so are the judges' values. `score` is the panel's score of the
-        sample, and `cluster` the number of its cluster.
+        panel's score is undefined because of the sample, so are the judges' values.
+
+        Args:
+            score: The panel's score of the sample.
+            assessments: The panel's assessments of the metric's claims.
+            cluster: Number of the sample's cluster.
+            claims: The claims by id.
         """
         by_judge: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
@@ -468,7 +473,14 @@ class Preferences(Tally):
         self._metrics = Keyed[str, _MetricPreferences](lambda _: _MetricPreferences(self._family.values()))
 
     def add(self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int) -> None:
-        """Add a sample's value of a metric by each judge; a sample without a generator does not count."""
+        """Add a sample's value of a metric by each judge; a sample without a generator does not count.
+
+        Args:
+            sample: The sample.
+            metric: Name of the metric.
+            values: The value of each judge by name.
+            cluster: Number of the sample's cluster.
+        """
         if sample.generator is None:
             return
         rows = self._metrics[metric]

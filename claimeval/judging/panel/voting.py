@@ -34,12 +34,19 @@ def vote(
 
     The first vote is on the value, the second on the label (`rules.py`). Only the first can tie; the tie rule then
     decides. If labels are equally frequent in the second vote, the label of the judge who breaks ties is chosen if it
-    is one of them, else `not_found`. If all tied grades count as supported, or none does, the tie rule decides only the
-    grade. A unanimous choice wins under every rule.
+    is one of them, else `not_found`. If all tied grades count as supported, or none does, the tie rule decides only
+    the grade. A unanimous choice wins under every rule.
 
     If no judge has a label, the reason is the most frequent one (the first judge's if equal). With fewer labels than
     the quorum, the reason is `no_quorum`, or the abstention if the judges who abstained would complete the quorum.
-    Under `no-vote`, the verdicts of judges in `same_family` do not count.
+
+    Args:
+        subject: Id of the claim.
+        evidence: The evidence of the verdicts.
+        verdicts: The verdicts of all judges.
+        panel: Vote rule, tie rule and quorum.
+        same_family: Judges whose verdicts do not count under `no-vote`.
+        question: Name of the question.
     """
     about = {
         "subject": subject,
@@ -151,8 +158,11 @@ class Consensus(NamedTuple):
 def consensus(choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str], scale: Scale | None) -> Consensus:
     """Return the agreement of judges on one claim.
 
-    `choice` is the panel's: None without a label, and if a tie settles only the side. `votes` are all labels, those of
-    replicates included. `scale` is None if it has no probabilities.
+    Args:
+        choice: The panel's choice; None without a label, and if a tie settles only the side.
+        ballots: The ballot of each judge.
+        votes: All labels, including those of replicates.
+        scale: The scale of the labels; None for a scale without probabilities.
     """
     several = len(votes) > 1
     agree = [ballot.choice == choice for ballot in ballots if ballot.choice is not None]

@@ -155,7 +155,12 @@ class EngineAnswer(NamedTuple):
 def completed(text: str, request: Request, started: float, keep: Keep, device: str = "") -> Completion:
     """Return a completion with the text, after storing it with `keep`.
 
-    `started` is `time.perf_counter()` at the start of the computation. `device` is added to the served model's name.
+    Args:
+        text: The reply.
+        request: The request.
+        started: `time.perf_counter()` at the start of the computation.
+        keep: Stores the reply durably.
+        device: The device, which is added to the served model's name.
     """
     served = f"{request.judge.endpoint}{device}"
     reply = read_chat(write_chat(text, served), latency=time.perf_counter() - started)

@@ -153,8 +153,13 @@ def measure(
 ) -> Iterator[ContextRelevance]:
     """Yield the relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
 
-    A sample without contexts, or with a blank question, has no scores. Memory does not grow with the samples.
-    `on_scored` gets the number of texts just scored, or read from the reply cache.
+    A sample without contexts, or with a blank question, has no scores.
+
+    Args:
+        samples: The samples; memory does not grow with their number.
+        scorer: The model.
+        store: The reply cache, in which results are stored; None to store none.
+        on_scored: Called with the number of texts just scored, or read from the reply cache.
     """
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):

@@ -96,8 +96,11 @@ def measure(
 ) -> Iterator[SampleReward]:
     """Yield the reward of each sample's answer, in order. A blank question or answer has none.
 
-    Memory does not grow with the samples. `on_scored` gets the number of answers just scored, or read from the reply
-    cache.
+    Args:
+        samples: The samples; memory does not grow with their number.
+        scorer: The model.
+        store: The reply cache, in which results are stored; None to store none.
+        on_scored: Called with the number of answers just scored, or read from the reply cache.
     """
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
