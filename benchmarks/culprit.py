@@ -15,11 +15,10 @@ import copy
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import SummaryBuilder
@@ -37,6 +36,7 @@ METRICS = ("faithfulness", "correctness", "context_recall")
 TOPICS = ("travel", "leave", "pay", "safety", "equipment")
 QUESTIONS, NOISE = 120, 0.03
 REFUSAL = "I am sorry, I cannot answer this question."
+SERVICE_DESK = "Please ask the service desk of the town about this matter."
 
 
 @dataclass
@@ -47,14 +47,15 @@ class Question:
     question: str
     facts: list[str]
     wrong: list[str]
-    answer: list[str] | None
+    answer: list[str]
     gold: list[str]
     contexts: list[str]
     metadata: dict[str, str]
     generator: str = "gen-1"
-    ids: list[str] | None = None
+    ids: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
     unscored: bool = False
+    missing: bool = False
     shared: str = ""
     """The fact that only the policy of the topic has."""
 
@@ -64,7 +65,7 @@ class Question:
         return Sample(
             id=self.id,
             question=self.question,
-            answer=None if self.answer is None else " ".join(self.answer),
+            answer=None if self.missing else " ".join(self.answer),
             contexts=tuple(Document(id=i, text=text) for i, text in zip(ids, self.contexts, strict=False)),
             reference_answers=(" ".join(self.gold),),
             generator=self.generator,
@@ -81,7 +82,6 @@ class Side:
     judge: str = "m1"
     strict: float = 0.0
     """Share of supported claims that the judge does not accept."""
-    lenient: float = 0.0
     prompt: str = "three_way"
     extractor: str = "x1"
     splits: float = 0.0
@@ -92,27 +92,11 @@ class Side:
     """Number of samples after which the run was stopped."""
 
 
-class World(NamedTuple):
-    """A planted change, and words that the first line must have."""
-
-    plant: Callable[[Random, Side, Side], None]
-    words: tuple[str, ...]
-
-
-WORLDS: dict[str, World] = {}
-NULL = ("No difference",)
-NOTHING = ("same_system_again", "sampled_answers", "other_replies", "shuffled")
-"""Worlds without a cause."""
-
-
-def world(*words: str) -> Callable[[Callable[[Random, Side, Side], None]], Callable[[Random, Side, Side], None]]:
-    """Add a function that plants a change to the worlds."""
-
-    def add(plant: Callable[[Random, Side, Side], None]) -> Callable[[Random, Side, Side], None]:
-        WORLDS[plant.__name__] = World(plant, words)
-        return plant
-
-    return add
+Plant = Callable[[Random, Side, Side], object]
+Value = Callable[[Random, Question], object]
+Rows = Callable[[Side, Side], Sequence[Question]]
+World = tuple[str, *tuple[Plant, ...]]
+"""Words that the first line must have, and changes that are planted one after the other."""
 
 
 def chance(*what: object) -> float:
@@ -127,43 +111,30 @@ VERBS = ("opened in", "was rebuilt in", "closed in", "was sold in", "burnt down 
 
 def base(draw: Random) -> list[Question]:
     """Return the questions of a world without a change."""
-    facts, asked = [], []
-    for place in sorted(PLACES):
-        for thing in sorted(THINGS):
-            asked.append(f"the {thing} of {place}")
-            years = draw.sample(range(1700, 2000), 12)
-            facts.append(
-                [
-                    f"The {thing} of {place} {VERBS[i % 7]} {years[i]} and {draw.randrange(9, 999)} people came."
-                    for i in range(8)
-                ]
-            )
+    asked, facts = [f"{thing} of {place}" for place in sorted(PLACES) for thing in sorted(THINGS)], []
+    for name in asked:
+        years = draw.sample(range(1700, 2000), 12)
+        said = [f"{VERBS[i % 7]} {years[i]} and {draw.randrange(9, 999)} people came." for i in range(8)]
+        facts.append([f"The {name} {one}" for one in said])
     order = draw.sample(range(len(facts)), QUESTIONS)
+    policies = {topic: " ".join(facts[at][3] for at in order[k:70:5]) for k, topic in enumerate(TOPICS)}
     questions = []
-    policies: dict[str, list[str]] = {topic: [] for topic in TOPICS}
     for i, at in enumerate(order):
-        if i // 5 < 14:
-            policies[TOPICS[i % 5]].append(facts[at][3])
-    for i, at in enumerate(order):
-        topic, s = TOPICS[i % 5], facts[at]
-        other, third = facts[order[(i + 60) % QUESTIONS]], facts[order[(i + 30) % QUESTIONS]]
-        uses = i // 5 < 14
-        name = asked[at]
-        contexts = [f"{topic.title()} policy\n{' '.join(policies[topic])}"] if uses else []
-        contexts += [f"{name}, part 1\n{s[0]} {s[4]}", f"{name}, part 2\n{s[1]} {s[2]} {s[5]}"]
-        contexts += [f"{asked[order[(i + 30) % QUESTIONS]]}, part 3\n{third[6]} {third[7]}"]
-        if i % 2:
-            contexts = contexts[1:] + contexts[:1]
+        topic, s, uses = TOPICS[i % 5], facts[at], i < 70
+        other, beside = facts[order[(i + 60) % QUESTIONS]], order[(i + 30) % QUESTIONS]
+        contexts = [f"{topic.title()} policy\n{policies[topic]}"] if uses else []
+        contexts += [f"the {asked[at]}, part 1\n{s[0]} {s[4]}", f"the {asked[at]}, part 2\n{s[1]} {s[2]} {s[5]}"]
+        contexts += [f"the {asked[beside]}, part 3\n{facts[beside][6]} {facts[beside][7]}"]
         own = [s[3]] if uses else []
         questions.append(
             Question(
                 id=f"{topic}-{i // 5:02}",
-                question=f"What is known about {name}?",
+                question=f"What is known about the {asked[at]}?",
                 facts=s,
                 wrong=[other[5], other[6], other[7]],
                 answer=[s[0], s[1], *own, *([other[4]] if i % 3 == 0 else [])],
                 gold=[s[0], s[1], s[2], *own],
-                contexts=contexts,
+                contexts=contexts[1:] + contexts[:1] if i % 2 else contexts,
                 metadata={
                     "topic": topic,
                     "language": "de" if i % 4 == 1 else "en",
@@ -185,342 +156,268 @@ def disturb(name: str, rows: Sequence[Question]) -> None:
             row.answer = row.answer[::-1]
         if 0.1 < u < 0.5:
             row.contexts = row.contexts[::-1]
-            row.ids = row.ids and row.ids[::-1]
+            row.ids = row.ids[::-1]
         if 0.9 < u < 0.95:
             row.answer = [*row.answer, row.gold[-1]]
         if u > 0.95 and len(row.answer) > 2:
             row.answer = row.answer[:-1]
 
 
-# the 27 worlds of the design
+# changes
 
 
-def drop_policy(rows: Sequence[Question], topic: str, share: float, follow: float) -> None:
-    """Take the policy of a topic out of the contexts, and change a share of the answers that need it."""
-    for row in rows:
-        if row.metadata["topic"] == topic and row.shared and chance("lost", row.id) < share:
-            row.contexts = [text for text in row.contexts if " policy\n" not in text[:40]]
-            if chance("follows", row.id) < follow and row.answer:
-                row.answer = [row.wrong[0] if one == row.shared else one for one in row.answer]
+def each(of: Rows = lambda a, b: b.rows, share: float = 1.0, **fields: Value) -> Plant:
+    """Give a share of the questions, by default of all of run b, new values of these fields, one after the other."""
+
+    def plant(draw: Random, a: Side, b: Side) -> None:
+        for row in of(a, b):
+            for name, value in fields.items():
+                if share == 1 or draw.random() < share:
+                    setattr(row, name, value(draw, row))
+
+    return plant
 
 
-@world("no longer brings", "Travel policy")
-def lost_document(draw: Random, a: Side, b: Side) -> None:
-    drop_policy(b.rows, "travel", 0.86, 0.5)
+def of_a(a: Side, b: Side) -> list[Question]:
+    return a.rows
 
 
-@world("no longer brings", "Leave policy")
-def lost_document_and_answers(draw: Random, a: Side, b: Side) -> None:
-    drop_policy(b.rows, "leave", 0.9, 1.0)
+def having(key: str, value: str) -> Rows:
+    """Choose the questions of run b with this value in their metadata."""
+    return lambda a, b: [row for row in b.rows if row.metadata[key] == value]
 
 
-@world("No difference")
-def shuffled(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        draw.shuffle(row.contexts)
+def settings(**fields: object) -> Plant:
+    """Judge run b otherwise."""
+    return lambda draw, a, b: b.__dict__.update(fields)
 
 
-@world("fewer documents")
-def fewer_documents(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.contexts = row.contexts[:2]
-        kept = " ".join(row.contexts)
-        row.answer = [one if one in kept or draw.random() < 0.6 else row.wrong[0] for one in row.answer or ()]
+def lost(topic: str, share: float, follow: float, run: int = 1) -> Plant:
+    """Take the policy of a topic out of the contexts of a run, and change a share of the answers that need it."""
+
+    def plant(draw: Random, *sides: Side) -> None:
+        for row in sides[run].rows:
+            if row.metadata["topic"] == topic and row.shared and chance("lost", row.id) < share:
+                row.contexts = [text for text in row.contexts if " policy\n" not in text[:40]]
+                if chance("follows", row.id) < follow:
+                    row.answer = [row.wrong[0] if one == row.shared else one for one in row.answer]
+
+    return plant
 
 
-@world("cut or written otherwise")
-def other_chunks(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        cut = []
-        for text in row.contexts:
-            head, _, body = text.partition("\n")
-            words = body.split()
-            if " policy" in head or draw.random() < 0.35:
-                half = len(words) // 2
-                cut += [" ".join(words[: half + 2]), " ".join(words[half - 1 :])]
-            else:
-                cut.append(f"{head} | {body}")
-        row.contexts = cut
+def wrong(share: float) -> Value:
+    """Make this share of the facts of an answer wrong."""
+    return lambda draw, row: [one if draw.random() > share else row.wrong[0] for one in row.answer]
 
 
-@world("answers changed", "gen-2")
-def other_generator(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.generator = "gen-2"
-        row.answer = [one if draw.random() > 0.2 else row.wrong[0] for one in (row.answer or [])[::-1]]
+def followed(draw: Random, row: Question) -> list[str]:
+    kept = " ".join(row.contexts)
+    return [one if one in kept or draw.random() < 0.6 else row.wrong[0] for one in row.answer]
 
 
-@world("does not answer")
-def refusals(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        u = draw.random()
-        if u < 0.3:
-            row.answer = [REFUSAL]
-        elif u < 0.5:
-            row.answer = [*(row.answer or ())[:1], row.wrong[0]]
+def begun(draw: Random, row: Question) -> list[str]:
+    """Return an answer that begins well."""
+    return [*row.answer[:1], *row.wrong[1:]]
 
 
-@world("longer")
-def longer_answers(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.answer = [*(row.answer or ()), *row.wrong[1 : 2 + (draw.random() < 0.6)]]
+def shuffled(draw: Random, row: Question) -> list[str]:
+    draw.shuffle(row.contexts)
+    return row.contexts
 
 
-@world("judging changed", "m2")
-def other_judge(draw: Random, a: Side, b: Side) -> None:
-    b.judge, b.strict = "m2", 0.2
+def backwards(draw: Random, row: Question) -> list[str]:
+    return row.answer[::-1]
 
 
-@world("judging", "rules")
-def other_prompt(draw: Random, a: Side, b: Side) -> None:
-    b.prompt, b.strict = "rules", 0.2
+def edited(draw: Random, row: Question) -> list[str]:
+    return [text.replace(row.shared, row.shared.replace("people", "dogs")) for text in row.contexts]
 
 
-@world("other claims", "x2")
-def other_extractor(draw: Random, a: Side, b: Side) -> None:
-    b.extractor, b.splits = "x2", 0.25
+def without_its_own(draw: Random, row: Question) -> list[str]:
+    return [text for text in row.contexts if "part 2" not in text and "part 1" not in text]
 
 
-@world("answers", "language = de")
-def worse_in_a_language(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if row.metadata["language"] == "de" and draw.random() < 0.8:
-            row.answer = [*(row.answer or ())[:1], *row.wrong[1:]]
+def refused(draw: Random, row: Question) -> list[str]:
+    u = draw.random()
+    return [REFUSAL] if u < 0.3 else [*row.answer[:1], row.wrong[0]] if u < 0.5 else row.answer
 
 
-@world("gold answers changed")
-def other_gold(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if draw.random() < 0.4:
-            row.gold = [*row.gold[1:], row.wrong[0]]
+def sampled(draw: Random, row: Question) -> list[str]:
+    u = draw.random()
+    more = [row.wrong[0]] if u < 0.1 else [row.gold[2]] if u < 0.2 else []
+    return row.answer[:-1] if 0.2 <= u < 0.3 and len(row.answer) > 2 else [*row.answer, *more]
 
 
-@world("20 samples", "repeat a question")
+def cut_otherwise(draw: Random, row: Question) -> list[str]:
+    cut = []
+    for text in row.contexts:
+        head, _, body = text.partition("\n")
+        words = body.split()
+        if " policy" in head or draw.random() < 0.35:
+            half = len(words) // 2
+            cut += [" ".join(words[: half + 2]), " ".join(words[half - 1 :])]
+        else:
+            cut.append(f"{head} | {body}")
+    return cut
+
+
 def duplicates(draw: Random, a: Side, b: Side) -> None:
-    for row in [row for row in b.rows if len(row.answer or ()) > 2][:20]:
-        twin = copy.deepcopy(row)
-        twin.id, twin.answer = f"{row.id}-again", list(row.wrong)
-        b.rows.append(twin)
+    twins = copy.deepcopy([row for row in b.rows if len(row.answer) > 2][:20])
+    b.rows += [replace(twin, id=f"{twin.id}-again", answer=list(twin.wrong)) for twin in twins]
 
 
-@world("themselves")
-def other_replies(draw: Random, a: Side, b: Side) -> None:
-    a.noise = b.noise = 0.04
-    b.salt = "again"
-
-
-@world("answers", "topic = safety")
-def worse_topic(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if row.metadata["topic"] == "safety":
-            row.answer = [*(row.answer or ())[:1], *row.wrong[1:]]
-
-
-@world("not finished")
-def stopped(draw: Random, a: Side, b: Side) -> None:
-    b.finished = 43
-
-
-@world("lacks 30")
-def missing_answers(draw: Random, a: Side, b: Side) -> None:
-    for row in [row for row in b.rows if len(row.answer or ()) <= 3][:30]:
-        row.answer = None
-
-
-@world("other documents")
 def other_retriever(draw: Random, a: Side, b: Side) -> None:
     every = [text for row in b.rows for text in row.contexts]
     for row in b.rows:
         row.contexts = [text if draw.random() > 0.4 else draw.choice(every) for text in row.contexts]
 
 
-@world("now brings", "Pay policy")
-def gained_document(draw: Random, a: Side, b: Side) -> None:
-    drop_policy(a.rows, "pay", 0.95, 0.5)
-
-
-@world("no longer brings", "Travel policy")
-def lost_document_and_few_answers(draw: Random, a: Side, b: Side) -> None:
-    drop_policy(b.rows, "travel", 1.0, 0.7)
-    for row in b.rows:
-        if draw.random() < 0.02:
-            row.answer = [*(row.answer or ())[:1], row.wrong[0]]
-
-
-@world("answers", "safety")
-def worse_topic_and_shuffled(draw: Random, a: Side, b: Side) -> None:
-    shuffled(draw, a, b)
-    worse_topic(draw, a, b)
-
-
-@world("longer")
-def longer_answers_and_lost_document(draw: Random, a: Side, b: Side) -> None:
-    drop_policy(b.rows, "pay", 0.5, 0.0)
-    for row in b.rows:
-        row.answer = [*(row.answer or ()), row.wrong[1]]
-
-
-@world("fewer documents")
-def fewer_documents_and_other_form(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.contexts = [text.replace("\n", " | ") for text in row.contexts[:2]]
-
-
-@world("gold answers changed")
-def other_gold_and_reworded(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.generator = "gen-2"
-        if draw.random() < 0.5:
-            row.answer = (row.answer or [])[::-1]
-    other_gold(draw, a, b)
-
-
-@world(*NULL)
-def same_system_again(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if draw.random() < 0.5:
-            row.answer = (row.answer or [])[::-1]
-        if draw.random() < 0.5:
-            row.contexts = row.contexts[::-1]
-
-
-@world(*NULL)
-def sampled_answers(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        u, answer = draw.random(), row.answer or []
-        if u < 0.1:
-            row.answer = [*answer, row.wrong[0]]
-        elif u < 0.2:
-            row.answer = [*answer, row.gold[2]]
-        elif u < 0.3 and len(answer) > 2:
-            row.answer = answer[:-1]
-
-
-DESIGNED = tuple(WORLDS)
-"""The worlds that the rules were written with; the following were made afterwards."""
-
-
-@world("“Safety policy” with another text")
-def edited_document(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if row.metadata["topic"] == "safety":
-            row.contexts = [
-                text.replace(row.shared, row.shared.replace("people", "dogs")) if row.shared else text
-                for text in row.contexts
-            ]
-
-
-@world("brings nothing")
-def nothing_retrieved(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if draw.random() < 0.25:
-            row.contexts = []
-
-
-@world("shorter")
-def cut_answers(draw: Random, a: Side, b: Side) -> None:
-    for row in a.rows + b.rows:
-        row.answer = [*row.wrong[:1], *(row.answer or ())]
-    for row in b.rows:
-        row.answer = (row.answer or [])[:2]
-
-
-@world("lacks 24")
-def empty_answers(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows[:24]:
-        row.answer = []
-
-
-@world("more documents")
-def more_documents(draw: Random, a: Side, b: Side) -> None:
-    for row in a.rows:
-        row.contexts = row.contexts[:2]
-
-
-@world("questions or their history")
-def other_questions(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.question = f"{row.question} Answer for people over {draw.randrange(20, 90)}."
-    b.strict = 0.2
-
-
-@world("questions or their history")
-def lost_history(draw: Random, a: Side, b: Side) -> None:
-    for row in a.rows:
-        row.history = [f"I am number {row.id}."]
-    b.strict = 0.2
-
-
-@world("no longer brings", "kb-7")
 def lost_document_with_id(draw: Random, a: Side, b: Side) -> None:
     for row in a.rows + b.rows:
         row.ids = ["kb-7" if " policy\n" in text[:40] else f"p-{text[:25]}" for text in row.contexts]
-        row.contexts = [" ".join(text.split("\n")[-1:]) for text in row.contexts]
+        row.contexts = [text.split("\n")[-1] for text in row.contexts]
     for row in b.rows:
         if row.metadata["topic"] == "travel" and row.shared:
-            place = (row.ids or []).index("kb-7")
-            del row.contexts[place], (row.ids or [])[place]
+            del row.contexts[row.ids.index("kb-7")]
+            row.ids.remove("kb-7")
 
 
-@world("answers changed", "prompt_version")
-def other_prompt_of_the_system(draw: Random, a: Side, b: Side) -> None:
-    for row in a.rows:
-        row.metadata["prompt_version"] = "v1"
-    for row in b.rows:
-        row.metadata["prompt_version"] = "v2"
-        row.answer = [one if draw.random() > 0.25 else row.wrong[0] for one in row.answer or ()]
-
-
-@world("answers changed", "120 of 120")
 def swapped_answers(draw: Random, a: Side, b: Side) -> None:
     answers = [row.answer for row in b.rows]
-    for row, answer in zip(b.rows, answers[1:] + answers[:1], strict=True):
-        row.answer = answer
+    for i, row in enumerate(b.rows):
+        row.answer = answers[(i + 1) % QUESTIONS]
 
 
-@world("has no", "24")
-def failed_calls(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows[::5]:
-        row.unscored = True
+def unanswered(of: Rows) -> Plant:
+    """Take the answers of questions away."""
+    return each(of, answer=lambda draw, row: [], missing=lambda draw, row: True)
 
 
-@world("“Leave policy”", "“Pay policy”")
-def two_documents_with_opposite_effects(draw: Random, a: Side, b: Side) -> None:
-    drop_policy(b.rows, "leave", 1.0, 0.0)
-    drop_policy(a.rows, "pay", 1.0, 0.0)
-
-
-@world("does not answer")
-def one_text_for_many(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if draw.random() < 0.3:
-            row.answer = ["Please ask the service desk of the town about this matter."]
-
-
-@world("source = web")
-def source_not_indexed(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        if row.metadata["source"] == "web":
-            row.contexts = [text for text in row.contexts if "part 2" not in text and "part 1" not in text]
-
-
-@world("rose", "answers changed")
-def better_answers(draw: Random, a: Side, b: Side) -> None:
-    for row in b.rows:
-        row.answer = [one for one in row.answer or () if one in row.facts]
-        row.generator = "gen-2"
-
-
-@world("lacks 30")
-def missing_before(draw: Random, a: Side, b: Side) -> None:
-    for row in a.rows[:30]:
-        row.answer = None
-
-
-@world("judging", "m2", "answers")
-def other_judge_and_other_answers(draw: Random, a: Side, b: Side) -> None:
-    b.judge, b.strict = "m2", 0.2
-    other_generator(draw, a, b)
+worse_topic = each(having("topic", "safety"), answer=begun)
+other_judge = settings(judge="m2", strict=0.2)
+new_generator = each(generator=lambda draw, row: "gen-2")
+other_generator = (new_generator, each(answer=backwards), each(answer=wrong(0.2)))
+other_gold = each(share=0.4, gold=lambda draw, row: [*row.gold[1:], row.wrong[0]])
+NULL = "No difference"
+NOTHING = ("same_system_again", "sampled_answers", "other_replies", "shuffled")
+"""Worlds without a cause."""
+DESIGNED: dict[str, World] = {
+    "lost_document": ("no longer brings | Travel policy", lost("travel", 0.86, 0.5)),
+    "lost_document_and_answers": ("no longer brings | Leave policy", lost("leave", 0.9, 1.0)),
+    "shuffled": (NULL, each(contexts=shuffled)),
+    "fewer_documents": ("fewer documents", each(contexts=lambda draw, row: row.contexts[:2], answer=followed)),
+    "other_chunks": ("cut or written otherwise", each(contexts=cut_otherwise)),
+    "other_generator": ("answers changed | gen-2", *other_generator),
+    "refusals": ("does not answer", each(answer=refused)),
+    "longer_answers": (
+        "longer",
+        each(answer=lambda draw, row: [*row.answer, *row.wrong[1 : 2 + (draw.random() < 0.6)]]),
+    ),
+    "other_judge": ("judging changed | m2", other_judge),
+    "other_prompt": ("judging | rules", settings(prompt="rules", strict=0.2)),
+    "other_extractor": ("other claims | x2", settings(extractor="x2", splits=0.25)),
+    "worse_in_a_language": (
+        "answers | language = de",
+        each(having("language", "de"), 0.8, answer=begun),
+    ),
+    "other_gold": ("gold answers changed", other_gold),
+    "duplicates": ("20 samples | repeat a question", duplicates),
+    "other_replies": (
+        "themselves",
+        lambda draw, a, b: a.__dict__.update(noise=0.04),
+        settings(noise=0.04, salt="again"),
+    ),
+    "worse_topic": ("answers | topic = safety", worse_topic),
+    "stopped": ("not finished", settings(finished=43)),
+    "missing_answers": ("lacks 30", unanswered(lambda a, b: [row for row in b.rows if len(row.answer) <= 3][:30])),
+    "other_retriever": ("other documents", other_retriever),
+    "gained_document": ("now brings | Pay policy", lost("pay", 0.95, 0.5, run=0)),
+    "lost_document_and_few_answers": (
+        "no longer brings | Travel policy",
+        lost("travel", 1.0, 0.7),
+        each(share=0.02, answer=lambda draw, row: [*row.answer[:1], row.wrong[0]]),
+    ),
+    "worse_topic_and_shuffled": ("answers | safety", each(contexts=shuffled), worse_topic),
+    "longer_answers_and_lost_document": (
+        "longer",
+        lost("pay", 0.5, 0.0),
+        each(answer=lambda draw, row: [*row.answer, row.wrong[1]]),
+    ),
+    "fewer_documents_and_other_form": (
+        "fewer documents",
+        each(contexts=lambda draw, row: [text.replace("\n", " | ") for text in row.contexts[:2]]),
+    ),
+    "other_gold_and_reworded": (
+        "gold answers changed",
+        new_generator,
+        each(share=0.5, answer=backwards),
+        other_gold,
+    ),
+    "same_system_again": (
+        NULL,
+        each(share=0.5, answer=backwards, contexts=lambda draw, row: row.contexts[::-1]),
+    ),
+    "sampled_answers": (NULL, each(answer=sampled)),
+}
+"""The worlds that the rules were written with."""
+WORLDS: dict[str, World] = DESIGNED | {
+    "edited_document": (
+        "“Safety policy” with another text",
+        each(having("topic", "safety"), contexts=edited),
+    ),
+    "nothing_retrieved": (
+        "brings nothing",
+        each(share=0.25, contexts=lambda draw, row: []),
+    ),
+    "cut_answers": (
+        "shorter",
+        each(of_a, answer=lambda draw, row: [*row.wrong[:1], *row.answer]),
+        each(answer=lambda draw, row: [*row.wrong[:1], *row.answer][:2]),
+    ),
+    "empty_answers": ("lacks 24", each(lambda a, b: b.rows[:24], answer=lambda draw, row: [])),
+    "more_documents": ("more documents", each(of_a, contexts=lambda draw, row: row.contexts[:2])),
+    "other_questions": (
+        "questions or their history",
+        each(question=lambda draw, row: f"{row.question} Answer for people over {draw.randrange(20, 90)}."),
+        settings(strict=0.2),
+    ),
+    "lost_history": (
+        "questions or their history",
+        each(of_a, history=lambda draw, row: [f"I am number {row.id}."]),
+        settings(strict=0.2),
+    ),
+    "lost_document_with_id": ("no longer brings | kb-7", lost_document_with_id),
+    "other_prompt_of_the_system": (
+        "answers changed | prompt_version",
+        each(of_a, metadata=lambda draw, row: row.metadata | {"prompt_version": "v1"}),
+        each(
+            metadata=lambda draw, row: row.metadata | {"prompt_version": "v2"},
+            answer=wrong(0.25),
+        ),
+    ),
+    "swapped_answers": ("answers changed | 120 of 120", swapped_answers),
+    "failed_calls": ("has no | 24", each(lambda a, b: b.rows[::5], unscored=lambda draw, row: True)),
+    "two_documents_with_opposite_effects": (
+        "“Leave policy” | “Pay policy”",
+        lost("leave", 1.0, 0.0),
+        lost("pay", 1.0, 0.0, run=0),
+    ),
+    "one_text_for_many": (
+        "does not answer",
+        each(share=0.3, answer=lambda draw, row: [SERVICE_DESK]),
+    ),
+    "source_not_indexed": (
+        "source = web",
+        each(having("source", "web"), contexts=without_its_own),
+    ),
+    "better_answers": (
+        "rose | answers changed",
+        new_generator,
+        each(answer=lambda draw, row: [one for one in row.answer if one in row.facts]),
+    ),
+    "missing_before": ("lacks 30", unanswered(lambda a, b: a.rows[:30])),
+    "other_judge_and_other_answers": ("judging | m2 | answers", other_judge, *other_generator),
+}
 
 
 # how a world becomes two runs
@@ -532,20 +429,17 @@ def judged(side: Side, sample: Sample, part: Part, claim: Claim) -> Assessment:
     evidence = [document.text for document in documents]
     cites = [document.id for document in documents if claim.text in document.text][:1]
     u = chance(side.judge, side.salt, claim.text, evidence, sample.full_question if side.strict else "")
-    ok = bool(cites)
-    if ok and u < side.noise + side.strict:
-        ok = False
-    elif not ok and u < side.noise + side.lenient:
-        ok, cites = True, [document.id for document in documents[:1]]
-    label = "supported" if ok else "not_found"
-    verdict = Verdict(judge=side.judge, label=label, cites=tuple(cites if ok else ()))
+    errs = u < side.noise + (side.strict if cites else 0)
+    label = "supported" if bool(cites) != errs else "not_found"
+    cited = cites if not errs else [document.id for document in documents[:1] if not cites]
+    verdict = Verdict(judge=side.judge, label=label, cites=tuple(cited))
     return Assessment(subject=claim.id, question="support", against=part, label=label, verdicts=(verdict,))
 
 
 def result(side: Side, row: Question) -> SampleResult:
     """Return the result of a question."""
     sample = row.sample()
-    texts: dict[Part, list[str]] = {"answer": list(row.answer or ()), "reference": list(row.gold)}
+    texts: dict[Part, list[str]] = {"answer": list(row.answer), "reference": list(row.gold)}
     for said in texts.values():
         said += [f"{one[: len(one) // 2]} is so." for one in said if chance("splits", one) < side.splits]
     claims = tuple(
@@ -592,7 +486,8 @@ def make(name: str, seed: int, folder: Path) -> tuple[Path, Path]:
     draw = Random(f"{seed} {name}")
     start = base(Random(seed))
     a, b = Side(copy.deepcopy(start)), Side(copy.deepcopy(start))
-    WORLDS[name].plant(draw, a, b)
+    for plant in WORLDS[name][1:]:
+        plant(draw, a, b)
     if name != "other_replies":
         disturb(f"{name} {seed}", b.rows)
     for letter, side in (("a", a), ("b", b)):
@@ -608,7 +503,7 @@ def culprit(name: str, seed: int) -> Culprit:
 
 def right(name: str, found: Culprit) -> bool:
     """Return whether the sentence has the words of the planted change."""
-    return all(word in found.sentence for word in WORLDS[name].words)
+    return all(word in found.sentence for word in WORLDS[name][0].split(" | "))
 
 
 def main() -> None:
@@ -624,7 +519,7 @@ def main() -> None:
         hits[name] = [right(name, one) for one in found]
         sentence = next((one.sentence for one, ok in zip(found, hits[name], strict=True) if not ok), found[0].sentence)
         print(f"{sum(hits[name])}/{args.seeds}  {name:38}  {sentence}", flush=True)
-    for title, names in (("designed", DESIGNED), ("made afterwards", tuple(set(WORLDS) - set(DESIGNED)))):
+    for title, names in (("designed", DESIGNED), ("made afterwards", WORLDS.keys() - DESIGNED.keys())):
         counted = [hits[name] for name in names if name in hits]
         whole, runs = sum(map(all, counted)), sum(map(sum, counted))
         print(f"{title}: {whole} of {len(counted)} worlds with every seed, {runs} of {args.seeds * len(counted)} runs")
