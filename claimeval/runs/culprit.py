@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from shlex import join
 from statistics import stdev
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 from claimeval.runs.causes import CAUSES, RETRIEVAL, Cause, CausePart, Totals
@@ -129,16 +130,6 @@ class Culprit(Record):
     """The commands that tell apart what changed at the same time."""
 
 
-class _Named(NamedTuple):
-    """A sentence and what it names; `samples` are what the cause adds to each sample, by number."""
-
-    sentence: str
-    metric: str | None = None
-    cause: str | None = None
-    samples: Mapping[int, float] = {}
-    separate: str | None = None
-
-
 class _Group(NamedTuple):
     """A group of samples and how a metric differs in it."""
 
@@ -176,19 +167,34 @@ class Case:
     """Counts the samples that only a or only b has and whose question is in both."""
 
     def culprit(self) -> Culprit:
-        """Name the culprit."""
-        named = self._named()
-        head = self.metrics.get(named.metric or "", self._head)
+        """Name the culprit: first what makes a comparison of means misleading, then the cause."""
+        for gate in (self._unfinished, self._missing, self._refusals, self._unscored, self._samples):
+            if found := gate():
+                return found
+        if self._head is None or self._head.difference.value is None:
+            return self._said("No sample has a score in both runs.")
+        return self._because(self._head) if _significant(self._head) else self._chance(self._head)
+
+    def _said(
+        self,
+        sentence: str,
+        metric: str | None = None,
+        cause: str | None = None,
+        samples: Mapping[int, float] = MappingProxyType({}),
+        separate: str | None = None,
+    ) -> Culprit:
+        """Return a sentence with what it rests on; `samples` are what the cause adds to each sample, by number."""
+        head = self.metrics.get(metric or "", self._head)
         name = head.metric if head else None
         return Culprit(
-            sentence=named.sentence,
+            sentence=sentence,
             metric=name,
             significant=bool(head and _significant(head)),
-            cause=named.cause,
+            cause=cause,
             causes=head.because if head else (),
             documents=tuple(self._documents(name)),
-            slices=tuple(self._slices(named.samples)),
-            separate=named.separate,
+            slices=tuple(self._slices(samples)),
+            separate=separate,
         )
 
     @property
@@ -223,16 +229,7 @@ class Case:
     def _extraction(self) -> list[str]:
         return _cut([line for line in self.settings if line.startswith("extract")])
 
-    def _named(self) -> _Named:
-        """Return the sentence: first what makes a comparison of means misleading, then the cause."""
-        for gate in (self._unfinished, self._missing, self._refusals, self._unscored, self._samples):
-            if found := gate():
-                return found
-        if self._head is None or self._head.difference.value is None:
-            return _Named("No sample has a score in both runs.")
-        return self._because(self._head) if _significant(self._head) else self._chance(self._head)
-
-    def _unfinished(self) -> _Named | None:
+    def _unfinished(self) -> Culprit | None:
         for letter, (_, manifest, summary) in zip("ba", reversed(self.runs), strict=True):
             if not summary.complete:
                 planned = max(manifest.data.samples or 0, *(one.samples for *_, one in self.runs))
@@ -254,12 +251,12 @@ class Case:
     def _many(self, count: int) -> bool:
         return count >= max(2, GATE * self._n)
 
-    def _missing(self) -> _Named | None:
+    def _missing(self) -> Culprit | None:
         run, samples = self._lacking("missing")
         first = f"Run {'ab'[run]} lacks {len(samples)} of {self._n} answers{self._place(samples)}."
         return self._apart(first, "missing", samples, "Over the {} that both answer") if samples else None
 
-    def _refusals(self) -> _Named | None:
+    def _refusals(self) -> Culprit | None:
         run, samples = self._lacking("refusal")
         if not samples:
             run, samples = 1, self._repeated_answer()
@@ -282,7 +279,7 @@ class Case:
         most = max(texts.values(), key=len, default=[])
         return most if len(most) > 2 and self._many(len(most)) else []
 
-    def _unscored(self) -> _Named | None:
+    def _unscored(self) -> Culprit | None:
         for name in self._own:
             once = self.paired.causes.once[name]
             run, missing = self._more([[one for one in once if one.is_b != bool(run)] for run in (0, 1)])
@@ -293,7 +290,7 @@ class Case:
                 return self._apart(f"{first}{self._place(samples)}.", "score", samples, "Over the {} others")
         return None
 
-    def _samples(self) -> _Named | None:
+    def _samples(self) -> Culprit | None:
         """Return the sentence on samples of one run only, if they make most of a difference that is beyond chance."""
         found: list[tuple[float, str, int, int]] = []
         for name in self._own:
@@ -314,9 +311,9 @@ class Case:
         same = f"differs by {decimal(abs(_value(metric)))}" if _significant(metric) else "does not differ beyond chance"
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
         text = f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n} in both it {same}."
-        return _Named(text, name, "samples")
+        return self._said(text, name, "samples")
 
-    def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> _Named:
+    def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> Culprit:
         """Return a sentence on what is missing, and on what holds for the other samples."""
         left = [i for i in range(self._n) if i not in set(samples)]
         tested = {name: (mean, p) for name in self._own for mean, p, _ in (self._test(name, left),) if p is not None}
@@ -324,11 +321,11 @@ class Case:
         sure = [name for name, p in adjusted if p < CHANCE]
         name = max(sure, key=lambda name: abs(tested[name][0]), default=None)
         rest = _moved(name, tested[name][0]) if name else "no metric differs beyond chance"
-        return _Named(f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause)
+        return self._said(f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause)
 
     # a metric that differs beyond chance
 
-    def _because(self, metric: MetricComparison) -> _Named:
+    def _because(self, metric: MetricComparison) -> Culprit:
         """Return the sentence on a metric that differs beyond chance."""
         name, change = metric.metric, _value(metric)
         head, sums = _moved(name, change), defaultdict[Cause, float](float)
@@ -338,7 +335,7 @@ class Case:
         self._merge(name, sums)
         cause = max(sums, key=lambda cause: sums[cause] * change)
         if sums[cause] * change <= 0:
-            return _Named(f"{head}, and no single cause explains it.", name)
+            return self._said(f"{head}, and no single cause explains it.", name)
         samples = self._adds(name, cause)
         place, separate, tail = self._place(samples), None, ""
         if cause in ("judge", "several", "label") and self._judging:
@@ -357,7 +354,7 @@ class Case:
         else:
             why = self._answers(cause, samples)
         named = None if cause == "disagreement" else cause
-        return _Named(f"{head}, {why}{place}{tail}.", name, named, samples, separate)
+        return self._said(f"{head}, {why}{place}{tail}.", name, named, samples, separate)
 
     def _merge(self, name: str, sums: defaultdict[Cause, float]) -> None:
         """Add parts to the cause that they cannot be told from."""
@@ -388,7 +385,7 @@ class Case:
 
     def _judged(self, name: str) -> tuple[str, str | None]:
         """Return what is said of other judges; if inputs differ too, with the commands that tell them apart."""
-        same, what = [i for i, of in enumerate(self.facts) if of.same], "; ".join(self._judging)
+        same, what = [i for i, of in enumerate(self.facts) if not of.kinds], "; ".join(self._judging)
         if not self._inputs():
             return f"because the judging changed, not the system: {what}", None
         (a, *_), (b, manifest, _) = self.runs
@@ -450,7 +447,7 @@ class Case:
 
     # a metric that does not differ beyond chance
 
-    def _chance(self, metric: MetricComparison) -> _Named:
+    def _chance(self, metric: MetricComparison) -> Culprit:
         """Return the sentence where no metric differs beyond chance: a group that does, else what differs."""
         inputs = self._inputs()
         if settings := (*self._judging, *self._extraction):
@@ -460,9 +457,9 @@ class Case:
             other = next((one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None)
             text = f"No overall difference beyond chance, yet {first.words}{self._place(first.samples)}"
             text += f"; {other.words}." if other else "."
-            return _Named(text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n))
-        elif not metric.because and all(of.same for of in self.facts):
-            return _Named("No difference: inputs, settings and scores are the same.", metric.metric)
+            return self._said(text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n))
+        elif not metric.because and not any(of.kinds for of in self.facts):
+            return self._said("No difference: inputs, settings and scores are the same.", metric.metric)
         elif self._n < GROUP:
             text = f": {number_of(self._n, 'sample')} can show none"
         elif inputs:
@@ -471,7 +468,7 @@ class Case:
             text = f": the same documents in another order ({order} of {self._n} questions)"
         else:
             text = ": inputs and settings are the same, so what differs is judges who disagree with themselves"
-        return _Named(f"No difference beyond chance{text}.", metric.metric)
+        return self._said(f"No difference beyond chance{text}.", metric.metric)
 
     def _groups(self) -> Iterator[_Group]:
         """Yield groups of samples that are defined by their inputs alone; a slice has those whose inputs differ."""

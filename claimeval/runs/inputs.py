@@ -135,19 +135,19 @@ class Inputs:
         names = {one.name for one in of_both if one.change == change}
         return ChangedDocument(change, names.pop() if len(names) == 1 else None)
 
-    def with_answer(self, part: Part = "contexts") -> ChangedDocument | None:
+    def with_answer(self) -> ChangedDocument | None:
         """Return a changed document that was cited in this sample, so that another answer may follow from it.
 
         Without any citation, it is whatever changed.
         """
-        if not self.documents(part).changed:
+        if not self.documents().changed:
             return None
         for run in (0, 1):
-            changed = self._changed(part, run)
-            ids = {i for (of, _), cites in self._cites(run).items() if of == part for i in cites}
+            changed = self._changed("contexts", run)
+            ids = {i for (part, _), cites in self._cites(run).items() if part == "contexts" for i in cites}
             if found := sorted(ids & changed.keys()):
                 return changed[found[0]]
-        return None if any(map(self._cites, (0, 1))) else self._anything(part, up=False)
+        return None if any(map(self._cites, (0, 1))) else self._anything("contexts", up=False)
 
     @cached_property
     def answer(self) -> Answer | None:
@@ -199,11 +199,6 @@ class Facts(NamedTuple):
     """Fields of the sample that differ, with both values."""
     text: str = ""
     """The answer of run b, if it is another one."""
-
-    @property
-    def same(self) -> bool:
-        """Whether judges read the same."""
-        return not self.kinds
 
     @classmethod
     def of(cls, inputs: Inputs) -> Facts:
