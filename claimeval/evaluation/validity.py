@@ -251,28 +251,16 @@ def _orders(
     if len(runs) < 2:
         return ()
     shared = [query for query in human if assessor.get(query)]
-    by_people = {q: human[q] for q in shared}
-    by_assessor = {q: assessor[q] for q in shared}
-    means = {
-        name: (
-            ir.evaluate(by_people, run, measures, level=human_level, missing="zero").mean,
-            ir.evaluate(by_assessor, run, measures, level=level, missing="zero").mean,
-        )
-        for name, run in runs.items()
-    }
-    return tuple(
-        Order(
-            measure=measure.name,
-            tau=kendall_tau(
-                [first[measure.name] for first, _ in means.values()],
-                [second[measure.name] for _, second in means.values()],
-            ),
-            human={name: first[measure.name] for name, (first, _) in means.items()},
-            assessor={name: second[measure.name] for name, (_, second) in means.items()},
-            queries=len(shared),
-        )
-        for measure in ir.parse(measures)
-    )
+    means = [
+        {name: ir.evaluate(graded, run, measures, level=at, missing="zero").mean for name, run in runs.items()}
+        for graded, at in (({q: human[q] for q in shared}, human_level), ({q: assessor[q] for q in shared}, level))
+    ]
+    orders = []
+    for measure in (measure.name for measure in ir.parse(measures)):
+        people, judged = ({name: mean[measure] for name, mean in side.items()} for side in means)
+        tau = kendall_tau([*people.values()], [*judged.values()])
+        orders.append(Order(measure=measure, tau=tau, human=people, assessor=judged, queries=len(shared)))
+    return tuple(orders)
 
 
 def kendall_tau(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:
