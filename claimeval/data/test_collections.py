@@ -105,7 +105,7 @@ def read_qrels(path: Path) -> Grades:
     """
     if path.suffix.lower() not in FORMATS:
         return _whole(path)
-    return _table(path, path.stem, (), multiple_assessors=False)[path.stem]
+    return _table(path, None)[path.stem]
 
 
 def read_assessors(path: Path, names: Sequence[str] = ()) -> dict[str, Grades]:
@@ -116,7 +116,7 @@ def read_assessors(path: Path, names: Sequence[str] = ()) -> dict[str, Grades]:
     """
     if path.suffix.lower() not in FORMATS:
         return {path.name: _whole(path)}
-    return _table(path, path.stem, names, multiple_assessors=True)
+    return _table(path, names)
 
 
 def _whole(path: Path) -> Grades:
@@ -156,7 +156,7 @@ def read_names(path: Path) -> tuple[str, ...]:
     return tuple(names[0])
 
 
-def _table(path: Path, name: str, names: Sequence[str], *, multiple_assessors: bool) -> dict[str, Grades]:
+def _table(path: Path, names: Sequence[str] | None) -> dict[str, Grades]:
     table: dict[str, Grades] = {}
     locations: dict[tuple[str, str], str] = {}
     for row in read_rows(path):
@@ -167,7 +167,7 @@ def _table(path: Path, name: str, names: Sequence[str], *, multiple_assessors: b
                 f"{locations[query, document]}. Remove one of the rows"
             )
         locations[query, document] = row.location
-        for assessor, grade in _row_grades(row, name, names, multiple_assessors=multiple_assessors).items():
+        for assessor, grade in _row_grades(row, path.stem, names).items():
             grades = table.setdefault(assessor, {})
             if grade is not None:
                 grades.setdefault(query, {})[document] = grade
@@ -176,10 +176,9 @@ def _table(path: Path, name: str, names: Sequence[str], *, multiple_assessors: b
     return table
 
 
-def _row_grades(
-    row: SourceRow, name: str, names: Sequence[str], *, multiple_assessors: bool
-) -> Mapping[str, int | None]:
-    grades = row.fields.get(ASSESSORS_FIELD) if multiple_assessors else None
+def _row_grades(row: SourceRow, name: str, names: Sequence[str] | None) -> Mapping[str, int | None]:
+    """Return the grades of the assessors in a row; if `names` is None, only that of one, called `name`."""
+    grades = None if names is None else row.fields.get(ASSESSORS_FIELD)
     if isinstance(grades, dict):
         return {assessor: _grade(grade, row) for assessor, grade in grades.items()}
     if isinstance(grades, list):
