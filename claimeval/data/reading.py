@@ -490,8 +490,6 @@ class _CellValues:
             value = self._parsed(value, field)
         if value is None or isinstance(value, list):
             return value
-        if isinstance(value, tuple):
-            return list(value)
         if not isinstance(value, (str, dict)) and "contexts" in field:
             raise self._error(f"{_kind(value)}; give a list of texts", field=field)
         return [value]
