@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from claimeval.evaluation.manifest import Manifest, QuestionRecord
@@ -108,10 +108,9 @@ def _passing(passed: Sequence[bool | None], clusters: Sequence[int]) -> Estimate
     return Estimate.of(mean_interval([value for value, _ in results], clusters=[cluster for _, cluster in results]))
 
 
-def words(disagreement: Disagreement, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:
+def words(of: Disagreement) -> str:
     """Describe a disagreement: `q1 (no; 5 of 5 claims supported)`."""
-    counts = f"{disagreement.supported} of {disagreement.judged} claims supported"
-    return f"{disagreement.id} ({names[disagreement.whole]}; {counts})"
+    return f"{of.id} ({'yes' if of.whole else 'no'}; {of.supported} of {of.judged} claims supported)"
 
 
 class Member(Record):
