@@ -8,7 +8,7 @@ import logging
 import shutil
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from pathlib import Path
@@ -140,14 +140,16 @@ async def _run_here(
     begun = folder is not None and folder.exists()
     made = prepared.manifest
     with (
-        RunWriter(folder, made, overwrite=overwrite, compressed=options.compress) if folder else RunInMemory(made)
+        RunWriter(folder, made, overwrite=overwrite, compressed=options.compress)
+        if folder
+        else nullcontext(RunInMemory(made))
     ) as writer:
         sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
         status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
         summary = sink.finish(status, labels)
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
-        return Run(writer.manifest, summary, writer.results, ending=ending)
+        return Run(writer.manifest, summary, tuple(writer.results), ending=ending)
     folder = writer.folder
     run = Run.load(folder)
     run.ending = ending

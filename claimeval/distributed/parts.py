@@ -17,6 +17,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -432,13 +433,12 @@ def merge(folder: Path, *, compress: bool = False) -> None:
                 f"{part.index_file} is about other samples than its number says; remove it and {part.again}"
             )
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress, packed=True) as writer:
-        tallies = PartTallies(manifest)
-        for part, index in zip(parts, indexes, strict=True):
-            writer.add_lines(_checked(part, part.lines, index.results))
+        tallies, finished = PartTallies(manifest), list(zip(parts, indexes, strict=True))
+        results = chain.from_iterable(_checked(part, part.lines, index.results) for part, index in finished)
+        writer.add_lines(results, _replies(finished) if any(index.has_calls for index in indexes) else None)
+        for index in indexes:
             if index.samples:
                 tallies.absorb(index.tallies)
-        if any(index.has_calls for index in indexes):
-            writer.add_replies(_replies(parts, indexes))
         if kind_of(manifest).unique and (repeated := tallies.repeated()):
             raise _repeated_id(writer.added(), repeated)
         labels = read_vote_labels(manifest, PanelOptions(labels=labels_in(folder)))
@@ -475,10 +475,10 @@ def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
     return lessons
 
 
-def _replies(parts: Iterable[Part], indexes: Iterable[PartIndex]) -> Iterator[bytes]:
+def _replies(finished: Iterable[tuple[Part, PartIndex]]) -> Iterator[bytes]:
     """Yield the compressed replies of all parts, as one process compresses them."""
     replies: list[Compressed] = []
-    for part, index in zip(parts, indexes, strict=True):
+    for part, index in finished:
         for _ in _checked(part, part.replies, index.replies):
             pass
         replies.append(Compressed(part.replies, index.packed, index.first, index.samples))

@@ -31,7 +31,7 @@ from claimeval.metrics.derived import is_derived
 from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
-from claimeval.runs.lines import Lines, OnAccess, WrittenResult, compress
+from claimeval.runs.lines import Lines, OnAccess, compress
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
 from claimeval.types.records import Record, SampleResult, ScoredSample
@@ -54,26 +54,25 @@ R = TypeVar("R", bound=Record)
 
 
 class RunInMemory:
-    """Collects the results and the summary of a run in memory."""
+    """Collects the results of a run in memory."""
 
     folder = None
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
-        self.results: tuple[SampleResult, ...] = ()
-        self._added: list[SampleResult] = []
+        self.results: list[SampleResult] = []
 
     def add(self, result: SampleResult) -> None:
         """Append one sample."""
-        self._added.append(result)
+        self.results.append(result)
 
     def added(self) -> Iterator[SampleResult]:
         """Yield the samples added so far."""
-        return iter(self._added)
+        return iter(self.results)
 
-    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
-        """Replace each sample added so far by the result of `change`."""
-        self._added = list(map(change, self._added))
+    def revise(self, results: Iterable[SampleResult]) -> None:
+        """Replace the samples added so far."""
+        self.results = list(results)
 
     def amend(self, manifest: Manifest) -> None:
         """Replace the manifest."""
@@ -81,14 +80,7 @@ class RunInMemory:
 
     def finish(self, summary: Summary) -> None:
         """End the run with its summary."""
-        self.results = tuple(self._added)
         self.manifest = self.manifest.finished(summary.samples)
-
-    def __enter__(self) -> RunInMemory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Keep everything in memory."""
 
 
 class OpenFiles:
@@ -134,12 +126,8 @@ class RunWriter(OpenFiles):
     ) -> None:
         """Lock the directory and write the manifest.
 
-        Args:
-            folder: The run directory.
-            manifest: The settings of the run.
-            overwrite: Whether to replace a run with other settings.
-            compressed: Whether to compress the results at the end. Replies are always compressed.
-            packed: Whether replies are added already compressed, by `add_replies`.
+        `overwrite` replaces a run with other settings, `compressed` compresses the results at the end as replies always
+        are, and `packed` is for replies that `add_lines` adds already compressed.
         """
         self.folder = folder
         self._compressed = compressed
@@ -164,29 +152,22 @@ class RunWriter(OpenFiles):
         except OSError as error:
             raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
-    def add(self, result: SampleResult) -> None:
-        """Append one sample."""
-        self._write(lines.write(result))
-
     def add_all(self, results: Iterable[SampleResult]) -> None:
         """Append samples that can be recomputed without a call; they are written in groups."""
-        written = map(lines.write, results)
-        while several := tuple(islice(written, lines.MEMBER)):
-            self._write(*several)
+        results = iter(results)
+        while several := tuple(islice(results, lines.MEMBER)):
+            self.add(*several)
 
-    def add_lines(self, results: Iterable[bytes]) -> None:
-        """Append serialized results, in pieces of any size. Their replies are added by `add_replies`."""
+    def add_lines(self, results: Iterable[bytes], replies: Iterable[bytes] | None) -> None:
+        """Append serialized results and compressed replies, in pieces of any size; None if no judge was asked."""
+        self._asked = replies is not None
         with explained(self.folder):
             self._results.writelines(results)
+            self._replies.writelines(replies or ())
 
-    def add_replies(self, packed: Iterable[bytes]) -> None:
-        """Append the compressed replies of the results."""
-        self._asked = True
-        with explained(self.folder):
-            self._replies.writelines(packed)
-
-    def _write(self, *written: WrittenResult) -> None:
+    def add(self, *results: SampleResult) -> None:
         """Append samples, replies first, so that no result of a killed run lacks its replies."""
+        written = [lines.write(result) for result in results]
         self._asked = self._asked or any(result.asked for result in written)
         with explained(self.folder):
             self._replies.writelines(result.replies for result in written)
@@ -194,13 +175,12 @@ class RunWriter(OpenFiles):
             self._results.writelines(result.line for result in written)
             self._results.flush()
 
-    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
-        """Replace each sample added so far by the result of `change`; replies stay as they are."""
+    def revise(self, results: Iterable[SampleResult]) -> None:
+        """Replace the samples added so far; replies stay as they are."""
         with explained(self.folder):
             path = self.folder / f"{RESULTS}.revised"
             revised = open_alone(path)
-            for result in self.added():
-                revised.write(lines.write(change(result)).line)
+            revised.writelines(lines.write(result).line for result in results)
             path.replace(self.folder / RESULTS_PART)
             self._results.close()
             self._results = revised
@@ -359,19 +339,14 @@ def draft(path: Path) -> Path:
     prefix = f"{path.name}.{os.uname().nodename}-"
     for other in path.parent.glob(f"{glob.escape(prefix)}*.part"):
         process = other.name.removeprefix(prefix).removesuffix(".part")
-        if process.isdecimal() and not _is_running(int(process)):
+        try:
+            if process.isdecimal():
+                os.kill(int(process), 0)
+        except ProcessLookupError:
             other.unlink(missing_ok=True)
+        except PermissionError:  # a running process of another user
+            pass
     return path.with_name(f"{prefix}{os.getpid()}.part")
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # of another user
-        pass
-    return True
 
 
 @contextlib.contextmanager

@@ -47,15 +47,9 @@ class RunSink:
 
             writer.amend(with_weights(writer.manifest, writer.added, labels))
             revise = Revote(writer.manifest)
-        if change := revise:
+        if revise:
             tallies = SummaryBuilder(writer.manifest)
-
-            def revise_and_add(result: SampleResult) -> SampleResult:
-                now = change(result)
-                tallies.add(now)
-                return now
-
-            writer.revise(revise_and_add)
+            writer.revise(tallies.each(map(revise, writer.added())))
             revised = tallies.summary(complete=status.complete)
             summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
         manifest = writer.manifest.with_learned(status.learned)
