@@ -296,7 +296,7 @@ async def arejudge(
         cluster=options.cluster,
     )
     before = _source(source, Read(mapping, limit, skip_malformed, group))
-    rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, limit=limit, options=options)
+    rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, options=options)
     prepared = Prepared(*rejudged, path_of(source))
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
@@ -315,4 +315,4 @@ def _source(data: Data, read: Read) -> RejudgeSource:
         source = RejudgeSource("data", Reiterable(lambda: map(SampleResult.of, samples)))
     if read.limit is None:
         return source
-    return source._replace(results=Reiterable(lambda: islice(source.results, read.limit)))
+    return source._replace(results=Reiterable(lambda: islice(source.results, read.limit)), limit=read.limit)

@@ -87,13 +87,7 @@ async def run_shard(
 async def score_shard(
     recipe: Recipe, items: Iterable[Any], attempts: Attempts | None = None
 ) -> tuple[ShardResult, RunStatus]:
-    """Run the job for the items of a shard, and return the content of its part and its status.
-
-    Args:
-        recipe: The job and its settings.
-        items: The items of this shard.
-        attempts: Records the items in work.
-    """
+    """Run the job for the items of a shard, and return the content of its part and its status."""
     written: list[WrittenResult] = []
     tallies, status = await _run(
         recipe, items, lambda result: written.append(lines.write(result)), Progress(), attempts=attempts
@@ -111,14 +105,9 @@ async def score_shard(
 def write_part(
     recipe: Recipe, part: Part, positions: range, result: ShardResult, learned: Mapping[str, Learned] | None = None
 ) -> PartIndex:
-    """Write the part of a shard that another machine has scored.
+    """Write the part of a shard that `score_shard` has scored on another machine.
 
-    Args:
-        recipe: The job and its settings.
-        part: The part to write.
-        positions: The positions of its items among all items of the run.
-        result: The result of `score_shard`.
-        learned: Lessons about the judges' servers.
+    `positions` are those of its items among all items of the run.
     """
     with PartWriter(part) as writer:
         writer.add_lines(result.results, result.replies, result.samples, has_calls=result.has_calls)
@@ -134,16 +123,7 @@ async def _run(
     run: str = "",
     attempts: Attempts | None = None,
 ) -> tuple[PartTallies, RunStatus]:
-    """Run the job for the items, and return the tallies of their results.
-
-    Args:
-        recipe: The job and its settings.
-        items: The items.
-        sink: Takes each result, in the order of the items.
-        progress: Updated with every item.
-        run: The name of the budget.
-        attempts: Records the items in work, if given.
-    """
+    """Run the job for the items with `run_job`, and return the tallies of their results."""
     tallies = PartTallies(recipe.manifest, recipe.options.prices)
 
     def take(result: SampleResult) -> None:

@@ -68,19 +68,16 @@ class RejudgeSource(NamedTuple):
     """The file of the results; None for a run in memory and for plain samples."""
     mapping: RowMapping = NO_MAPPING
     """How the rows of plain samples are read."""
+    limit: int | None = None
+    """The number of samples, from the first; None for all."""
 
-    def recorded(self, record: Manifest, limit: int | None) -> Manifest:
-        """Return the manifest of a run made from this source, completed by its data, digest, prompts and notes.
-
-        Args:
-            record: The manifest of the new run.
-            limit: The number of samples, from the first; None for all.
-        """
+    def recorded(self, record: Manifest) -> Manifest:
+        """Return the manifest of a run made from this source, completed by its data, digest, prompts and notes."""
         before, note = self.manifest, self.note()
         record = record.model_copy(update={"notes": (*record.notes, note)}) if note else record
         if before is None:
-            return record.of_data(self.name, limit=limit, mapping=self.mapping)
-        data = before.data.model_copy(update={"samples": None, "limit": limit or before.data.limit})
+            return record.of_data(self.name, limit=self.limit, mapping=self.mapping)
+        data = before.data.model_copy(update={"samples": None, "limit": self.limit or before.data.limit})
         source = RunSource.of(self.file and Path(self.name), self.file, record.asked_with)
         return record.model_copy(update={"data": data, "source": source})
 
@@ -143,7 +140,6 @@ def prepare(
     requested: ClaimsOptions,
     *,
     keep_verdicts: bool = False,
-    limit: int | None = None,
     options: RunOptions = RunOptions(),
 ) -> Rejudged:
     """Choose judges, prompts and metrics and check them against the source in one pass; no judge is asked.
@@ -152,7 +148,6 @@ def prepare(
         source: The source to rejudge.
         requested: Settings that differ from those of the source.
         keep_verdicts: Keep the verdicts of the run's judges next to those of the new judges.
-        limit: The number of samples of the source, for the manifest.
         options: With `offline`, judges of the run are not asked and keep their verdicts; with `ask_again`, they are
             asked even if nothing else has changed.
 
@@ -161,21 +156,15 @@ def prepare(
     """
     before = source.manifest
     if before and before.job == "measure":
-        return _measured_again(source, before, requested, keep_verdicts, limit)
+        return _measured_again(source, before, requested, keep_verdicts)
     check_cluster(requested.cluster, (result.sample for result in source.results))
-    ratings = before if before and not before.of_claims else None
-    prepared = (
-        _prepare_ratings(source, ratings, requested, keep_verdicts, options)
-        if ratings
-        else _prepare_claims(source, requested, keep_verdicts, options)
-    )
-    record = source.recorded(prepared.manifest, limit)
+    again = _prepare_ratings if before and not before.of_claims else _prepare_claims
+    prepared = again(source, before or Manifest(), requested, keep_verdicts, options)
+    record = source.recorded(prepared.manifest)
     return prepared._replace(manifest=record, job=prepared.job if prepared.job.asked else Recount(record))
 
 
-def _measured_again(
-    source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool, limit: int | None
-) -> Rejudged:
+def _measured_again(source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool) -> Rejudged:
     """Prepare a run of `measure`, which is computed again."""
     from claimeval.evaluation.measure import job_of as measure_job
 
@@ -183,13 +172,12 @@ def _measured_again(
         raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be changed")
     job = measure_job(before, None if requested.metrics is None else list(map(str, requested.metrics)))
     samples = Results(source.results, lambda result: result.sample)
-    return Rejudged(job, source.recorded(job.manifest, limit), samples, samples.count())
+    return Rejudged(job, source.recorded(job.manifest), samples, samples.count())
 
 
 def _prepare_claims(
-    source: RejudgeSource, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
+    source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> Rejudged:
-    before = source.manifest or Manifest()
     metrics = MetricSelection(before.rows, before.derived or None) if source.manifest else None
     if requested.metrics:
         metrics = select_metrics(requested.metrics)
@@ -574,11 +562,7 @@ class Reuse(Generic[K]):
     ) -> SampleResult:
         """Return a sample with the reusable verdicts of assessments, each with its question, and with their calls.
 
-        Args:
-            result: The result of the sample.
-            asked: The assessments.
-            keeps: Whether a call is kept; None for the calls of the reused verdicts.
-            fields: Further fields of the sample.
+        `keeps` says whether a call is kept; None keeps the calls of the reused verdicts.
         """
         kept = [
             (a, [v for v in a.verdicts if self.holds(v.judge, result.prompt_of(v), question) and self._is_usable(v)])
