@@ -12,6 +12,11 @@ from typing import Any, ParamSpec, TypeVar
 from claimeval.types.options import RunOptions
 
 OPTIONS = frozenset(field.name for field in fields(RunOptions))
+_JUDGES = {
+    "compare": ": it compares runs that `score` has judged",
+    "experiment": ": name judges in the design, as in {'judges': ['MODEL']}",
+}
+"""Where the judges are of functions that take none."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -28,6 +33,8 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
                 hint = f". Did you mean {near[0]!r}?" if near else ""
                 if name in OPTIONS and "options" in names:
                     hint = f": give options=RunOptions({name}=...)"
+                if name in ("judge", "judges"):
+                    hint = _JUDGES.get(function.__name__, hint)
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
     if inspect.iscoroutinefunction(function):

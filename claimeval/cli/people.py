@@ -103,10 +103,10 @@ class AnnotateCommand:
             _print_lgtm(output, estimate)
             output.lines(f"Labels: {drawn.path}", estimate.unmarked and resume)
             return output.result("annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")})
-        repeated, same, needed = drawn.progress.repeated, drawn.progress.same, drawn.progress.needed
+        labeled, count, needed, same, repeated = drawn.progress
         more = f"about {needed} more labels" if needed else "these labels are enough"
         output.lines(
-            f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}",
+            f"{labeled} of {count} claims labeled, in {drawn.path}",
             repeated and f"{same} of {repeated} that were shown twice have the same label",
             needed is not None and f"To know within ±0.05 how often the judges label as you do: {more}",
             f"Next: claimeval agreement {self.run}, claimeval correct {self.run}" if complete else resume,

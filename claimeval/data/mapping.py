@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from claimeval.data import documents
-from claimeval.data.paths import LISTS, is_path, opened, roots, values_at
+from claimeval.data.paths import LISTS, is_path, is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow
 from claimeval.data.traces import TRACES, spoken
 from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
@@ -147,7 +147,13 @@ def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
 def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
     """Return the mapping of a recognized export with a line that says which of its paths are in the rows."""
     used = {
-        field: [path for path in paths if path and any(_has(row.fields, (path,), any) for row in rows)]
+        field: dict.fromkeys(
+            name
+            for path in paths
+            for row in rows
+            if path and _has(row.fields, (path,), any)
+            for name in (roots(tuple(row.fields), path) if is_pattern(path) and field not in LISTS else (path,))
+        )
         for field, paths in mapping.fields.items()
         if field in ("question", "answer", "contexts", "reference_answers")
     }
@@ -176,15 +182,17 @@ def columns(mapping: RowMapping) -> dict[str, str]:
 
 def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     values, used, names = dict[str, object](), set[str](), tuple(row.fields)
+    recognized = presets()[mapping.preset].mapping.fields if mapping.preset else {}
     for field, paths in mapping.fields.items():
         column = " or ".join(paths)
         if len(paths) == 1 and not mapping.preset and (paths[0] in row.fields or not is_path(paths[0])):
             continue  # a column by its name, or the error of a column that is not there
         starts = [roots(names, path) for path in paths]
-        if not mapping.preset and not any(starts) and paths != ("",):
+        given = recognized.get(field) != paths
+        if given and not any(starts) and paths != ("",):
             continue
         values[column] = _value(row.fields, field, paths, mapping)
-        if field == "id" and mapping.preset and values[column] is None:
+        if field == "id" and not given and values[column] is None:
             values[column] = row.number
         used.update(name for found in starts for name in found)
     kept = {name: value for name, value in row.fields.items() if name not in used}

@@ -27,6 +27,11 @@ def is_path(text: str) -> bool:
     return not text or any(sign in text for sign in ".[*")
 
 
+def is_pattern(path: str) -> bool:
+    """Return whether a path is a pattern of the names of columns."""
+    return "*" in path and not re.search(r"[.\[]", path)
+
+
 def values_at(value: Any, path: str) -> Iterator[Any]:
     """Yield the values at a path, without nulls.
 
@@ -40,7 +45,7 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
     if isinstance(value, dict):
         if path in value:
             yield from () if value[path] is None else (value[path],)
-        elif "*" in path and not re.search(r"[.\[]", path):
+        elif is_pattern(path):
             names = sorted((name for name in value if fnmatchcase(str(name), path)), key=_natural)
             yield from (value[name] for name in names if value[name] not in (None, ""))
         else:
@@ -93,7 +98,7 @@ def roots(names: tuple[str, ...], path: str) -> tuple[str, ...]:
     """Return the columns that a path leads into."""
     if path in names:
         return (path,)
-    if "*" in path and not re.search(r"[.\[]", path):
+    if is_pattern(path):
         return tuple(name for name in names if fnmatchcase(name, path))
     starts = [path[: match.start()] for match in re.finditer(r"[.\[]", path)]
     return tuple(name for name in reversed(starts) if name in names)[:1]

@@ -22,7 +22,7 @@ from claimeval.data.hints import by_shape, describes, options, proposals, words_
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
-from claimeval.data.paths import is_path
+from claimeval.data.paths import is_path, is_pattern, roots
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.data.traces import samples_in, trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -462,6 +462,10 @@ class _CellValues:
             better = f": add {options(paths)}" if paths else ""
             if field == "answer" and isinstance(value, list) and value and all(isinstance(t, str) for t in value):
                 better = f", or if these are gold answers, add {options({'reference_answers': column, 'answer': ''})}"
+            if is_pattern(column):
+                better = (
+                    f": name one of its columns, as in {options({field: roots(tuple(self._row.origin), column)[-1]})}"
+                )
             raise self._error(f"{_kind(value)}; give one text", better, field=field)
         return _written(value)
 

@@ -362,14 +362,14 @@ def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
     names = [name.strip() for name in next(reader, [])]
     index = names.index(names[0], 1) if names[:1] and names[0] in names[1:] else 0
     names[:1] = [""] if index else names[:1]
-    duplicate = next((name for name in names if names.count(name) > 1), None)
-    if duplicate is not None:
-        raise _duplicate(path, duplicate)
+    if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise _duplicate(path, *duplicates)
     return names, index
 
 
-def _duplicate(path: Path, column: str) -> DataError:
-    return DataError(f"{path}, line 1: duplicate column {column!r}; rename one, or export JSON")
+def _duplicate(path: Path, *columns: str) -> DataError:
+    found = f"columns {', '.join(map(repr, columns))}" if len(columns) > 1 else f"column {columns[0]!r}"
+    return DataError(f"{path}, line 1: duplicate {found}; rename all but one of each, or export JSON")
 
 
 def _delimiter(header: str) -> str:

@@ -88,7 +88,7 @@ class Labeling:
                 "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
                 "progress": opened.progress._asdict() if opened else None,
                 "unit": "Questions" if name == "documents" else "Claims" if manifest.rows else "Answers",
-                "count": COUNT if name == "documents" else CLAIMS,
+                "count": 0 if problem else _proposed(path, queue, opened),
                 "next": [f"annotate {place} --documents"] if name == "documents" else commands,
                 "problem": problem,
             }
@@ -117,6 +117,7 @@ class Labeling:
         run = self._runs()[queue.run]
         if queue.name == "documents":
             _documents(run, n)
+            self._opened.clear()  # its file of labels is that of the draw
         else:
             before = labeling.drawn(run, labeling.labeled_metric(run, queue.metric)[0].name)
             design, seed = (before.design, before.seed) if before else ("even", 0)
@@ -172,6 +173,22 @@ def _documents(run: Path, n: int | None) -> DocumentAnnotation:
     return DocumentAnnotation.draw_from(
         lambda depth: (result.sample for result in read_results(run)), run.name, labeling.default_path(run), n=n
     )
+
+
+def _proposed(run: Path, queue: Queue, opened: Annotation | None) -> int:
+    """Return how many items the page proposes to draw, with those that are drawn; 0 if none is left."""
+    if isinstance(opened, DocumentAnnotation):
+        before, most = len(opened.draw.queries), opened.draw.population
+    elif isinstance(opened, ClaimAnnotation):
+        before, most = len(opened), opened.draw.population
+    elif queue.name == "documents":
+        before, most = 0, sum(bool(result.sample.contexts) for result in read_results(run))
+    else:
+        row, _ = labeling.labeled_metric(run, queue.metric)
+        found = (one for result in read_results(run) for one in labeling.assessments(result, row))
+        before, most = 0, sum(one.label is not None for one in found)
+    usual = COUNT if queue.name == "documents" else CLAIMS
+    return min(max(usual, before + 20), most) if before < most else 0
 
 
 def _again(item: ClaimItem | DocumentItem) -> bool:

@@ -42,6 +42,7 @@ class LabelProgress(NamedTuple):
 
     labeled: int
     drawn: int
+    """Items of the queue; of disputed claims, those without a label in the random draw."""
     needed: int | None
     """Additional labels with which the share of labels that the panel gives too (for documents: LGTM) is known within
     `HALF_WIDTH`; None for fewer than `LEAST` labels, or without an interval."""
@@ -225,11 +226,14 @@ class ClaimAnnotation(Annotation):
     @property
     def progress(self) -> LabelProgress:
         """How far the labels are, and whether they are enough."""
-        labels, again = self.labels, self._repeats.by(self._annotator)
+        rows, again = self._rows, self._repeats.by(self._annotator)
+        disputed = self.draw.design == DISPUTED
+        labels = {key: str(row["label"]) for key, row in rows.items() if not disputed or "design" in row}
+        count = len(self) - len(rows) + len(labels)
         pairs = [(labels[key], label) for key, label in again.items() if key in labels]
         same = [self._is_panels(key, label) for key, label in labels.items() if label != UNSURE]
         needed = labels_needed(Estimate.of(mean_interval(same)), HALF_WIDTH) if len(same) >= LEAST else None
-        return LabelProgress(len(labels), len(self), needed, sum(a == b for a, b in pairs), len(pairs))
+        return LabelProgress(len(labels), count, needed, sum(a == b for a, b in pairs), len(pairs))
 
     def _is_panels(self, key: tuple[str, str], label: str) -> bool:
         judged = self._judged[key]

@@ -122,6 +122,8 @@ def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_near
             r"^experiment\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$",
         ),
         (ce.experiment, {"label": "a"}, r"^experiment\(\) got .* 'label'\. Did you mean 'labels'\?$"),
+        (ce.experiment, {"judge": "a"}, r"^experiment\(\) got .* 'judge': name judges in the design, as in"),
+        (ce.compare, {"judge": "a"}, r"^compare\(\) got .* 'judge': it compares runs that `score` has judged$"),
         (ce.compare, {"metric": "a"}, r"^compare\(\) got .* 'metric'\. Did you mean 'metrics'\?$"),
         (ce.measure, {"max_cost": 1}, r"^measure\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$"),
         (lambda _, **given: asyncio.run(ce.ascore(SAMPLES, **given)), {"judge": "a"}, "^ascore.*Did you mean 'judges'"),

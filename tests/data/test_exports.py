@@ -57,6 +57,44 @@ def test_a_field_that_is_named_goes_before_that_of_the_preset() -> None:
     assert (sample.question, sample.answer, len(sample.contexts or ())) == ("Q?", "B.", 1)
 
 
+def test_the_column_of_the_answers_of_promptfoo_is_named() -> None:
+    remark = ce.doctor(FOLDER / "promptfoo-table.csv").remarks[0]
+    assert "answer from [openai:gpt-5-mini] Answer from {{context}}: {{question}}, contexts from context" in remark
+
+
+def test_a_table_of_two_prompts_of_promptfoo_is_read_as_its_refusals_say(tmp_path: Path) -> None:
+    of_prompt = ["Status", "Score", "Named Scores", "Grader Reason", "Comment"]
+    header = ["question", "context", "[m] Answer. {{question}}", *of_prompt, "[m] Be brief.", *of_prompt]
+    rest = ["PASS", "1.00", "", "", ""]
+    cells = ["Who tends the lamp?", "Mara tends it.", "Mara tends it.", *rest, "Mara.", *rest]
+    file = tmp_path / "two.csv"
+    file.write_text(",".join(header) + "\n" + ",".join(cells) + "\n")
+    with pytest.raises(ce.DataError, match=r"'Status', .*'Comment'; rename all but one of each, or export JSON"):
+        list(ce.read_samples(file))
+    renamed = [name if i < 9 or name not in of_prompt else f"{name} 2" for i, name in enumerate(header)]
+    file.write_text(",".join(renamed) + "\n" + ",".join(cells) + "\n")
+    with pytest.raises(ce.DataError, match=r"name one of its columns, as in --field answer='\[m\] Be brief\.'"):
+        list(ce.read_samples(file))
+    (sample,) = ce.read_samples(file, mapping={"answer": "[m] Be brief."})
+    assert (sample.answer, sample.contexts and sample.contexts[0].text) == ("Mara.", "Mara tends it.")
+    content = json.loads((FOLDER / "promptfoo.json").read_text())
+    rows = content["results"]["results"]
+    rows += [{**row, "promptIdx": 1, "response": {"output": "1874."}} for row in rows[:1]]
+    (tmp_path / "two.json").write_text(json.dumps(content))
+    assert [sample.answer for sample in ce.read_samples(tmp_path / "two.json")] == [
+        "It was built in 1874.",
+        None,
+        "1874.",
+    ]
+
+
+@pytest.mark.parametrize("field", ["id", "answer", "contexts"])
+def test_a_field_that_is_given_and_not_there_is_refused_in_an_export(field: str) -> None:
+    row = {"input": "Q?", "actual_output": "A.", "retrieval_context": ["A."]}
+    with pytest.raises(ce.DataError, match=f"no field 'nr', which was given for {field}"):
+        list(ce.read_samples([row], mapping={field: "nr"}))
+
+
 def test_a_preset_may_be_named() -> None:
     (sample,) = ce.read_samples(
         [{"query": "Q?", "result": "A.", "source_documents": []}], mapping="LangChain retrieval QA"

@@ -149,6 +149,25 @@ def test_disputed_claims_are_a_queue_and_their_labels_are_marked(desk: Desk) -> 
     assert desk.labels()[0]["design"] == "disputed"
 
 
+def test_labels_of_the_draw_are_no_progress_of_the_disputed_queue(desk: Desk) -> None:
+    desk.post("/draw", n=30)
+    desk.label("t0")
+    progress = desk.content("run=one&queue=disputed")["progress"]
+    assert (progress["labeled"], progress["drawn"]) == (0, 3)
+    answer = json.loads(desk.label("t1", queue="disputed")[1])
+    assert (answer["progress"]["labeled"], answer["progress"]["drawn"]) == (1, 3)
+
+
+@pytest.mark.parametrize("queue", ["draw", "documents"])
+def test_what_the_page_proposes_to_draw_is_there(desk: Desk, queue: str) -> None:
+    counts = []
+    for n in (5, 30):
+        counts.append(desk.content(f"run=one&queue={queue}")["count"])
+        assert desk.post("/draw", queue=queue, n=n)[0] == 200
+    assert counts == [30, 30]
+    assert desk.content(f"run=one&queue={queue}")["count"] == 0, "nothing is left"
+
+
 def test_documents_are_labeled_in_the_file_of_annotate(desk: Desk) -> None:
     assert desk.post("/draw", queue="documents", n=2)[0] == 200
     turn = desk.content("run=one&queue=documents")["turns"][0]

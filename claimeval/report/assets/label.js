@@ -227,12 +227,7 @@ function open(changed) {
 }
 
 function queues() {
-  const size = el("input", {
-    type: "number",
-    min: 1,
-    max: 1000,
-    value: Math.max(queue.count, queue.progress?.drawn ? queue.progress.drawn + 20 : 0),
-  });
+  const size = el("input", { type: "number", min: 1, max: 1000, value: queue.count });
   const failed = (/** @type {Error} */ error) => (byId("drawing").textContent = `Not drawn: ${error.message}`);
   const grow = () => send("/draw", { n: Number(size.value) }).then(() => location.reload(), failed);
   const names = Object.entries(QUEUES).filter(([name]) => queue.metrics.length || name === "documents");
@@ -240,10 +235,8 @@ function queues() {
     { class: "queues" },
     choice("Queue", names, queue.queue, (name) => open({ queue: name })),
     queue.queue !== "documents" && choice("Metric", queue.metrics, queue.metric ?? "", (metric) => open({ metric })),
-    queue.queue !== "disputed" && [
-      field(queue.unit, size),
-      button(null, grow, queue.turns.length ? "Draw more" : "Draw"),
-    ],
+    queue.queue !== "disputed" &&
+      queue.count > 0 && [field(queue.unit, size), button(null, grow, queue.turns.length ? "Draw more" : "Draw")],
     el("p", { id: "drawing", class: "failure", role: "alert" }),
   );
 }
