@@ -75,7 +75,7 @@ _OF_LANGFUSE = frozenset(
 )
 TRACES = (
     *("OpenTelemetry spans", "Phoenix spans", "Langfuse observations", "Langfuse traces", "LangSmith runs"),
-    "MLflow traces of spans",
+    *("MLflow traces of spans", "Opik trace"),
 )
 """The kinds of spans that are read as one sample a trace."""
 _EXPECTED = "expected_response"
@@ -154,6 +154,8 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
             return "Langfuse observations"
     if isinstance(fields.get("observations"), list):
         return "Langfuse traces"
+    if _opik_spans(fields) is not None:
+        return "Opik trace"
     if {"run_type", "inputs", "outputs"} <= names:
         return "LangSmith runs"
     if isinstance(_mlflow_spans(fields), list):
@@ -196,7 +198,7 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
     """Yield the spans in a row."""
     if "resourceSpans" in fields:
         yield from map(_span, _listed(list(values_at(fields, "resourceSpans[*].scopeSpans[*].spans[*]"))))
-    elif isinstance(observations := fields.get("observations"), list):
+    elif isinstance(observations := fields.get("observations", _opik_spans(fields)), list):
         inner = fields.get("trace")
         trace = inner if isinstance(inner, dict) else fields
         name = str(trace.get("id", ""))
@@ -255,7 +257,7 @@ def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
     reference = fields.get("expectedOutput") or fields.get("expected_output")
     model = _first(fields, ("model", "providedModelName", "provided_model_name", "modelId"))
     session = _first(fields, ("sessionId", "session_id"))
-    parent = _first(fields, ("parentObservationId", "parent_observation_id")) or parent
+    parent = _first(fields, ("parentObservationId", "parent_observation_id", "parent_span_id")) or parent
     name, start = _first(fields, ("id",)), _first(fields, ("startTime", "start_time", "timestamp"))
     attributes = _of_io(kind, fields.get("input"), fields.get("output"), reference, model, session)
     return _Raw(trace, name, "" if parent == name else parent, _first(fields, ("name",)), start, attributes)
@@ -270,6 +272,12 @@ def _langsmith(fields: Mapping[str, Any]) -> _Raw:
         _first(fields, ("extra.metadata.ls_model_name",)),
     )  # fmt: skip
     return _Raw(trace or name, name, parent, called, start, attributes)
+
+
+def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
+    """Return the spans beside a trace in a file of Opik."""
+    spans = fields.get("spans")
+    return spans if isinstance(fields.get("trace"), dict) and isinstance(spans, list) else None
 
 
 def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:
