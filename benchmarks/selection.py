@@ -16,10 +16,10 @@ from typing import NamedTuple
 from claimeval.judging.panel import Panel
 from claimeval.runs.experiments.selection import Gain, best, gain_of
 from claimeval.runs.labels import RaterTable
-from claimeval.statistics.selection import CHANGED
+from claimeval.statistics.selection import ACCURACY, CHANGED
 
-ACCURACY, SUPPORTED = 0.8, 0.6
-"""Share of claims on which the baseline is right, and share that people call supported."""
+SUPPORTED = 0.6
+"""Share of claims that people call supported."""
 BASELINE, BETTER = "baseline", "arm 3"
 PANEL = Panel()
 
@@ -73,7 +73,7 @@ def selected(
         return made
 
     choosing = table(True)
-    arm = best(choosing, list(columns)).name
+    arm = best(choosing, list(columns))[0]
     equal = {name: [a == b for a, b in zip(choosing.human, choosing.raters[name], strict=True)] for name in columns}
     seems = (sum(equal[arm]) - sum(equal[BASELINE])) / len(choosing.human)
     return Outcome(arm, seems, gain_of(table(False), BASELINE, arm))
@@ -103,11 +103,11 @@ def main() -> None:
         # wrong labels shrink a gain: where people are wrong, a mended verdict counts as one that got worse
         expected = [helps * (1 - 2 * noise) if one.arm == BETTER else 0.0 for one in many]
         held = sum(
-            (one.gain.agreement.low or 0.0) <= true <= (one.gain.agreement.high or 0.0)
+            (one.gain.gain.low or 0.0) <= true <= (one.gain.gain.high or 0.0)
             for one, true in zip(many, expected, strict=True)
         )
         seems = sum(one.seems for one in many) / seeds
-        reported = sum(one.gain.agreement.value or 0.0 for one in many) / seeds
+        reported = sum(one.gain.gain.value or 0.0 for one in many) / seeds
         shown = sum(one.arm != BASELINE and one.gain.beyond_noise for one in many)
         shares = [f"{count / seeds:.1%}" for count in (chosen, held, shown)]
         print(

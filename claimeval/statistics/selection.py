@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from claimeval.statistics.agreement import Labels, kappa_by_part
 from claimeval.statistics.quantiles import normal_cdf
@@ -20,6 +21,8 @@ FOLDS = 5
 """Number of parts of the labels over which kappa is averaged."""
 CHANGED = 0.12
 """Share of labels that `power` assumes an equal candidate changes, for better or worse."""
+ACCURACY = 0.8
+"""Share of labels of people that the baseline equals, as `power` assumes."""
 MOST_LABELS = 20_000
 """Maximum number of labels that `labels_for_power` returns."""
 
@@ -52,8 +55,7 @@ def stratified_parts(strata: Sequence[Hashable], clusters: Sequence[Hashable], p
     return [part_of[cluster] for cluster in clusters]
 
 
-@dataclass(frozen=True, slots=True)
-class CrossValidatedKappa:
+class CrossValidatedKappa(NamedTuple):
     """Mean and standard error of Cohen's kappa over folds; None if too few folds have a kappa."""
 
     mean: float | None
@@ -89,23 +91,21 @@ def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
     return next(name for name, mean in means.items() if mean >= threshold)
 
 
-def power(labels: int, gain: float, *, candidates: int = 10, accuracy: float = 0.8) -> float:
+def power(labels: int, gain: float, candidates: int = 10) -> float:
     """Return the probability of detecting a true gain: the right candidate is chosen, and its gain is significant.
 
-    One half of the labels chooses, the other is tested (exact McNemar, two-sided p < 0.05). One candidate is better by
-    `gain`. Each candidate also changes `CHANGED` of the labels, as often for better as for worse. Items are
-    independent.
+    One half of the labels chooses, the other is tested (exact McNemar, two-sided p < 0.05). One of the `candidates` is
+    better by `gain` than the baseline, whose accuracy is `ACCURACY`. Each also changes `CHANGED` of the labels, as
+    often for better as for worse. Items are independent.
 
     Args:
         labels: The number of labels in both halves.
         gain: The true gain in accuracy, above 0.
-        candidates: Number of candidates.
-        accuracy: The accuracy before the gain.
 
     Returns:
         A probability, from 0 to 1.
     """
-    gain, half = min(gain, 1 - accuracy), labels // 2
+    gain, half = min(gain, 1 - ACCURACY), labels // 2
     if half < 1 or gain <= 0:
         return 0.0
     differ = CHANGED + gain
@@ -123,17 +123,15 @@ def power(labels: int, gain: float, *, candidates: int = 10, accuracy: float = 0
     return seen * chosen
 
 
-def labels_for_power(gain: float, *, power_goal: float = 0.8, candidates: int = 10) -> int | None:
-    """Return the number of labels, in steps of 20, for a `power` of `power_goal`; None above `MOST_LABELS`."""
+def labels_for_power(gain: float, candidates: int = 10) -> int | None:
+    """Return the number of labels, in steps of 20, for a `power` of 80 %; None above `MOST_LABELS`."""
     low, high = 0, 20
-    while power(high, gain, candidates=candidates) < power_goal:
+    while power(high, gain, candidates) < 0.8:
         low, high = high, high * 2
         if high > MOST_LABELS:
             return None
-    while high - low > 20:
-        middle = (low + high) // 40 * 20
-        low, high = (low, middle) if power(middle, gain, candidates=candidates) >= power_goal else (middle, high)
-    return high
+    steps = range(low + 20, high + 1, 20)
+    return steps[bisect_left(steps, 0.8, key=lambda labels: power(labels, gain, candidates))]
 
 
 def _log_binomial(n: int, k: int, p: float) -> float:

@@ -27,6 +27,7 @@ from claimeval.statistics.agreement import kappa_difference
 from claimeval.statistics.formatting import percent
 from claimeval.statistics.selection import (
     FOLDS,
+    CrossValidatedKappa,
     cross_validated_kappa,
     first_within_error,
     labels_for_power,
@@ -68,8 +69,8 @@ class LabelAgreement(Record):
     @classmethod
     def of(cls, report: RaterReport) -> LabelAgreement:
         """Return the numbers of a report."""
-        numbers = ("accuracy", "balanced_accuracy", "kappa", "same", "unassessed")
-        return cls(claims=report.compared, **{name: getattr(report, name) for name in numbers})
+        shared = dict(report).keys() & cls.model_fields.keys()
+        return cls(claims=report.compared, **{name: getattr(report, name) for name in shared})
 
 
 class LabelPower(Record):
@@ -139,6 +140,11 @@ class Halves(NamedTuple):
     anyway: bool
     """Whether few labels are enough."""
 
+    def labels_of(self, samples: Sequence[Sample]) -> list[HumanLabel]:
+        """Return the labels of some samples."""
+        ids = {sample.id for sample in samples}
+        return [label for label in self.labels if label.sample in ids]
+
 
 def labels_of(path: Path) -> LabelFile:
     """Return the labels of a file, or those of a run directory. Raises UsageError if a directory has none."""
@@ -151,18 +157,9 @@ def labels_of(path: Path) -> LabelFile:
 def halve(
     samples: Iterable[Sample], labels: Path, metric: Metric, arms: int, cluster: str | None, *, anyway: bool
 ) -> Halves:
-    """Return the labeled samples in two halves by a hash of the question, and the power of their labels.
+    """Return the labeled samples in two halves by a hash of the question, or of the field `cluster`, and their power.
 
-    Args:
-        samples: All samples.
-        labels: A file of labels, or a run with labels.
-        metric: The metric that arms are compared by.
-        arms: The number of arms.
-        cluster: The field whose equal values are one cluster; None for the question.
-        anyway: Whether fewer than 60 labels are enough.
-
-    Raises:
-        UsageError: There are too few labels, or all are equal.
+    Raises UsageError if there are fewer than `LEAST` labels (unless `anyway`), or all are equal.
     """
     about = [label for label in labels_of(labels) if label.evidence is None or label.evidence.part == metric.against]
     ids = {label.sample for label in about}
@@ -186,9 +183,9 @@ def halve(
         questions=sum(questions),
         selected_on=counts[0],
         reported_on=counts[1],
-        power=power(2 * counts[1], GAIN, candidates=arms - 1),
-        least_power=power(2 * questions[1], GAIN, candidates=arms - 1),
-        labels_needed=labels_for_power(GAIN, candidates=arms - 1),
+        power=power(2 * counts[1], GAIN, arms - 1),
+        least_power=power(2 * questions[1], GAIN, arms - 1),
+        labels_needed=labels_for_power(GAIN, arms - 1),
     )
     return Halves(choose, report, tuple(about), numbers, anyway)
 
@@ -257,19 +254,11 @@ class Choice(NamedTuple):
 
 
 def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: str | None) -> Choice:
-    """Return the arm with the highest cross-validated kappa, or an earlier one within one standard error of it.
+    """Return the best arm of `runs`, which are of the choosing half, the baseline first; see `best`.
 
-    Args:
-        runs: The run of every arm on the choosing half, the baseline first.
-        halves: The halves; the labels of the reporting half are not read.
-        metric: The metric.
-        cluster: As for `halve`.
-
-    Raises:
-        UsageError: Too few labels are of claims that the arms judged, or people gave all claims one label.
+    Raises UsageError if too few labels are of claims that the arms judged, or people gave all claims one label.
     """
-    ids = {sample.id for sample in halves.choose}
-    labels = [label for label in halves.labels if label.sample in ids]
+    labels = halves.labels_of(halves.choose)
     panel = Panel(scale=_scale([load_manifest(run).panel.scale for run in runs.values()], labels))
     table = _table(runs, labels, panel, metric, cluster)
     matched = sum(label is not None for label in table.human)
@@ -279,42 +268,30 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
             "of the run that was labeled: name its `extractor`, `extract_prompt` and data in the experiment"
         )
     name, kappas = best(table, [_rater(name) for name in runs])
-    agreement = {
-        name: LabelAgreement.of(rater_report(_rater(name), table, panel)).model_copy(
-            update={"mean_kappa": kappas[_rater(name)][0], "standard_error": kappas[_rater(name)][1]}
-        )
-        for name in runs
-    }
-    return Choice(next(arm for arm in runs if _rater(arm) == name), agreement, panel, table.unmatched)
+    agreement = {}
+    for arm in runs:
+        found, kappa = LabelAgreement.of(rater_report(_rater(arm), table, panel)), kappas[_rater(arm)]
+        update = {"mean_kappa": kappa.mean, "standard_error": kappa.standard_error}
+        agreement[arm] = found.model_copy(update=update)
+    return Choice(name.removeprefix(_rater("")), agreement, panel, table.unmatched)
 
 
-class Best(NamedTuple):
-    """The rater that agrees best with people, and every rater's mean kappa with its standard error."""
-
-    name: str
-    kappas: dict[str, tuple[float | None, float | None]]
-
-
-def best(table: RaterTable, names: Sequence[str]) -> Best:
-    """Return the rater of the highest cross-validated kappa, or an earlier one within one standard error of it."""
+def best(table: RaterTable, names: Sequence[str]) -> tuple[str, dict[str, CrossValidatedKappa]]:
+    """Return the rater of the highest cross-validated kappa, or an earlier one within one standard error, and all."""
     labeled = [i for i, label in enumerate(table.human) if label is not None]
     human, clusters = [table.human[i] for i in labeled], [table.clusters[i] for i in labeled]
     folds = stratified_parts(human, clusters, FOLDS)
     kappas = {name: cross_validated_kappa(human, [table.raters[name][i] for i in labeled], folds) for name in names}
-    return Best(first_within_error(kappas), {name: (k.mean, k.standard_error) for name, k in kappas.items()})
+    return first_within_error(kappas), kappas
 
 
 class Gain(NamedTuple):
     """The gain of one rater over another by human labels, as in `Selection`."""
 
-    agreement: Estimate
+    gain: Estimate
     p: float | None
     kappa: Estimate
-
-    @property
-    def beyond_noise(self) -> bool:
-        """Whether the interval of the gain is above 0, and kappa did not fall."""
-        return (self.agreement.low or 0.0) > 0 and (self.kappa.value or 0.0) >= 0
+    beyond_noise: bool
 
 
 def gain_of(table: RaterTable, before: str, after: str) -> Gain:
@@ -326,41 +303,29 @@ def gain_of(table: RaterTable, before: str, after: str) -> Gain:
     )
     difference = paired_difference(*equal, clusters=table.clusters)
     kappa = kappa_difference(human, first, second, clusters=table.clusters)
-    return Gain(Estimate.of(difference), difference.p, Estimate.of(kappa))
+    beyond_noise = (difference.low or 0.0) > 0 and (kappa.value or 0.0) >= 0
+    return Gain(Estimate.of(difference), difference.p, Estimate.of(kappa), beyond_noise)
 
 
 def report(
     choice: Choice, baseline: Path, chosen: Path, halves: Halves, metric: Metric, cluster: str | None
 ) -> Selection:
-    """Return the gain of the chosen arm on the reporting half.
+    """Return the gain of the chosen arm on the reporting half, from the runs of both arms on both halves.
 
-    Args:
-        choice: The choice.
-        baseline: The run of the baseline on both halves.
-        chosen: The same for the chosen arm.
-        halves: The halves.
-        metric: The metric.
-        cluster: As for `halve`.
-
-    Raises:
-        UsageError: No label of the half is of a claim that the arms judged.
+    Raises UsageError if no label of the half is of a claim that the arms judged.
     """
-    ids = {sample.id for sample in halves.report}
-    labels = [label for label in halves.labels if label.sample in ids]
-    table = _table({"baseline": baseline, "chosen": chosen}, labels, choice.panel, metric, cluster)
-    before, after = _rater("baseline"), _rater("chosen")
-    gain = gain_of(table, before, after)
-    if not gain.agreement.n:
+    runs = {"baseline": baseline, "chosen": chosen}
+    table = _table(runs, halves.labels_of(halves.report), choice.panel, metric, cluster)
+    found = gain_of(table, *map(_rater, runs))
+    if not found.gain.n:
         raise UsageError("no label of the other half is of a claim that both arms judge, so no gain can be reported")
+    before, after = (rater_report(_rater(n), table, choice.panel).model_copy(update={"rater": n}) for n in runs)
     return Selection(
         arm=choice.arm,
         selected_on=choice.selected_on,
-        held_out=rater_report(after, table, choice.panel).model_copy(update={"rater": "chosen"}),
-        held_out_baseline=rater_report(before, table, choice.panel).model_copy(update={"rater": "baseline"}),
-        gain=gain.agreement,
-        p=gain.p,
-        kappa=gain.kappa,
-        beyond_noise=gain.beyond_noise,
+        held_out=after,
+        held_out_baseline=before,
+        **found._asdict(),
         unmatched=choice.unmatched + table.unmatched,
         power=halves.power,
     )
@@ -375,11 +340,11 @@ def write_prompt(folder: Path, selection: Selection, before: Prompt, after: Prom
     if not selection.beyond_noise or before.digest == after.digest:
         path.unlink(missing_ok=True)
         return selection
-    end = after.source.index("#}") + 2
+    header, _, text = after.source.partition("#}")
     shares = [percent(one.same.value) for one in (selection.held_out_baseline, selection.held_out)]
     numbers = f"{shares[1]} of {selection.held_out.compared} claims, the baseline on {shares[0]}"
     note = f"{{# Agrees with people on {numbers}; chosen by {selection.power.selected_on} other labels. #}}"
-    write_text(path, f"{after.source[:end]}\n{note}{after.source[end:]}")
+    write_text(path, f"{header}#}}\n{note}{text}")
     return selection.model_copy(update={"written": str(path)})
 
 
@@ -431,21 +396,14 @@ def _together(of_arms: Mapping[str, SampleResult], metric: Metric) -> SampleResu
         sample=of_arms[first].sample,
         claims=tuple(claims.values()),
         assessments=tuple(
-            Assessment(
-                subject=subject,
-                question="support",
-                against=evidence.part,
-                verdicts=tuple(votes),
-                unassessed="no_quorum",
-            )
-            for (subject, evidence), votes in verdicts.items()
+            Assessment(subject=s, question="support", against=e.part, verdicts=tuple(votes), unassessed="no_quorum")
+            for (s, e), votes in verdicts.items()
         ),
     )
 
 
-def _vote(arm: str, assessment: Assessment) -> Verdict:
+def _vote(arm: str, a: Assessment) -> Verdict:
     """Return the label of an arm as the verdict of one judge; ties are no label."""
-    if assessment.tied:
+    if a.tied:
         return Verdict(judge=arm, unassessed="tie")
-    fields = ("label", "positive", "unassessed", "probability")
-    return Verdict(judge=arm, **{name: getattr(assessment, name) for name in fields})
+    return Verdict(judge=arm, label=a.label, positive=a.positive, unassessed=a.unassessed, probability=a.probability)

@@ -339,7 +339,7 @@ def test_where_nothing_helps_no_gain_is_reported() -> None:
     """24 of the seeds of `python -m benchmarks.selection`, which has 200: at most 3 % may show a gain."""
     many = [selected(100, 10, seed) for seed in range(24)]
     assert sum(one.gain.beyond_noise for one in many) <= 1
-    assert np.mean([one.gain.agreement.value for one in many]) == pytest.approx(0, abs=0.025)
+    assert np.mean([one.gain.gain.value for one in many]) == pytest.approx(0, abs=0.025)
     assert np.mean([one.seems for one in many]) > 0.02  # what the choosing half would have claimed
 
 
@@ -353,7 +353,7 @@ def test_the_right_one_of_ten_is_found_in_300_labels() -> None:
     many = [selected(300, 10, seed, helps=0.1) for seed in range(12)]
     right = [one for one in many if one.arm == BETTER]
     assert len(right) >= 10
-    inside = [(one.gain.agreement.low or 0) <= 0.1 <= (one.gain.agreement.high or 0) for one in right]
+    inside = [(one.gain.gain.low or 0) <= 0.1 <= (one.gain.gain.high or 0) for one in right]
     assert sum(inside) >= 0.85 * len(right)
 
 
