@@ -13,7 +13,6 @@ from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_pr
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.data.survey import distinct
-from claimeval.evaluation.extraction import ExtractionOptions
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
@@ -131,15 +130,11 @@ def extraction(
     run = source if isinstance(source, Run) else Run.load(str(source)) if is_run(source) else None
     of_run = run is not None and any(result.claims for result in run.results)
     examination = Examination(samples, source, read, options)
-    job_options = ExtractionOptions(
-        claims=None if claims is None else str(claims),
-        extractor=None if extractor is None else parse_spec(extractor),
-        gold=None if gold is None else str(gold),
-        cluster=options.cluster,
-    )
     of_whole_run = run is not None and of_run and claims is None and extractor is None
     examined: Any = list(run.results[:limit]) if of_whole_run and run else examination
-    job = extraction_job(job_options, examined, of_run=of_whole_run)
+    named = None if extractor is None else parse_spec(extractor)
+    claims, gold = (None if one is None else str(one) for one in (claims, gold))
+    job = extraction_job(examined, claims, named, gold, options.cluster, of_run=of_whole_run)
     if of_whole_run:
         deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items

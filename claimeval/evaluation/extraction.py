@@ -38,19 +38,6 @@ _TEXT_KEYS = ("text", "claim", "claim_string", "fact", "statement")
 _TRIPLET_KEYS = ("triplet", "triple")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractionOptions:
-    """User settings of the extraction job."""
-
-    claims: str | None = None
-    """A field of the data, or a prompt for the extractor. Default: the run's claims, if there is a run."""
-    extractor: str | Judge | None = None
-    """Model that extracts the claims with a prompt."""
-    gold: str | None = None
-    """A field of the data, or a file, with gold claims."""
-    cluster: str | None = None
-
-
 @dataclass(frozen=True)
 class ExtractionJob:
     """Measure the quality of claims."""
@@ -138,7 +125,9 @@ class ExtractionJob:
         failure = item.unextracted.get(self.part)
         if failure and failure != "no_claims":
             return Failure(reason=failure, message="the run could not extract claims"), ()
-        return claims_in_run(item, self.part), ()
+        of_part = item.claims_of(self.part)
+        # with `extract_per_judge`, those of the first judge
+        return tuple(claim for claim in of_part if claim.extractor == of_part[0].extractor), ()
 
     def _examine(self, sample: Sample, claims: tuple[Claim, ...], calls: tuple[Call, ...]) -> SampleResult:
         text = sample.text(self.part) or ""
@@ -166,13 +155,6 @@ class ExtractionJob:
             calls=calls,
             details={"extraction": details},
         )
-
-
-def claims_in_run(result: SampleResult, part: Part) -> tuple[Claim, ...]:
-    """Return the claims of a part; with `extract_per_judge`, those of the first judge."""
-    claims = result.claims_of(part)
-    first = claims[0].extractor if claims else None
-    return tuple(claim for claim in claims if claim.extractor == first)
 
 
 def as_claims(texts: Iterable[str], part: Part) -> tuple[Claim, ...]:
@@ -230,30 +212,47 @@ def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
     return {name: tuple(texts) for name, texts in gold.items()}
 
 
-def make_job(options: ExtractionOptions, items: Iterable[Sample | SampleResult], *, of_run: bool) -> ExtractionJob:
-    """Return the job after checking all settings against the items. Raises UsageError before any call is made."""
-    is_prompt = options.extractor is not None or (options.claims or "").endswith(".j2")
-    named = options.extractor or (None if of_run or options.claims else LOCAL)
+def make_job(
+    items: Iterable[Sample | SampleResult],
+    claims: str | None,
+    extractor: str | Judge | None,
+    gold: str | None,
+    cluster: str | None,
+    *,
+    of_run: bool,
+) -> ExtractionJob:
+    """Return the job after checking all settings against the items. Raises UsageError before any call is made.
+
+    Args:
+        items: The samples, or the results of a run.
+        claims: A field of the data, or a prompt for the extractor. None: the run's claims, if there is a run.
+        extractor: Model that extracts the claims with a prompt.
+        gold: A field of the data, or a file, with gold claims.
+        cluster: Field whose equal values are one cluster.
+        of_run: Whether the claims are those of the run.
+    """
+    is_prompt = extractor is not None or (claims or "").endswith(".j2")
+    named = extractor or (None if of_run or claims else LOCAL)
     if is_prompt and not named:
-        raise UsageError(f"--claims {options.claims} is a prompt; name the model that extracts claims with --extractor")
-    field = options.claims if not is_prompt else None
-    part, gold = _survey(items, options, field)
+        raise UsageError(f"--claims {claims} is a prompt; name the model that extracts claims with --extractor")
+    field = claims if not is_prompt else None
+    part, of_gold = _survey(items, gold, field)
     return ExtractionJob(
         part=part,
         field=field,
         extractor=specs.parse_judge(named) if named else None,
-        prompt=prompts.load("extract", options.claims or "atomic") if named else None,
-        gold=gold,
-        gold_name=options.gold or "",
-        cluster=options.cluster,
+        prompt=prompts.load("extract", claims or "atomic") if named else None,
+        gold=of_gold,
+        gold_name=gold or "",
+        cluster=cluster,
     )
 
 
 def _survey(
-    items: Iterable[Sample | SampleResult], options: ExtractionOptions, field: str | None
+    items: Iterable[Sample | SampleResult], gold_name: str | None, field: str | None
 ) -> tuple[Part, dict[str, tuple[str, ...]] | None]:
     """Read the items once to find the part with texts and the gold claims, and check the fields."""
-    gold_file = read_gold(Path(options.gold)) if options.gold and Path(options.gold).is_file() else None
+    gold_file = read_gold(Path(gold_name)) if gold_name and Path(gold_name).is_file() else None
     gold: dict[str, tuple[str, ...]] = {}
     columns: dict[str, None] = {}
     answers = references = with_claims = 0
@@ -261,8 +260,8 @@ def _survey(
         answers += sample.has("answer")
         references += sample.has("reference")
         columns.update(dict.fromkeys(sample.metadata))
-        if options.gold:
-            sample_gold = gold_file.get(sample.id) if gold_file is not None else texts_in(sample.metadata, options.gold)
+        if gold_name:
+            sample_gold = gold_file.get(sample.id) if gold_file is not None else texts_in(sample.metadata, gold_name)
             if sample_gold is not None:
                 gold[sample.id] = sample_gold
         with_claims += field is not None and texts_in(sample.metadata, field) is not None
@@ -270,13 +269,13 @@ def _survey(
         raise UsageError("no sample has an answer; name its column with --field, as in answer=draft")
     if field and not with_claims:
         raise unknown_name("field with claims", field, columns)
-    if options.gold and not any(gold.values()):
+    if gold_name and not any(gold.values()):
         if gold_file is not None:
-            raise UsageError(f"{options.gold}: none of its ids is the id of a sample")
-        if options.gold in columns:
-            raise UsageError(f"the field {options.gold!r} has no gold claims in any sample")
-        raise unknown_name("file, or field of the samples with gold claims:", options.gold, columns)
-    return "answer" if answers else "reference", gold if options.gold else None
+            raise UsageError(f"{gold_name}: none of its ids is the id of a sample")
+        if gold_name in columns:
+            raise UsageError(f"the field {gold_name!r} has no gold claims in any sample")
+        raise unknown_name("file, or field of the samples with gold claims:", gold_name, columns)
+    return "answer" if answers else "reference", gold if gold_name else None
 
 
 KIND = JobKind(NAME, in_shards=False)

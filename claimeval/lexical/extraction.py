@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,7 +80,7 @@ _YEAR = re.compile(r"#1[5-9]\d\d|#20\d\d")
 class _Words(NamedTuple):
     """The words and features of a sentence."""
 
-    all_words: frozenset[str]
+    words: frozenset[str]
     content: frozenset[str]
     numbers: frozenset[str]
     dates: frozenset[str]
@@ -109,9 +109,8 @@ def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
 
 
 def _nearest(text: str, sentences: Sequence[_Words]) -> tuple[int, ...]:
-    content = claim_words(text).content
-    all_words = frozenset(claim_words(text).words)
-    shared = [(len(content & sentence.content), len(all_words & sentence.all_words)) for sentence in sentences]
+    claim = claim_words(text)
+    shared = [(len(claim.content & one.content), len(one.words.intersection(claim.words))) for one in sentences]
     best = max(shared, default=(0, 0))
     return (shared.index(best),) if best[0] else ()
 
@@ -133,17 +132,13 @@ def _words(sentence: str) -> _Words:
     )
 
 
-def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*sets)
-
-
 def _count_claims(counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words]) -> None:
     words = [claim_words(claim.text) for claim in claims]
     counts.counts["claims_per_sentence"] = (len(claims) + sum(claim.repeats for claim in claims), len(sentences))
     counts.counts["words_per_claim"] = (sum(len(of_claim.words) for of_claim in words), len(claims))
-    of_claims = _union(of_claim.content for of_claim in words)
+    of_claims = frozenset[str]().union(*(of_claim.content for of_claim in words))
     for name in ("numbers", "dates", "names"):
-        of_text = _union(getattr(sentence, name) for sentence in sentences)
+        of_text = frozenset[str]().union(*(getattr(sentence, name) for sentence in sentences))
         counts.counts[f"{name}_lost"] = (len(of_text - of_claims), len(of_text))
 
 
@@ -155,7 +150,6 @@ def _count_sentences(
         for i in _nearest(claim.text, sentences) if claim.sentences is None else claim.sentences:
             claimed.setdefault(i, []).append(claim.text)
     without = [i for i in range(len(sentences)) if i not in claimed]
-    statements = kinds.count("statement")
     counts.kinds = dict(Counter(kinds[i] for i in without))
     counts.sentences = {"statements_lost": [i for i in without if kinds[i] == "statement"]}
     for name, holds in (("negations_lost", "negated"), ("hedges_lost", "hedged")):
@@ -163,7 +157,7 @@ def _count_sentences(
         uncovered = [i for i in marked if not any(getattr(_words(text), holds) for text in claimed.get(i, ()))]
         counts.sentences[name] = uncovered
         counts.counts[name] = (len(uncovered), len(marked))
-    counts.counts["statements_lost"] = (len(counts.sentences["statements_lost"]), statements)
+    counts.counts["statements_lost"] = (len(counts.sentences["statements_lost"]), kinds.count("statement"))
 
 
 PAIR = 0.55
@@ -188,8 +182,6 @@ class ClaimWords(NamedTuple):
     """The keys of content words and numbers; the function words if there are none."""
     numbers: frozenset[str]
     """The keys of numbers in digits."""
-    denied: bool
-    """Whether the number of negations is odd."""
     negations: int
 
 
@@ -201,7 +193,7 @@ def claim_words(text: str) -> ClaimWords:
     content = frozenset(token.key for token in tokens if token.key)
     negations = sum(words.is_negation(token.text.lower()) for token in tokens)
     numbers = frozenset(token.key for token in tokens if token.text[0].isdecimal() and token.key[:1] == "#")
-    return ClaimWords(keys, content or frozenset(keys), numbers, negations % 2 == 1, negations)
+    return ClaimWords(keys, content or frozenset(keys), numbers, negations)
 
 
 def match(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
@@ -217,16 +209,11 @@ def match(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
         likeness = token_f1(claims, gold)
         allowed = likeness >= PAIR
         for i, j in np.argwhere(allowed):
-            allowed[i, j] = _alike(claims[i], gold[j])
+            a, b = claim_words(claims[i]), claim_words(gold[j])
+            allowed[i, j] = a.numbers == b.numbers and a.negations % 2 == b.negations % 2
         for i, j in assignment(np.where(allowed, likeness, 0.0)):
             right[i] = found[j] = bool(allowed[i, j])
     return MatchedClaims(tuple(right), tuple(found))
-
-
-def _alike(claim: str, other: str) -> bool:
-    """Return whether two claims have the same numbers, and either both are negated or neither is."""
-    a, b = claim_words(claim), claim_words(other)
-    return a.numbers == b.numbers and a.denied == b.denied
 
 
 def assignment(weights: Matrix) -> list[tuple[int, int]]:

@@ -83,15 +83,6 @@ class ExtractionSummary(Record):
     """Remarks on the numbers."""
 
 
-def text_counts(result: SampleResult, part: Part) -> ExtractionCounts | None:
-    """Compare the claims of a part with its text; None if no claims were extracted, or the extraction failed."""
-    text = result.sample.text(part)
-    claims = result.claims_of(part)
-    if text is None or not (claims or result.unextracted.get(part) == "no_claims") or not text.strip():
-        return None
-    return _examined(text, tuple(statements(claims)))
-
-
 @lru_cache(maxsize=2 * EXAMINED)
 def _examined(text: str, claims: tuple[Statement, ...]) -> ExtractionCounts:
     from claimeval.lexical.extraction import examine
@@ -246,10 +237,12 @@ class ExaminedClaims:
         """Examine the claims of a sample's answer and reference, if the sample is selected."""
         digest = blake2b(result.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         for part, of_samples in self._counts.items():
-            if result.claims_of(part) or result.unextracted.get(part) == "no_claims":
+            claims, text = result.claims_of(part), result.sample.text(part)
+            if claims or result.unextracted.get(part) == "no_claims":
                 self._texts[part] += 1
                 selected = part == self.part and int.from_bytes(digest) < self._below
-                if selected and (counts := text_counts(result, part)):
+                if selected and text and text.strip():
+                    counts = _examined(text, tuple(statements(claims)))
                     of_samples[result.sample.id] = counts, cluster_of(result.sample, self._cluster)
 
     @property
@@ -298,26 +291,13 @@ class ExaminedClaims:
 
 
 def metric_summary(name: str, ratio: Ratio, missing: Mapping[Reason, int], texts: int) -> MetricSummary:
-    """Return a ratio as the summary of a metric, whose mean is the ratio of sums over all texts.
-
-    Args:
-        name: Name of the metric.
-        ratio: The ratio.
-        missing: Number of texts without a value, by reason.
-        texts: Number of all texts.
-    """
+    """Return a ratio of sums over `texts` texts as the summary of a metric; `missing` counts those without a value."""
     return MetricSummary(
         mean=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
-        n=ratio.n,
-        clusters=ratio.clusters,
-        because=ratio.because,
         unit=UNITS.get(name, "share"),
         missing=dict(sorted(missing.items())),
         micro=ratio.value,
-        total=ratio.total,
         judged=ratio.total,
-        hits=ratio.hits,
         failure_rate=failure_rate(missing, {}, texts, ratio.total),
+        **ratio.model_dump(include={"low", "high", "n", "clusters", "because", "total", "hits"}),
     )

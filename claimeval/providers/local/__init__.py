@@ -209,10 +209,8 @@ def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineA
 
 def _word(scale: Scale, label: str | None) -> str:
     """Return the scale's word for a label; without a word for "contradicted", it becomes "not found"."""
-    words = dict(zip(scale.words, scale.offered, strict=True))
-    if label == "contradicted" and "contradicted" not in words:
-        label = "not_found"
-    return next((word for name, word in words.items() if name == label), ABSTAIN)
+    words: dict[str | None, str] = dict(zip(scale.words, scale.offered, strict=True))
+    return words.get("not_found" if label == "contradicted" and label not in words else label, ABSTAIN)
 
 
 def _evidence_sets(task: AssessTask) -> list[tuple[Document, ...]]:
@@ -245,18 +243,13 @@ def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[En
     ]
 
 
-@lru_cache(maxsize=64)
-def _evidence(texts: tuple[str, ...]) -> lexical_support.PreparedDocuments:
-    return lexical_support.prepare(texts)
+_evidence = lru_cache(maxsize=64)(lexical_support.prepare)
 
 
 def _reason(support: lexical_support.SupportScore) -> str:
-    reason = f"lexical support {support.score:.2f}"
-    if support.possible_conflict:
-        reason += f"; possible conflict: {', '.join(support.possible_conflict)}"
-    if support.flags:
-        reason += f"; look at: {', '.join(support.flags)}"
-    return reason
+    found = {"possible conflict": support.possible_conflict, "look at": support.flags}
+    marks = (f"; {name}: {', '.join(words)}" for name, words in found.items() if words)
+    return f"lexical support {support.score:.2f}{''.join(marks)}"
 
 
 PROVIDER = Provider(
