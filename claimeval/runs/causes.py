@@ -415,7 +415,10 @@ class CauseTally:
             if scores[0].value is None or scores[1].value is None:
                 for is_b, score in enumerate(scores):
                     if score.value is not None:
-                        reason = _why_missing(scores[1 - is_b], inputs)
+                        because = scores[1 - is_b].because
+                        reason = REASONS[because] if because else CAUSES["score"]
+                        if inputs and inputs.answer in ("missing", "refusal"):
+                            reason = CAUSES[inputs.answer]
                         self.once[name].append(_Once(self._samples, sample, bool(is_b), exact(score), reason))
                         parts_of[name] = {"score": score.value * (1 if is_b else -1)}
                 continue
@@ -516,13 +519,6 @@ class _Once(NamedTuple):
     is_b: bool
     value: Fraction
     why: str
-
-
-def _why_missing(score: Score, inputs: Inputs | None) -> str:
-    """Return why a sample has no score in one run."""
-    if inputs and inputs.answer in ("missing", "refusal"):
-        return CAUSES[inputs.answer]
-    return REASONS[score.because] if score.because else CAUSES["score"]
 
 
 def of_whole_samples(parts: Iterable[CausePart]) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, assessments_by_text, claim_pairs, flip
 from claimeval.metrics.rows import Metric
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
@@ -270,7 +269,8 @@ class ComparisonBuilder:
             flipped = {(one.claim.id, one.a.evidence) for one in flips[: SHOWN - len(self._flips)]}
             explained = claim_pairs(a, *(assessments_by_text(full(run)) for run in (0, 1)))
             self._flips += [flip(a, one) for one in explained if (one.claim.id, one.a.evidence) in flipped]
-        self._other_claims += changed and _claims(a) != _claims(b)
+        claims = ([(claim.id, claim.text) for claim in result.claims] for result in pair)
+        self._other_claims += changed and next(claims) != next(claims)
         return PairChanges(flips, causes, documents)
 
     def comparison(self, totals: tuple[Totals, Totals], chosen: Collection[str] | None = None) -> PairedRuns:
@@ -318,7 +318,11 @@ class ComparisonBuilder:
             changed_texts=self._other_texts,
             changed_claims=self._other_claims,
             settings=settings,
-            abstained=tuple(self._abstained(*summaries)),
+            abstained=tuple(
+                f"{run}: {doubt}. The difference says little."
+                for run, summary in zip("ab", summaries, strict=True)
+                if (doubt := open_to_doubt({n: m for n, m in summary.metrics.items() if n in self._paired.values}))
+            ),
             metrics=tuple(metrics),
             by=self._by_value(chosen),
             slices=tuple(map(self._sliced.changes, self._sliced.fields)) if self._sliced else (),
@@ -367,12 +371,6 @@ class ComparisonBuilder:
             for value, metrics in found.items()
         }
 
-    def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:
-        for run, summary in (("a", a), ("b", b)):
-            shared = {name: metric for name, metric in summary.metrics.items() if name in self._paired.values}
-            if counts := open_to_doubt(shared):
-                yield f"{run}: {counts}. The difference says little."
-
 
 def source_of(manifest: Manifest) -> str:
     """Return the source of the metrics of a run: `claims`, or its job."""
@@ -400,8 +398,9 @@ def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricCompari
     """Compare the metrics that attached runs of the same name have in both run directories; also return settings."""
     metrics: list[MetricComparison] = []
     settings: list[str] = []
-    in_b = attached(b)
-    for job, folders in {job: (folder, in_b[job]) for job, folder in attached(a).items() if job in in_b}.items():
+    in_a, in_b = attached(a), attached(b)
+    for job in (job for job in in_a if job in in_b):
+        folders = in_a[job], in_b[job]
         before, after = map(load_manifest, folders)
         # the data of attached runs are the two runs themselves
         settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
@@ -425,10 +424,6 @@ def _labels(result: ScoredSample) -> list[tuple[object, ...]]:
     return [(a.subject, a.against, a.document, a.label, a.positive, a.tied) for a in result.labels]
 
 
-def _claims(result: ScoredSample) -> list[tuple[str, str]]:
-    return [(claim.id, claim.text) for claim in result.claims]
-
-
 def _prompt_names(manifest: Manifest) -> dict[str, str]:
     """Return the prompts of a run by step, with the judges of each prompt if it did not go to all."""
     by_step: dict[str, list[str]] = {}
@@ -441,10 +436,8 @@ def _prompt_names(manifest: Manifest) -> dict[str, str]:
 
 def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     """Yield the settings that differ between two manifests, in words."""
-
-    def described(manifest: Manifest) -> dict[str, str]:
-        """Return the settings of a run in words."""
-        return {
+    before, after = (
+        {
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),
             "extractor": manifest.extractor.name if manifest.extractor else "none",
@@ -453,8 +446,8 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             "documents": "one by one" if manifest.panel.per_document is True else "together",
             **{name: str(value) for name, value in manifest.settings.items()},
         }
-
-    before, after = described(a), described(b)
+        for manifest in (a, b)
+    )
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
             yield f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}"

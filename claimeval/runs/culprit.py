@@ -143,9 +143,9 @@ class _Group(NamedTuple):
     @property
     def words(self) -> str:
         """What defines the group, and how the metric moved."""
-        moved = f"{'rose' if self.mean > 0 else 'fell'} {decimal(abs(self.mean), 2)}"
         what = GROUPS[self.kind].format(self.name)
-        return f"{what} for {number_of(len(self.samples), 'question')}, and their {self.metric} {moved}"
+        moved = _moved(self.metric, self.mean, 2)
+        return f"{what} for {number_of(len(self.samples), 'question')}, and their {moved}"
 
 
 @dataclass(frozen=True)
@@ -573,8 +573,8 @@ def _value(metric: MetricComparison) -> float:
     return metric.difference.value or 0.0
 
 
-def _moved(name: str, change: float) -> str:
-    return f"{name} {'rose' if change > 0 else 'fell'} {decimal(abs(change))}"
+def _moved(name: str, change: float, digits: int = 3) -> str:
+    return f"{name} {'rose' if change > 0 else 'fell'} {decimal(abs(change), digits)}"
 
 
 def _cut(settings: Sequence[str]) -> list[str]:

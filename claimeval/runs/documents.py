@@ -133,8 +133,8 @@ def _alike(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[dict[i
     """Return the documents that differ in few characters, nearest first, and what is cut otherwise of each side."""
     from rapidfuzz import fuzz
 
-    texts = [{i: _Pieces.of(one.text.casefold()) for i, one in side.items()} for side in (a, b)]
-    alike = [(i, j) for i, one in texts[0].items() for j, other in texts[1].items() if one.share(other)]
+    texts = [{i: one.text.casefold() for i, one in side.items()} for side in (a, b)]
+    alike = [(i, j) for i, one in texts[0].items() for j, other in texts[1].items() if _share(one, other)]
     if not alike:
         return {}, (set(), set())
     split = NORMALIZATIONS["multilingual"].split
@@ -156,22 +156,11 @@ def _alike(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[dict[i
     return pairs, (first, second)
 
 
-class _Pieces(NamedTuple):
-    """A text and pieces of it."""
-
-    text: str
-    pieces: tuple[str, ...]
-
-    @classmethod
-    def of(cls, text: str) -> _Pieces:
-        """Take pieces out of a text."""
-        places = range(0, len(text) - PIECE, max(1, len(text) // PIECES))
-        return cls(text, tuple([text[at : at + PIECE] for at in places]))
-
-    def share(self, other: _Pieces) -> bool:
-        """Return whether a piece of the shorter text is in the longer one, or it is so short that it need not be."""
-        (text, pieces), (long, _) = sorted((self, other), key=lambda one: len(one.text))
-        return len(text) < SHORT or any(piece in long for piece in pieces)
+def _share(*texts: str) -> bool:
+    """Return whether a piece of the shorter text is in the longer one, or it is so short that it need not be."""
+    text, long = sorted(texts, key=len)
+    places = range(0, len(text) - PIECE, max(1, len(text) // PIECES))
+    return len(text) < SHORT or any(text[at : at + PIECE] in long for at in places)
 
 
 def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:

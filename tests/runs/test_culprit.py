@@ -16,7 +16,6 @@ from claimeval import testing
 from claimeval.metrics.rows import Metric
 from claimeval.report import forms, render
 from claimeval.runs.compare import differences
-from claimeval.runs.overview import PairedRuns
 from claimeval.runs.views import Sentence, heading
 from claimeval.runs.views.comparison import CHANGES, documents, where
 from claimeval.types.records import Document, Turn
@@ -49,10 +48,6 @@ def many(
     return run(folder / name, samples, says or GOOD, metrics=["faithfulness"])  # type: ignore[arg-type]  # a mapping
 
 
-def compared(a: Path, b: Path) -> PairedRuns:
-    return differences(a, b)
-
-
 @pytest.mark.parametrize("name", SOME)
 def test_the_first_line_names_the_planted_change(name: str) -> None:
     found = culprit(name, 3)
@@ -68,7 +63,7 @@ def test_no_cause_is_named_where_there_is_none(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", sorted(WORLDS)[::6])
 def test_printed_parts_add_up_in_every_world(tmp_path: Path, name: str) -> None:
-    found = compared(*make(name, 5, tmp_path))
+    found = differences(*make(name, 5, tmp_path))
     changed = [(change, Fraction(figure)) for _, change, _, figure in documents(found).rows]
     for metric in found.metrics:
         outer = [row for row in metric.cause_rows if not row.inner]
@@ -90,7 +85,7 @@ def test_the_headline_in_markdown_has_names_in_code_and_no_mention(tmp_path: Pat
 
 def test_equal_runs_have_no_culprit(tmp_path: Path) -> None:
     a = many(tmp_path, "a")
-    assert compared(a, a).culprit.sentence == "No difference: inputs, settings and scores are the same."
+    assert differences(a, a).culprit.sentence == "No difference: inputs, settings and scores are the same."
 
 
 def test_a_lost_document_with_an_id_and_a_title_is_named_for_a_panel(tmp_path: Path) -> None:
@@ -98,7 +93,7 @@ def test_a_lost_document_with_an_id_and_a_title_is_named_for_a_panel(tmp_path: P
     stricter = {name: {"It is 90 metres high.": "not_found"} for name in panel}
     a = many(tmp_path, "a", says=panel)
     b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, says=stricter)
-    found = compared(a, b).culprit
+    found = differences(a, b).culprit
     assert found.sentence == "faithfulness fell 0.333, because retrieval no longer brings “Guide” for 12 questions."
     assert [(one.name, one.change, one.samples) for one in found.documents] == [("Guide", "lost", 12)]
 
@@ -106,7 +101,7 @@ def test_a_lost_document_with_an_id_and_a_title_is_named_for_a_panel(tmp_path: P
 def test_answers_that_changed_with_a_document_are_not_said_to_change_because_of_it(tmp_path: Path) -> None:
     changed = {"contexts": DOCUMENTS[1:], "answer": "It is 90 metres high. Its keeper was a poet."}
     says = {"strict": dict.fromkeys(TOWER_SAYS, "not_found")}
-    found = compared(many(tmp_path, "a"), many(tmp_path, "b", changed, says)).culprit
+    found = differences(many(tmp_path, "a"), many(tmp_path, "b", changed, says)).culprit
     (lost,) = found.causes
     assert "because" not in found.sentence or lost.parts[0].value < lost.parts[1].value
 
@@ -132,14 +127,14 @@ def test_conversations_have_a_culprit(
         return run(tmp_path / name, samples, says, metrics=[metric])  # type: ignore[arg-type]  # a mapping
 
     a, b = made("a", ("Which tower?",), DOCUMENTS, GOOD), made("b", before, documents, {"strict": TOWER_SAYS})
-    assert compared(a, b).culprit.sentence == f"grounded fell 0.667, {sentence}"
+    assert differences(a, b).culprit.sentence == f"grounded fell 0.667, {sentence}"
 
 
 def test_samples_of_one_question_are_one_cluster(tmp_path: Path) -> None:
     """Twelve answers to one question fall alike, which is one observation."""
     a = many(tmp_path, "a", {"question": "The same?"})
     b = many(tmp_path, "b", {"question": "The same?", "contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
-    assert compared(a, b).culprit.significant is False
+    assert differences(a, b).culprit.significant is False
 
 
 @pytest.mark.parametrize(
@@ -158,7 +153,7 @@ def test_ratings_and_grades_have_a_culprit_too(
         for name, text in contexts.items():
             rows = [{"id": f"s{i}", "question": f"{i}?", "answer": "It is.", "contexts": [text]} for i in range(12)]
             job(rows, judges=judge.judge, out=tmp_path / name, options=ce.RunOptions(cache=tmp_path / "cache"))
-    found = compared(tmp_path / "a", tmp_path / "b").culprit
+    found = differences(tmp_path / "a", tmp_path / "b").culprit
     assert found.sentence == f"{metric} fell 1.000, because retrieval no longer brings “Guide” for 12 questions."
 
 
@@ -166,10 +161,10 @@ def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -
     old = (Document(id="1", text="本館は午前十時に開館します。"), *DOCUMENTS[1:])
     a = many(tmp_path, "a", {"contexts": old})
     b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
-    assert "“本館は午前十時に開館します。”" in compared(a, b).culprit.sentence
+    assert "“本館は午前十時に開館します。”" in differences(a, b).culprit.sentence
 
 
 def test_the_sentence_is_a_field_of_the_json(tmp_path: Path) -> None:
     a, b = many(tmp_path, "a"), many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
-    found = json.loads(compared(a, b).model_dump_json())["culprit"]
+    found = json.loads(differences(a, b).model_dump_json())["culprit"]
     assert {"sentence", "metric", "significant", "causes", "documents"} <= found.keys()
