@@ -289,8 +289,8 @@ class Run:
                         is_what = f"may be {is_what.removeprefix('is ')}, as judges abstained on many claims"
                     failed.append(f"gate failed: {canonical_name(name)} {is_what}, {word} {limit:g}")
         failed += [
-            f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures; "
-            f"{percent(max_missing)} may be lost unless you set --max-missing"
+            f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures "
+            f"({', '.join(metric.failures)}); {percent(max_missing)} may be lost unless you set --max-missing"
             for name, metric in self.summary.items()
             if metric.failure_rate > max_missing
         ]

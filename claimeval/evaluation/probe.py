@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from claimeval import providers
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
+from claimeval.judging.replies import refuses
 from claimeval.judging.reply_values import after_reasoning, json_object
 from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
@@ -91,7 +92,8 @@ class _Trial:
                 if not self.lessons.learn(request, sent, error.failure):
                     return error.failure
             else:
-                self.lessons.check_schema(sent, reply)
+                if not refuses(reply.text or ""):
+                    self.lessons.check_schema(sent, reply)
                 self.replies.append(reply)
                 return reply
 
@@ -103,7 +105,7 @@ class _Trial:
         def check(reply: Completion) -> str | None:
             extracted = extract.read(reply, request, "answer", QUESTION)
             if isinstance(extracted, Failure):
-                return extracted.message
+                return _problem(extracted)
             return None if extracted else "it finds no claim in an answer with two"
 
         return _step("extract", outcome, check)
@@ -128,7 +130,7 @@ class _Trial:
         def check(reply: Completion) -> str | None:
             assessed = assess.read(reply, judge_request)
             if assessed.failure:
-                return assessed.failure.message
+                return _problem(assessed.failure)
             self.other_form = not _in_form(reply, judge_request)
             labels = [assessed.values[claim.id].label if claim.id in assessed.values else None for claim in claims]
             right = [(label == "supported") == true for label, true in zip(labels, CLAIMS.values(), strict=True)]
@@ -164,6 +166,10 @@ def _claims(texts: Iterable[str]) -> list[Claim]:
     return [Claim(id=f"answer-{i}", of="answer", text=text, grounding="ungrounded") for i, text in enumerate(texts, 1)]
 
 
+def _problem(failure: Failure) -> str:
+    return "it refuses to answer" if failure.reason == "refused" else failure.message
+
+
 def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:
     if isinstance(outcome, Failure):
         return ProbeStep(step=step, right=False, problem=outcome.message)
@@ -172,7 +178,7 @@ def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[
         step=step,
         right=problem is None,
         problem=problem,
-        reply=visible(outcome.text or "", 160),
+        reply=visible(outcome.text or outcome.refusal or "", 160),
         prompt_tokens=outcome.usage.prompt_tokens,
         completion_tokens=outcome.usage.completion_tokens,
         seconds=outcome.latency,

@@ -28,7 +28,8 @@ _HELP = (
      "a judge that answers yes or no reads --assess-prompt binary"),
     (re.compile("which was not asked about|ids may be counted"),
      "name the ids in its schema with `reply_schema: closed` in a judge file"),
-    (re.compile("not one JSON value|a JSON object was asked for"), "try `structured: false` in a judge file"),
+    (re.compile("not one JSON value|a JSON object was asked for"),
+     "a model that writes no JSON reads --extract-prompt bullets and --assess-prompt tags"),
 )  # fmt: skip
 """What helps, by what the message about an unreadable reply says."""
 

@@ -236,6 +236,11 @@ class MetricSummary(Record):
     by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
     """The summary of each judge of a panel alone, over the claims that it was asked about."""
 
+    @property
+    def failures(self) -> list[Reason]:
+        """The reasons of samples and claims that were lost to failures, in alphabetical order."""
+        return sorted({*self.missing, *self.unassessed} - NOT_APPLICABLE - ABSTAINED)
+
     def with_bounds(self, ends: tuple[float, float] | None) -> MetricSummary:
         """Return the summary with bounds, if there are any, in place of the interval."""
         if ends is None or self.ends == "bounds":

@@ -166,7 +166,7 @@ def stated_window(words: str) -> int | None:
 
 
 def _fatal(status: int, message: str, advice: str) -> CallError:
-    return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
+    return CallError("judge_stopped", f"{message.rstrip('.')}; {advice}", status=status, fatal=True)
 
 
 def _refusal(status: int, message: str, code: str, kind: str, words: str, parameter: str) -> CallError | None:
@@ -176,7 +176,7 @@ def _refusal(status: int, message: str, code: str, kind: str, words: str, parame
     by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
     if refused := refused_parameters(words, parameter):
         return CallError(
-            "judge_stopped", f"{message.rstrip('.')}. {_BAD_SETTING}", status=status, retryable=False, refused=refused
+            "judge_stopped", f"{message.rstrip('.')}; {_BAD_SETTING}", status=status, retryable=False, refused=refused
         )
     if by_code or _UNKNOWN_FIELD.search(words):
         return _fatal(status, message, _BAD_SETTING)

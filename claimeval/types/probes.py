@@ -88,7 +88,7 @@ class Probe(Record):
         if self.of_twenty is not None:
             lines["twenty claims"] = f"{self.of_twenty} right in one question"
         lines["JSON schema"] = _words(
-            self.schema_honoured, "honored", "ignored; only claimeval checks replies", "not sent"
+            self.schema_honoured, "honored", "ignored; only claimeval checks replies", "unknown"
         )
         lines["thinks aloud"] = _words(self.thinks_aloud, "yes; ignored, but costs tokens", "no", "unknown")
         lines["log-probabilities"] = _words(

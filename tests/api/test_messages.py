@@ -64,7 +64,7 @@ def test_a_group_of_commands_alone_prints_its_page(name: str) -> None:
     ("reply", "said"),
     [
         ("", "the reply is empty); if the server has a reasoning parser, turn it off"),
-        ("I would rather not.", "try `structured: false` in a judge file"),
+        ("I would rather not.", "a model that writes no JSON reads --extract-prompt bullets and --assess-prompt tags"),
         ('{"verdicts": [{"id": "c1", "label": "no"}]}', "a judge that answers yes or no reads --assess-prompt binary"),
     ],
 )

@@ -81,7 +81,8 @@ def test_stored_replies_have_a_worth_and_cost_nothing_now(
 
     cache = ("--cache", "another")
     unpriced = claimeval("score", data, "-j", name, "--out", "d", *cache)
-    assert f"Sent now: 14 calls ({tokens:,} tokens); price unknown (--prices)." in unpriced.stdout
+    sent = f"Sent now: 14 calls ({tokens:,} tokens); price unknown (--prices)."
+    assert f"{sent} Worth of all replies of this run: unknown (14)." in unpriced.stdout
 
 
 def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, start_server: StartServer) -> None:
@@ -141,7 +142,7 @@ def test_claims_lost_to_failures_fail_the_run_unless_allowed(
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
     done = claimeval(*options)
     assert done.returncode == 1
-    assert "lost 33.3 % of samples or claims to failures" in done.stderr
+    assert "lost 33.3 % of samples or claims to failures (not_in_cache);" in done.stderr
     assert claimeval(*options, "--max-missing", "0.5").returncode == 0
 
 

@@ -136,6 +136,7 @@ def test_a_reply_in_the_form_of_the_prompt_and_not_of_the_schema_ignores_it() ->
 @pytest.mark.parametrize(
     ("respond", "words"),
     [
+        (lambda body: reply("I'm sorry, but I can't help with that."), "it refuses to answer"),
         (lambda body: reply("Certainly! Paris is lovely."), "not one JSON value"),
         (lambda body: refusal("Incorrect API key provided", status=401), "the key is not accepted"),
         (lambda body: refusal("The model does not exist", status=404), "check the model's name"),

@@ -480,9 +480,11 @@ def _cost(cost: Cost) -> tuple[Cell, ...]:
 
 
 def worth(cost: RunCost | None) -> str:
-    """Return what all replies of a run are worth, in a sentence; empty if they are free or a price is unknown."""
-    if cost is None or is_free(cost) or cost.total.dollars is None:
+    """Return what all replies of a run are worth, in a sentence; empty if they are free."""
+    if cost is None or is_free(cost):
         return ""
     total = cost.total
+    if total.dollars is None:
+        return f"Worth of all replies of this run: unknown ({total.calls + total.reused:,})."
     each = f", ${dollars(1000 * total.dollars_per_verdict)} a thousand verdicts" if total.dollars_per_verdict else ""
     return f"Worth of all replies of this run: ${dollars(total.dollars)} ({total.calls + total.reused:,}){each}."
