@@ -19,10 +19,13 @@ from tests.canary import holds_a_key
 Done = subprocess.CompletedProcess[str]
 
 
-def call(*arguments: object, folder: Path | None = None, stdin: str = "", **environment: str) -> Done:
+def call(
+    *arguments: object, folder: Path | None = None, stdin: str = "", exits: int | None = 0, **environment: str
+) -> Done:
     """`claimeval ARGUMENTS` in this process, in a folder; environment variables as keywords.
 
-    Output goes to files, so that it is encoded as in a pipe: in UTF-8, or in `PYTHONIOENCODING`.
+    `exits` is the exit code that it has to have, None for any. Output goes to files, so that it is encoded as in a
+    pipe: in UTF-8, or in `PYTHONIOENCODING`.
     """
     told = list(map(str, arguments))
     code = 0
@@ -40,10 +43,12 @@ def call(*arguments: object, folder: Path | None = None, stdin: str = "", **envi
             sys.stdout.close()
             sys.stderr.close()
         done = subprocess.CompletedProcess(["claimeval", *told], code, _read(out, environment), _read(err, environment))
-    return without_key(done)
+    return checked(done, exits)
 
 
-def spawn(*arguments: object, folder: Path | None = None, stdin: str | None = None, **environment: str) -> Done:
+def spawn(
+    *arguments: object, folder: Path | None = None, stdin: str | None = None, exits: int | None = 0, **environment: str
+) -> Done:
     """The same in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "claimeval", *map(str, arguments)],
@@ -54,7 +59,7 @@ def spawn(*arguments: object, folder: Path | None = None, stdin: str | None = No
         text=True,
         timeout=120,
     )
-    return without_key(done)
+    return checked(done, exits)
 
 
 def folded(text: str) -> list[str]:
@@ -62,7 +67,8 @@ def folded(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-def without_key(done: Done) -> Done:
+def checked(done: Done, exits: int | None) -> Done:
+    assert exits in (None, done.returncode), f"exit code {done.returncode}: {done.stderr or done.stdout}"
     assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
     return done
 

@@ -113,7 +113,7 @@ def prepared(folder: Path, start: StartServer, spec: str) -> None:
     good = start(judge=judge)
     score = ("score", "data.jsonl", "-j", f"openai:good@{good.url}", "-m", "faithfulness", "--cache", "replies")
     for name in ("source", "other"):
-        assert call(*score, "--out", name, folder=folder).returncode == 0
+        call(*score, "--out", name, folder=folder)
 
 
 def words(name: str, mode: str, spec: str, *more: str) -> list[str]:
@@ -162,7 +162,7 @@ def test_every_command_ends_with_its_code_and_one_line(
         damaged = tmp_path / ("source" if name == "rejudge" else COMMANDS[name].written)
         damaged.mkdir(parents=True, exist_ok=True)
         (damaged / "manifest.json").write_text('{"format": 5, "panel": [[[')
-    done = call(*words(name, mode, spec, *more), "--json", folder=tmp_path, OPENAI_API_KEY="sk-wrong")
+    done = call(*words(name, mode, spec, *more), "--json", folder=tmp_path, OPENAI_API_KEY="sk-wrong", exits=None)
     said = [line for line in done.stderr.splitlines() if line.startswith("claimeval: ")]
     assert done.returncode == expected(name, fault, mode), done.stderr[-2000:]
     assert "Traceback" not in done.stderr

@@ -94,7 +94,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *rows]))
     for data, out in (("data.jsonl", "a"), ("changed.jsonl", "b"), ("data.jsonl", "c")):
         done = call("score", data, *JUDGE, "--out", out, folder=folder)
-        assert done.returncode == 0, done.stderr
         assert_shown(done)
     labels = [
         {"id": row["id"], "text": f"Tower stands {number}.", "label": "supported", "annotator": text}
@@ -215,8 +214,7 @@ ELSEWHERE = {
 def test_no_control_character_of_data_reaches_a_line(here: Path, code: int, command: tuple[str, ...]) -> None:
     forms = [command] if "--json" in command or command[0] == "annotate" else [command, (*command, "--json")]
     for form in forms:
-        done = call(*form, folder=here)
-        assert done.returncode == code, done.stderr
+        done = call(*form, folder=here, exits=code)
         assert_shown(done)
         if "--json" in form and done.stdout:
             assert json.loads(done.stdout)["exit_code"] == code
@@ -236,8 +234,7 @@ MADE = {
 def made(here: Path) -> Path:
     """The folder with all runs."""
     for name, command in MADE.items():
-        done = call(*command, "--out", name, folder=here)
-        assert done.returncode == 0, done.stderr
+        call(*command, "--out", name, folder=here)
     return here
 
 
@@ -254,8 +251,7 @@ def assert_whole(text: str, expected: int) -> list[dict[str, str]]:
 @pytest.mark.parametrize("rows", ["samples", "claims"])
 def test_a_csv_of_results_has_a_row_for_each(here: Path, rows: str) -> None:
     (here / "report.csv").unlink(missing_ok=True)
-    done = call("report", "a", "--format", "csv", "--rows", rows, "--out", "report.csv", folder=here)
-    assert done.returncode == 0, done.stderr
+    call("report", "a", "--format", "csv", "--rows", rows, "--out", "report.csv", folder=here)
     text = (here / "report.csv").read_bytes().decode().removeprefix("\ufeff")
     claims = sum(len(result.claims) for result in read_results(here / "a"))
     found = assert_whole(text, len(HOSTILE) if rows == "samples" else claims)
@@ -265,24 +261,21 @@ def test_a_csv_of_results_has_a_row_for_each(here: Path, rows: str) -> None:
 
 @pytest.mark.parametrize(("name", "expected"), [("rated", 31), ("graded", 31), ("measured", 31), ("imported", 31)])
 def test_a_csv_of_other_runs_has_a_row_for_each(made: Path, name: str, expected: int) -> None:
-    done = call("report", name, "--format", "csv", "--out", f"{name}.csv", folder=made)
-    assert done.returncode == 0, done.stderr
+    call("report", name, "--format", "csv", "--out", f"{name}.csv", folder=made)
     assert_whole((made / f"{name}.csv").read_bytes().decode().removeprefix("\ufeff"), expected)
 
 
 def test_a_csv_of_drawn_claims_has_a_row_for_each(here: Path) -> None:
     done = call("annotate", "a", "--n", 10, "--export", "drawn.csv", folder=here)
-    assert done.returncode == 0, done.stderr
     assert_shown(done)
     assert_whole((here / "drawn.csv").read_bytes().decode(), 10)
 
 
 def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
-    assert call("experiment", "arms.yaml", "--out", "tables", folder=here).returncode == 0
+    call("experiment", "arms.yaml", "--out", "tables", folder=here)
     text = (here / "tables" / "experiment.csv").read_bytes().decode()
     assert [row["arm"] for row in assert_whole(text, 2)] == ["'=1+1\r=2", f"{ESCAPE}|`x`"]
-    done = call("report", "tables", "--format", "csv", "--out", "again.csv", folder=here)
-    assert done.returncode == 0, done.stderr
+    call("report", "tables", "--format", "csv", "--out", "again.csv", folder=here)
     assert (here / "again.csv").read_bytes().decode() == f"\ufeff{text}"
     markdown = (here / "tables" / "experiment.md").read_text()
     assert not RAW.search(markdown)
@@ -303,7 +296,6 @@ OURS = {"sub", "/sub", "br"}
 def test_markdown_has_no_markup_of_the_data(made: Path, command: tuple[str, ...]) -> None:
     here = made
     done = call("report", *command, "--format", "md", folder=here)
-    assert done.returncode == 0, done.stderr
     tokens = MARKDOWN.parse(done.stdout)
     inside = [child for token in tokens for child in token.children or ()]
     markup = [token.content for token in (*tokens, *inside) if token.type in ("html_block", "html_inline")]
@@ -341,12 +333,12 @@ def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(made: Path) ->
     here = made
 
     def tags(*command: str) -> Counter[str]:
-        assert call("report", *command, "--out", "page.html", folder=here).returncode == 0
+        call("report", *command, "--out", "page.html", folder=here)
         page = (here / "page.html").read_text(encoding="utf-8")
         assert not RAW.search(page.replace("\n", ""))
         return Tags(page).found
 
-    assert call("score", "tame.jsonl", *JUDGE, "--out", "tame", folder=here).returncode == 0
+    call("score", "tame.jsonl", *JUDGE, "--out", "tame", folder=here)
     for command in (("a",), ("a", "--compare", "b")):
         hostile, tame = tags(*command), tags("tame", *command[1:2], *(["tame"] if command[1:] else []))
         assert hostile["script"] == tame["script"]
@@ -365,6 +357,5 @@ def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(made: Path) ->
 
 def test_a_csv_of_any_table_of_a_report_has_its_rows(here: Path) -> None:
     for command, table in ((("a",), "scores"), (("a", "--compare", "b"), "differences")):
-        done = call("report", *command, "--format", "csv", "--rows", table, "--out", "table.csv", folder=here)
-        assert done.returncode == 0, done.stderr
+        call("report", *command, "--format", "csv", "--rows", table, "--out", "table.csv", folder=here)
         assert_whole((here / "table.csv").read_bytes().decode().removeprefix("\ufeff"), 1)

@@ -73,7 +73,6 @@ def test_the_job_has_a_command_and_a_function(site: Path, folder: Path, start_se
     server = start_server(Options(), judge=tone)
     judge = f"openai:m@{server.url}"
     done = call("tone", "data.jsonl", "-j", judge, "-o", "run", folder=folder)
-    assert done.returncode == 0, done.stderr
     assert " tone: 1 friendly, 2 neutral, 1 rude" in done.stdout
     run = ce.Run.load(folder / "run")
     assert (run.job, run["tone"].mean, len(server.exchanges())) == ("tone", (1 + 0.5 + 0 + 0.5) / 4, 4)
@@ -92,7 +91,6 @@ def test_its_command_is_listed_helps_and_is_planned(site: Path, folder: Path) ->
     assert "Judge the tone of answers." in shown
     assert re.search(r"--tone-prompt TEXT +Another prompt, as a .j2 file", shown)
     planned = call("plan", "tone", "data.jsonl", "-j", "openai:gpt-5-mini", "--json", folder=folder)
-    assert planned.returncode == 0, planned.stderr
     assert json.loads(planned.stdout)["calls"] == [4, 4]
 
 
@@ -100,10 +98,8 @@ def test_its_runs_are_judged_again_compared_and_merged(site: Path, folder: Path,
     server = start_server(Options(), judge=tone)
     judge = f"openai:m@{server.url}"
     for shard in ("1/2", "2/2"):
-        done = call("tone", "data.jsonl", "-j", judge, "-o", "run", "--shard", shard, folder=folder)
-        assert done.returncode == 0, done.stderr
-    merged = call("merge", "run", folder=folder)
-    assert merged.returncode == 0, merged.stderr
+        call("tone", "data.jsonl", "-j", judge, "-o", "run", "--shard", shard, folder=folder)
+    call("merge", "run", folder=folder)
     assert ce.Run.load(folder / "run")["tone"].mean == 0.5
     other = {"name": "other", "model": "openai:m2", "endpoint": server.url}
     two = ce.rejudge(folder / "run", judges=other, keep_verdicts=True, out=folder / "two")
@@ -111,7 +107,6 @@ def test_its_runs_are_judged_again_compared_and_merged(site: Path, folder: Path,
     voted = ce.rejudge(folder / "two", panel=ce.PanelOptions(vote="median"), out=folder / "voted")
     assert (voted["tone"].mean, len(server.exchanges())) == (0.5, 8)
     compared = call("compare", "run", "two", folder=folder)
-    assert compared.returncode == 0, compared.stderr
     assert "tone" in compared.stdout
 
 
@@ -130,7 +125,7 @@ def test_a_job_of_this_package_has_its_command_by_a_line_in_the_table(
     monkeypatch.setattr(kinds, "WRITTEN_OUT", with_line["WRITTEN_OUT"])
     _forget()
     command = ("tone", "data.jsonl", "-j", f"openai:m@{start_server(Options(), judge=tone).url}", "-o", "run")
-    assert call(*command, folder=folder).returncode == 0
+    call(*command, folder=folder)
     assert ce.Run.load(folder / "run")["tone"].mean == 0.5
 
 
@@ -139,11 +134,10 @@ def test_without_its_package_a_run_is_read_and_not_judged_again(
 ) -> None:
     server = start_server(Options(), judge=tone)
     command = ("tone", "data.jsonl", "-j", f"openai:m@{server.url}", "-o", "run")
-    assert call(*command, folder=folder).returncode == 0
+    call(*command, folder=folder)
     alone = {"PYTHONPATH": os.pathsep.join([str(ROOT)])}
     report = spawn("report", "run", "-f", "md", folder=folder, **alone)
-    assert report.returncode == 0, report.stderr
     assert "tone" in report.stdout
     for refused in (("rejudge", "run", "--vote", "median", "-o", "b"), ("tone", "data.jsonl", "-j", "openai:m")):
-        done = spawn(*refused, folder=folder, **alone)
+        done = spawn(*refused, folder=folder, **alone, exits=2)
         assert (done.returncode, "bug in claimeval" in done.stderr) == (2, False), done.stderr

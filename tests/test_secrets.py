@@ -179,8 +179,7 @@ def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path, monk
     with serve_in_thread(Options(faults=Faults(rates={"key_echo": 1.0})), judge=claim_judge.answer) as server:
         stopping = ("score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--out", "stopped")
         for code, more in ((3, stopping), (0, ("report", "run")), (0, ("cache", "export", "replies.jsonl"))):
-            done = call(*more, folder=tmp_path / "work")
-            assert done.returncode == code, done.stderr
+            done = call(*more, folder=tmp_path / "work", exits=code)
             said += [done.stdout, done.stderr]
     assert (tmp_path / "work" / "replies.jsonl").stat().st_size > 10_000
     assert files_with_a_key(tmp_path) == []

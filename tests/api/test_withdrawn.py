@@ -44,7 +44,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def of_json(folder: Path, *arguments: str) -> Any:
     done = call(*arguments, "--json", folder=folder)
-    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 

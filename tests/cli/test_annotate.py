@@ -25,14 +25,12 @@ def run(claimeval: Run, tmp_path: Path) -> Path:
             json.dumps({**sample, "id": f"s{i}", "question": f"How high is the tower? {i}"}) + "\n" for i in range(5)
         )
     )
-    done = claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
-    assert done.returncode == 0, done.stderr
+    claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
     return tmp_path / "here" / "run"
 
 
 def answer(run: Path, keys: str, *options: str) -> str:
     done = call("annotate", run, "--n", "6", *options, stdin="".join(key + "\n" for key in keys))
-    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -67,7 +65,6 @@ def test_each_named_annotator_labels_all_claims_and_agreement_finds_the_labels(c
     assert "6 of 6 claims labeled" in answer(run, "nnynyn", "--annotator", "ben")
     assert "6 of 6 claims labeled" in answer(run, "")
     found = claimeval("agreement", "run", "--json")
-    assert found.returncode == 0, found.stderr
     counts = json.loads(found.stdout)["labels"]
     assert (counts["differing"], counts["divided"]) == (1, 1)
     assert "no human labels" not in claimeval("agreement", "run").stdout
@@ -95,8 +92,7 @@ def test_the_probability_of_every_draw_is_kept(run: Path) -> None:
 
 def test_something_else_is_not_drawn_over_it(claimeval: Run, run: Path) -> None:
     answer(run, "q")
-    done = claimeval("annotate", "run", "--n", "7", "--seed", "1")
-    assert done.returncode == 2
+    done = claimeval("annotate", "run", "--n", "7", "--seed", "1", exits=2)
     assert "6 claims were already drawn for faithfulness (even, seed 0)" in done.stderr
 
 
@@ -122,9 +118,8 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
     data = tmp_path / "samples.jsonl"
     rows = [{**SAMPLES[0], "id": id, "question": f"-{id}?", "answer": text} for id, text in texts.items()]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run").returncode == 0
-    exported = claimeval("annotate", "run", "-n", "3", "--export", "todo.csv")
-    assert exported.returncode == 0, exported.stderr
+    claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
+    claimeval("annotate", "run", "-n", "3", "--export", "todo.csv")
     todo = tmp_path / "here" / "todo.csv"
     cells = list(csv.reader(todo.read_text().splitlines()))
     assert not [cell for row in cells for cell in row if cell[:1] in ("=", "+", "-", "@")]
@@ -132,7 +127,6 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
     with todo.open("w", newline="") as file:
         csv.writer(file).writerows([cells[0], *([*row[:-1], "supported"] for row in cells[1:])])
     done = claimeval("agreement", "run", "--labels", "todo.csv", "--json")
-    assert done.returncode == 0, done.stderr
     assert "nothing that was judged" not in done.stderr
     assert [(label.sample, label.text) for label in LabelFile(todo)] == [
         (row[0].replace("'", "", 1), row[2].replace("'", "", 1) if row[2].startswith("'") else row[2])
@@ -149,6 +143,5 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
     ],
 )
 def test_what_cannot_be_drawn_is_said(claimeval: Run, run: Path, options: list[str], words: str) -> None:
-    done = claimeval("annotate", "run", *options)
-    assert done.returncode == 2
+    done = claimeval("annotate", "run", *options, exits=2)
     assert words in done.stderr

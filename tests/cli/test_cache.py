@@ -45,7 +45,6 @@ def damage(folder: Path) -> None:
 def test_stats_say_what_is_there_by_model_and_prompt(claimeval: Run, folder: Path) -> None:
     done = claimeval("cache", "stats", "--cache", folder)
 
-    assert done.returncode == 0
     assert f"{folder}: 3 replies, " in done.stdout
     assert "2025-11-20 to 2025-11-22" in done.stdout
     assert "openai:m at http://127.0.0.1:8000/v1" in done.stdout
@@ -67,28 +66,27 @@ def test_stats_for_scripts(claimeval: Run, folder: Path) -> None:
 def test_verify_finds_damage_and_repair_drops_it(claimeval: Run, folder: Path) -> None:
     damage(folder)
 
-    found = claimeval("cache", "verify", "--cache", folder)
-    assert (found.returncode, "2 whole replies, damaged rows: 1" in found.stdout) == (1, True)
+    found = claimeval("cache", "verify", "--cache", folder, exits=1)
+    assert "2 whole replies, damaged rows: 1" in found.stdout
     assert "--drop-damaged" in found.stdout
 
     mended = claimeval("cache", "verify", "--drop-damaged", "--json", "--cache", folder)
-    assert mended.returncode == 0
     assert json.loads(mended.stdout)["dropped"] == 1
 
-    assert claimeval("cache", "verify", "--cache", folder).returncode == 0
+    claimeval("cache", "verify", "--cache", folder)
 
 
 def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, tmp_path: Path) -> None:
     file, other = tmp_path / "replies.jsonl", tmp_path / "other"
 
-    assert claimeval("cache", "export", file, "--cache", folder).returncode == 0
+    claimeval("cache", "export", file, "--cache", folder)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(file.read_bytes().splitlines()) == 3
-    again = claimeval("cache", "export", file, "--cache", folder)
-    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    again = claimeval("cache", "export", file, "--cache", folder, exits=2)
+    assert "exists already" in again.stderr
 
     done = claimeval("cache", "import", file, "--cache", other)
-    assert (done.returncode, done.stdout) == (0, "replies added: 3, already present: 0\n")
+    assert done.stdout == "replies added: 3, already present: 0\n"
     assert claimeval("cache", "export", "-", "--cache", other).stdout == file.read_text(encoding="utf-8")
 
 
@@ -100,13 +98,11 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
     file = tmp_path / "replies.jsonl"
     file.write_text(done.stdout + "{}\n", encoding="utf-8")
 
-    bad = claimeval("cache", "import", file, "--cache", tmp_path / "other")
-    assert bad.returncode == 2
+    bad = claimeval("cache", "import", file, "--cache", tmp_path / "other", exits=2)
     assert bad.stderr.startswith(f"claimeval: {file}, line 4: not an exported reply: key: Field required")
 
     file.write_text(done.stdout, encoding="utf-8")
-    conflict = claimeval("cache", "import", file, "--json", "--cache", tmp_path / "other")
-    assert conflict.returncode == 1
+    conflict = claimeval("cache", "import", file, "--json", "--cache", tmp_path / "other", exits=1)
     assert json.loads(conflict.stdout)["conflicts"] == 1
     assert conflict.stderr.splitlines() == [
         "replies added: 0, already present: 2",
@@ -115,9 +111,8 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
 
 
 def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(claimeval: Run, tmp_path: Path) -> None:
-    done = claimeval("cache", "stats", "--cache", tmp_path / "nothing")
+    done = claimeval("cache", "stats", "--cache", tmp_path / "nothing", exits=2)
 
-    assert done.returncode == 2
     assert "there is no reply cache in" in done.stderr
     assert not (tmp_path / "nothing").exists()
 
@@ -129,17 +124,16 @@ def test_the_replies_of_one_run_answer_the_same_command_elsewhere(
     for name, samples in (("a", SAMPLES[:1]), ("b", SAMPLES)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
         asked = ("score", tmp_path / f"{name}.jsonl", "-j", judge, "-m", "faithfulness")
-        assert claimeval(*asked, "-o", name, "--cache", tmp_path / "store").returncode == 0
+        claimeval(*asked, "-o", name, "--cache", tmp_path / "store")
     replies = tmp_path / "replies.jsonl"
     done = claimeval("cache", "export", replies, "--run", "a", "--cache", tmp_path / "store")
-    assert (done.returncode, done.stderr) == (0, "claimeval: replies exported: 2\n")
-    assert claimeval("cache", "import", replies, "--cache", tmp_path / "other").returncode == 0
+    assert done.stderr == "claimeval: replies exported: 2\n"
+    claimeval("cache", "import", replies, "--cache", tmp_path / "other")
     offline = ("score", tmp_path / "a.jsonl", "-j", judge, "-m", "faithfulness", "--offline")
-    assert claimeval(*offline, "-o", "again", "--cache", tmp_path / "other").returncode == 0
+    claimeval(*offline, "-o", "again", "--cache", tmp_path / "other")
     first, again = (tmp_path / "here" / name / "results.jsonl" for name in ("a", "again"))
     assert again.read_bytes() == first.read_bytes()
-    lacking = claimeval("cache", "export", tmp_path / "b-replies", "--run", "b", "--cache", tmp_path / "other")
-    assert lacking.returncode == 1
+    lacking = claimeval("cache", "export", tmp_path / "b-replies", "--run", "b", "--cache", tmp_path / "other", exits=1)
     assert "replies of the run that the cache lacks: " in lacking.stderr
 
 
@@ -159,15 +153,15 @@ def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, start_server: 
     data.write_text('{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n')
     judge = spec(start_server(judge=claim_judge.answer))
     score = ("score", data, "--judge", judge, "--metrics", "faithfulness", "--cache", cache)
-    assert claimeval(*score, "--out", tmp_path / "before").returncode == 0
+    claimeval(*score, "--out", tmp_path / "before")
     with closing(sqlite3.connect(cache / "cache.db", isolation_level=None)) as connection:
         planted = connection.execute("UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Touch(proof)),)).rowcount
     assert planted > 0
 
     codes = {
-        "score": claimeval(*score, "--out", tmp_path / "after").returncode,
-        **{what: claimeval("cache", what, "--cache", cache).returncode for what in ("stats", "verify")},
-        "export": claimeval("cache", "export", tmp_path / "replies.jsonl", "--cache", cache).returncode,
+        "score": claimeval(*score, "--out", tmp_path / "after", exits=3).returncode,
+        **{what: claimeval("cache", what, "--cache", cache, exits=None).returncode for what in ("stats", "verify")},
+        "export": claimeval("cache", "export", tmp_path / "replies.jsonl", "--cache", cache, exits=1).returncode,
         "drop": claimeval("cache", "verify", "--drop-damaged", "--cache", cache).returncode,
     }
 

@@ -23,11 +23,10 @@ def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Pat
 
 
 def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None:
-    assert claimeval("annotate", "run", "--n", "6", "--export", "todo.csv").returncode == 0
+    claimeval("annotate", "run", "--n", "6", "--export", "todo.csv")
     path = run.parent / "todo.csv"
     path.write_text(path.read_text().replace(',""', ",yes").replace(",\n", ",yes\n"))
     done = claimeval("correct", "run", "--labels", "todo.csv")
-    assert done.returncode == 0, done.stderr
     assert "6 of them labeled" in done.stdout
     all_alike = "all 6 labels say supported, so they do not show where the judges err; `claimeval annotate RUN --design"
     for words in ("the judges alone", "corrected (ppi++)", "people alone", all_alike):
@@ -35,6 +34,5 @@ def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None
 
 
 def test_without_labels_it_says_how_to_get_some(claimeval: Run, run: Path) -> None:
-    done = claimeval("correct", "run")
-    assert done.returncode == 2
+    done = claimeval("correct", "run", exits=2)
     assert "give some with `claimeval annotate run`" in done.stderr

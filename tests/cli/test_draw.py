@@ -14,19 +14,17 @@ def test_what_is_drawn_is_a_data_file_that_the_other_commands_read(claimeval: Ru
     log = tmp_path / "log.csv"
     log.write_text("question,topic,answer\n" + "".join(f"{w},{w[0]},An answer.\n" for w in ("ab", "cd", "cd", "ef")))
     done = claimeval("draw", log, "--n", "3", "--stratify", "topic", "-o", "test.jsonl", "--json")
-    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["drawn"] == 3
     rows = [json.loads(line) for line in (tmp_path / "here" / "test.jsonl").read_text().splitlines()]
     assert [row["question"] for row in rows] == ["ab", "cd", "ef"]
     assert rows[1]["drawn"]["row"] == 2
-    assert claimeval("doctor", "test.jsonl").returncode == 0
+    claimeval("doctor", "test.jsonl")
 
 
 def test_rows_go_to_standard_output_and_the_table_beside_it(claimeval: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Why?"}\n')
     done = claimeval("draw", log, "-n", "5")
-    assert done.returncode == 0
     assert json.loads(done.stdout)["query"] == "Why?"
     assert "1 of 5 wanted" in done.stderr
 
@@ -34,8 +32,7 @@ def test_rows_go_to_standard_output_and_the_table_beside_it(claimeval: Run, tmp_
 def test_the_log_is_not_written_over(claimeval: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Why?"}\n')
-    done = claimeval("draw", log, "-o", log)
-    assert done.returncode == 2
+    done = claimeval("draw", log, "-o", log, exits=2)
     assert "is the log itself" in done.stderr
 
 

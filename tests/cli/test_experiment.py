@@ -52,7 +52,6 @@ def file(tmp_path: Path, server: ThreadHandle) -> Path:
 
 def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, file: Path, server: ThreadHandle) -> None:
     done = claimeval("experiment", file, "--json")
-    assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
     base, binary, tags = table["arms"]
     assert [arm["name"] for arm in table["arms"]] == ["three_way", "binary", "tags"]
@@ -81,7 +80,7 @@ def test_the_same_command_again_asks_nothing(claimeval: Run, file: Path, server:
 
 
 def test_flipped_claims_are_listed_with_the_reasons_that_were_asked_for(claimeval: Run, file: Path) -> None:
-    assert claimeval("experiment", file, "--out", "found").returncode == 0
+    claimeval("experiment", file, "--out", "found")
     folder = file.parent / "here" / "found"
     flips = [json.loads(line) for line in (folder / "flips.jsonl").read_text().splitlines()]
     doubtful = [flip for flip in flips if flip["arm"] == "binary" and "DOUBTFUL" in flip["claim"]]
@@ -117,18 +116,16 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
 
 
 def test_a_cap_holds_for_all_arms_together_and_can_be_raised(claimeval: Run, file: Path, server: ThreadHandle) -> None:
-    done = claimeval("experiment", file, "--max-calls", "15", "--concurrency", "1")
-    assert done.returncode == 3
+    done = claimeval("experiment", file, "--max-calls", "15", "--concurrency", "1", exits=3)
     assert "Budget reached" in done.stderr
     assert len(server.exchanges()) == 15
-    assert claimeval("experiment", file, "--max-calls", "24").returncode == 0
+    claimeval("experiment", file, "--max-calls", "24")
     assert len(server.exchanges()) == 24
 
 
 def test_a_mistake_is_said_before_any_call(claimeval: Run, file: Path, server: ThreadHandle) -> None:
     file.write_text(file.read_text().replace("binary", "binray"))
-    done = claimeval("experiment", file)
-    assert done.returncode == 2
+    done = claimeval("experiment", file, exits=2)
     assert "arm 'binray': unknown assess prompt 'binray'. Did you mean 'assess/binary'" in done.stderr
     assert server.exchanges() == []
 
@@ -143,7 +140,6 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     (file.parent / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     file.write_text(file.read_text() + "labels: labels.jsonl\n")
     done = claimeval("experiment", file, "--json")
-    assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
     three_way, binary, _ = (arm["label_agreement"] for arm in table["arms"])
     assert (three_way["claims"], three_way["accuracy"]["value"], three_way["balanced_accuracy"]["value"]) == (
@@ -153,7 +149,6 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     )
     assert (binary["accuracy"]["value"], binary["kappa"]["value"]) == (1.0, 1.0)
     done = claimeval("experiment", file, "--select", "--anyway", "--json", "-o", "selected")
-    assert done.returncode == 0, done.stderr
     selection = json.loads(done.stdout)["selection"]
     assert selection["arm"] == "binary"
     halves = selection["selected_on"]["binary"]["claims"], selection["held_out"]["compared"]
@@ -167,8 +162,7 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
 
 
 def test_select_without_labels_is_a_mistake(claimeval: Run, file: Path, server: ThreadHandle) -> None:
-    done = claimeval("experiment", file, "--select")
-    assert done.returncode == 2
+    done = claimeval("experiment", file, "--select", exits=2)
     assert "give" in done.stderr
     assert server.exchanges() == []
 
@@ -180,14 +174,13 @@ def test_plan_says_what_the_arms_would_ask_and_counts_what_they_share_once(
     assert server.exchanges() == []
     assert before["calls"][0] <= 24 <= before["calls"][1]
     assert len(before["judges_without_price"]) == 1
-    assert claimeval("experiment", file).returncode == 0
+    claimeval("experiment", file)
     assert "total" in claimeval("plan", file).stdout
     assert json.loads(claimeval("plan", file, "--json").stdout)["calls"] == [0, 0]
 
 
 def test_plan_without_a_judge_or_an_experiment_is_a_mistake(claimeval: Run, file: Path) -> None:
-    done = claimeval("plan", file.parent / "samples.jsonl")
-    assert done.returncode == 2
+    done = claimeval("plan", file.parent / "samples.jsonl", exits=2)
     assert "no judge named" in done.stderr
 
 
@@ -201,8 +194,7 @@ def test_a_dead_judge_of_one_arm_leaves_the_others_their_table(
         f"  - {{name: {name}, judges: ['{judge}'], extractor: '{spec(server)}'}}\n" for name, judge in judges.items()
     )
     file.write_text(f"data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: {baseline}\narms:\n{arms}")
-    done = claimeval("experiment", file, "--json")
-    assert done.returncode == 3, done.stderr
+    done = claimeval("experiment", file, "--json", exits=3)
     assert f"arm {dead} failed: " in done.stderr
     assert "quota" in done.stderr
     shown = json.loads(done.stdout)
@@ -224,13 +216,12 @@ def test_an_arm_that_nobody_can_read_is_a_failure(
         "data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: good\narms:\n"
         f"  - {{name: good, judges: ['{spec(server)}']}}\n  - {{name: babbling, judges: ['{spec(babbling)}']}}\n"
     )
-    done = claimeval("experiment", file)
-    assert done.returncode == 3
+    done = claimeval("experiment", file, exits=3)
     assert "arm babbling failed: " in done.stdout
     assert "10 unreadable replies in a row" in done.stdout
     last = "claimeval: 1 arm failed (babbling), as said above. Fix the problem, then run the same command to resume."
     assert done.stderr.splitlines()[-1] == last
-    assert "arm babbling failed: " in claimeval("experiment", file, "-q").stderr
+    assert "arm babbling failed: " in claimeval("experiment", file, "-q", exits=3).stderr
 
 
 def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(
@@ -238,8 +229,7 @@ def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(
 ) -> None:
     with (file.parent / "samples.jsonl").open("a") as samples:
         samples.write('{"id": "6", "question": "Tower 6?", "answer": 6, "contexts": {}}\n')
-    done = claimeval("experiment", file)
-    assert done.returncode == 2
+    done = claimeval("experiment", file, exits=2)
     assert "samples.jsonl, line 7" in done.stderr
     assert server.exchanges() == []
     file.write_text(file.read_text() + "skip_malformed: true\n")

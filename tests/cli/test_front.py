@@ -47,8 +47,8 @@ def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path:
     assert " metric           mean  95 % interval   n  missing  counted     micro" in done.stdout
     for top in (0, 1, 7):
         shown = call("demo", "--top", top, folder=tmp_path)
-        assert (shown.returncode, shown.stdout.count(" ✗ ")) == (0, top)
-    assert call("demo", "--top", -1, folder=tmp_path).returncode == 2
+        assert shown.stdout.count(" ✗ ") == top
+    call("demo", "--top", -1, folder=tmp_path, exits=2)
 
 
 def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) -> None:
@@ -92,7 +92,6 @@ def test_many_notes_metrics_and_long_texts_still_fit(tmp_path: Path) -> None:
         "score", "data.jsonl", "-j", "local:lexical", "-m", metrics, "--skip-malformed", "-o", "run", folder=tmp_path
     )
     lines = done.stdout.splitlines()
-    assert done.returncode == 0, done.stderr
     assert len(lines) <= 24
     assert max(map(cell_len, lines)) <= 80
     assert "Note: 1 malformed rows were left out." in lines

@@ -67,8 +67,7 @@ def test_a_full_disk_is_one_line(log: Path, count: int) -> None:
 
 
 def test_a_folder_that_is_not_there_is_the_callers_mistake(claimeval: Run, log: Path) -> None:
-    done = claimeval("draw", log, "-o", "nowhere/test.jsonl")
-    assert done.returncode == 2
+    done = claimeval("draw", log, "-o", "nowhere/test.jsonl", exits=2)
     assert done.stderr == "claimeval: nowhere/test.jsonl: No such file or directory\n"
 
 
@@ -76,8 +75,7 @@ def test_a_folder_that_is_not_there_is_the_callers_mistake(claimeval: Run, log: 
 def test_data_that_is_no_file_is_said_and_does_not_hang(claimeval: Run, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "data.jsonl"
     path.mkdir() if kind == "folder" else os.mkfifo(path)
-    done = claimeval("score", path, "-j", "local:lexical")
-    assert done.returncode == 2
+    done = claimeval("score", path, "-j", "local:lexical", exits=2)
     assert done.stderr.count("\n") == 1
     assert ("is a directory" if kind == "folder" else "is a pipe") in done.stderr
 
@@ -95,8 +93,7 @@ def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(monkeypatch
         raise OSError(errno.ENOENT, "No such file or directory")
 
     monkeypatch.setattr("claimeval.cli.main.run", run)
-    done = call("doctor", "data.jsonl")
-    assert done.returncode == 70
+    done = call("doctor", "data.jsonl", exits=70)
     assert done.stderr.splitlines()[-1].startswith("claimeval: this is a bug in claimeval")
 
 
@@ -112,9 +109,9 @@ def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(monkeypatch
 def test_with_json_a_mistake_is_one_object_too(
     claimeval: Run, log: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    done = claimeval(*[log if argument == "LOG" else argument for argument in arguments], "--json")
+    done = claimeval(*[log if argument == "LOG" else argument for argument in arguments], "--json", exits=2)
     found = json.loads(done.stdout)
-    assert (done.returncode, found["exit_code"], found["path"]) == (2, 2, None)
+    assert (found["exit_code"], found["path"]) == (2, None)
     assert found["command"] == arguments[0]
     assert words in found["stopped"]
     assert done.stderr == f"claimeval: {found['stopped']}\n"

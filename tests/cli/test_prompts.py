@@ -27,21 +27,19 @@ def test_show_prints_the_file(claimeval: Run) -> None:
 
 
 def test_diff_says_whether_prompts_differ(claimeval: Run) -> None:
-    done = claimeval("prompts", "diff", "three_way", "binary")
-    assert done.returncode == 1
+    done = claimeval("prompts", "diff", "three_way", "binary", exits=1)
     assert "-scale: three_way" in done.stdout
     assert "+scale: binary" in done.stdout
-    assert claimeval("prompts", "diff", "binary", "assess/binary").returncode == 0
+    claimeval("prompts", "diff", "binary", "assess/binary")
 
 
 def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
     assert "a valid extract prompt, reply json" in claimeval("prompts", "check", "atomic").stdout
     own = tmp_path / "own.j2"
     own.write_text("{# purpose: x\nreply: json\nscale: binary #}{% block system %}{% endblock %}")
-    done = claimeval("prompts", "check", own)
-    assert done.returncode == 2
+    done = claimeval("prompts", "check", own, exits=2)
     assert "no block 'user'" in done.stderr
-    assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry").stderr
+    assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry", exits=2).stderr
 
 
 def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(claimeval: Run, tmp_path: Path) -> None:
@@ -51,17 +49,16 @@ def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(
     assert "unused variables: documents" in claimeval("prompts", "check", own).stdout
     assert "does not use" not in claimeval("prompts", "check", "three_way").stdout
     own.write_text(shipped.replace("{% for claim in claims %}", "{% for claim in documents %}"))
-    done = claimeval("prompts", "check", own)
-    assert done.returncode == 2
+    done = claimeval("prompts", "check", own, exits=2)
     assert "does not use 'claims', so the judge would not see what it is asked about" in done.stderr
 
 
 def test_a_mistake_is_that_of_the_step_whose_scale_the_header_names(claimeval: Run, tmp_path: Path) -> None:
     own = tmp_path / "own.j2"
     own.write_text(prompts.shipped("assess")["assess/three_way"].read_text().replace("{{ question }}", "{{ qestion }}"))
-    assert "as extract" not in claimeval("prompts", "check", own).stderr
+    assert "as extract" not in claimeval("prompts", "check", own, exits=2).stderr
     own.write_text(prompts.shipped("extract")["extract/short"].read_text().replace("{{ question }}", "{{ qestion }}"))
-    assert "as extract: unknown variable in prompt" in claimeval("prompts", "check", own).stderr
+    assert "as extract: unknown variable in prompt" in claimeval("prompts", "check", own, exits=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -88,10 +85,9 @@ def test_a_field_that_a_variable_does_not_have_is_named_before_any_call(
         "{# purpose: x\nreply: json\nscale: binary #}"
         f"{{% block system %}}{{% endblock %}}{{% block user %}}{body}{{% endblock %}}"
     )
-    checked = claimeval("prompts", "check", prompt)
-    assert (checked.returncode, words.partition(". ")[0] in checked.stderr) == (2, True), checked.stderr
-    scored = claimeval("score", data, "-j", "openai:x@http://127.0.0.1:9/v1", "--assess-prompt", prompt)
-    assert scored.returncode == 2
+    checked = claimeval("prompts", "check", prompt, exits=2)
+    assert words.partition(". ")[0] in checked.stderr, checked.stderr
+    scored = claimeval("score", data, "-j", "openai:x@http://127.0.0.1:9/v1", "--assess-prompt", prompt, exits=2)
     assert words in scored.stderr
 
 
@@ -103,7 +99,7 @@ def test_render_shows_what_the_judge_then_gets(claimeval: Run, data: Path, start
         return claim_judge.answer(body)
 
     run = ("score", data, "-j", spec(start_server(judge=judge)), "-m", "faithfulness", "--out", "run")
-    assert claimeval(*run).returncode == 0
+    claimeval(*run)
     for prompt, source in (("atomic", data), ("three_way", "run")):
         shown = claimeval("prompts", "render", prompt, source, "--sample", "bad").stdout
         messages = [part.partition("\n")[2].removesuffix("\n") for part in shown.split("--- ")[1:]]
@@ -120,6 +116,5 @@ def test_render_shows_what_the_judge_then_gets(claimeval: Run, data: Path, start
     ],
 )
 def test_what_cannot_be_rendered_is_said(claimeval: Run, data: Path, options: list[str], words: str) -> None:
-    done = claimeval("prompts", "render", "three_way", data, *options)
-    assert done.returncode == 2
+    done = claimeval("prompts", "render", "three_way", data, *options, exits=2)
     assert words in done.stderr

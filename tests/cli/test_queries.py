@@ -57,7 +57,6 @@ def test_a_test_set_is_made_planned_and_made_again_without_a_call(
     assert not server.exchanges()
 
     done = claimeval(*command, "--json", OPENAI_API_KEY="k")
-    assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)["counts"]
     assert (shown["documents"], shown["written"], shown["kept"]) == (3, 2, 2)
     here = tmp_path / "here" / "out"
@@ -67,12 +66,12 @@ def test_a_test_set_is_made_planned_and_made_again_without_a_call(
     assert sample["reference_contexts"] == [CORPUS[0]["text"]]
     assert sample["made"]["corpus"] == "docs.jsonl"
     assert f"{sample['id']} 0 one 1\n" in (here / "qrels.txt").read_text()
-    assert claimeval("doctor", "out/queries.jsonl").returncode == 0
+    claimeval("doctor", "out/queries.jsonl")
 
     assert len(server.exchanges()) == 5
     names = "manifest.json", "results.jsonl", "summary.json", "queries.jsonl", "qrels.txt"
     before = {name: (here / name).read_bytes() for name in names}
-    assert claimeval(*command, OPENAI_API_KEY="k").returncode == 0
+    claimeval(*command, OPENAI_API_KEY="k")
     assert len(server.exchanges()) == 5
     assert {name: (here / name).read_bytes() for name in names} == before
 
@@ -93,8 +92,7 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     assert steps == {"queries": [60, 60], "screen": [0, 60]}
     assert not server.exchanges()
 
-    capped = claimeval(*command, "--max-calls", "20", OPENAI_API_KEY="k")
-    assert capped.returncode == 3
+    capped = claimeval(*command, "--max-calls", "20", OPENAI_API_KEY="k", exits=3)
     assert "Budget reached" in capped.stderr
     assert len(server.exchanges()) == 20
     left = {path.name for path in (tmp_path / "here" / "killed").iterdir()}
@@ -107,16 +105,12 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     client.kill()
 
     done = claimeval(*command, "--json", OPENAI_API_KEY="k")
-    assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)["counts"]
     bodies = Counter(exchange.sha256 for exchange in server.exchanges())
     repeated = sum(bodies.values()) - len(bodies)
     assert repeated <= concurrency  # in flight when it was killed
     assert max(bodies.values()) <= 2
-    undisturbed = claimeval(
-        "write-queries", pages, *options, "-o", "quiet", "--cache", tmp_path / "new", OPENAI_API_KEY="k"
-    )
-    assert undisturbed.returncode == 0, undisturbed.stderr
+    claimeval("write-queries", pages, *options, "-o", "quiet", "--cache", tmp_path / "new", OPENAI_API_KEY="k")
     here = tmp_path / "here"
     for name in ("queries.jsonl", "qrels.txt", "results.jsonl", "summary.json"):
         assert untimed(here / "killed" / name) == untimed(here / "quiet" / name)
@@ -148,15 +142,14 @@ def test_a_test_set_of_other_settings_is_not_written_over_and_more_documents_add
     corpus = tmp_path / "docs.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in CORPUS))
     command = ("write-queries", corpus, "-j", f"openai:m@{server.url}", "-o", "out")
-    assert claimeval(*command, "-n", "2", OPENAI_API_KEY="k").returncode == 0
+    claimeval(*command, "-n", "2", OPENAI_API_KEY="k")
     before = {row["question"] for row in map(json.loads, read(tmp_path).splitlines())}
     for options in (("-n", "1"), ("-n", "2", "--seed", "1"), ("-n", "2", "--per-document", "2")):
-        done = claimeval(*command, *options, OPENAI_API_KEY="k")
-        assert done.returncode == 2
+        done = claimeval(*command, *options, OPENAI_API_KEY="k", exits=2)
         assert "holds a run with other settings" in done.stderr
-    assert claimeval(*command, "-n", "3", "--overwrite", OPENAI_API_KEY="k").returncode == 0
+    claimeval(*command, "-n", "3", "--overwrite", OPENAI_API_KEY="k")
     assert before <= {row["question"] for row in map(json.loads, read(tmp_path).splitlines())}
-    assert claimeval(*command, "-n", "1", "--overwrite", OPENAI_API_KEY="k").returncode == 0
+    claimeval(*command, "-n", "1", "--overwrite", OPENAI_API_KEY="k")
     assert not (tmp_path / "here" / "out" / "queries.jsonl").exists()  # the judge writes nothing about this document
 
 

@@ -17,7 +17,6 @@ from tests.shared_data import shared_data
 
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
     done = claimeval("demo", "--out", "run", "--details")
-    assert done.returncode == 0
     assert "Replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
     for words in ("faithfulness", "correctness", "coverage", "context_recall", "95 % interval", "First to read", "run"):
         assert words in done.stdout
@@ -29,7 +28,6 @@ def test_score_writes_the_run_and_prints_json_for_scripts(
 ) -> None:
     server = start_server(judge=claim_judge.answer)
     done = claimeval("score", data, "-j", spec(server), "--out", "run", "--json")
-    assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     assert printed["metrics"]["faithfulness"]["mean"] == 0.75
     folder = data.parent / "here" / "run"
@@ -43,7 +41,7 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
     server = start_server(judge=claim_judge.answer)
     files = []
     for _ in range(2):
-        assert claimeval("score", data, "-j", spec(server), "--out", "run").returncode == 0
+        claimeval("score", data, "-j", spec(server), "--out", "run")
         folder = data.parent / "here" / "run"
         files.append(
             [
@@ -97,7 +95,9 @@ def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, star
         "How high is the tower?": 1.0,
         "Why?": None,
     }
-    assert "metadata.colour" in claimeval("score", data, "-j", "local:lexical", "--by", "metadata.colour").stderr
+    assert (
+        "metadata.colour" in claimeval("score", data, "-j", "local:lexical", "--by", "metadata.colour", exits=2).stderr
+    )
 
 
 def test_worst_claims_name_question_claim_verdict_and_evidence(
@@ -128,8 +128,7 @@ def test_gates(
     claimeval: Run, data: Path, start_server: StartServer, options: list[str], code: int, words: str
 ) -> None:
     server = start_server(judge=claim_judge.answer)
-    done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", *options)
-    assert done.returncode == code, done.stderr
+    done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", *options, exits=code)
     assert words in done.stderr
     assert bool(server.exchanges()) == (code != 2)
 
@@ -138,24 +137,22 @@ def test_claims_lost_to_failures_fail_the_run_unless_allowed(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=claim_judge.answer)
-    assert claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1").returncode == 0
+    claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1")
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
-    done = claimeval(*options)
-    assert done.returncode == 1
+    done = claimeval(*options, exits=1)
     assert "lost 33.3 % of samples or claims to failures (not_in_cache);" in done.stderr
-    assert claimeval(*options, "--max-missing", "0.5").returncode == 0
+    claimeval(*options, "--max-missing", "0.5")
 
 
 def test_a_rejected_key_exits_with_3_and_the_providers_words(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
     server = start_server(Options(key="sk-the-right-key-000"), judge=claim_judge.answer)
-    done = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1")
-    assert done.returncode == 3
+    done = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1", exits=3)
     assert "status 401" in done.stderr
     assert "run the same command to resume" in done.stderr
     assert len(server.exchanges()) == 1
-    again = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1")
+    again = claimeval("score", data, "-j", spec(server), "--out", "run", "--concurrency", "1", exits=3)
     assert again.returncode == 3, "the folder is free for another attempt"
 
 
@@ -184,8 +181,7 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
 def test_the_callers_mistake_is_said_and_exits_with_2(
     claimeval: Run, data: Path, arguments: list[str], words: str
 ) -> None:
-    done = claimeval(*[data if argument == "DATA" else argument for argument in arguments])
-    assert done.returncode == 2
+    done = claimeval(*[data if argument == "DATA" else argument for argument in arguments], exits=2)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -194,8 +190,7 @@ def test_the_callers_mistake_is_said_and_exits_with_2(
 def test_a_broken_line_stops_score_before_any_call(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=claim_judge.answer)
     data.write_text(data.read_text() + "{broken\n")
-    done = claimeval("score", data, "-j", spec(server))
-    assert done.returncode == 2
+    done = claimeval("score", data, "-j", spec(server), exits=2)
     assert done.stderr.count("\n") == 1
     assert "line 4: not JSON" in done.stderr
     assert server.exchanges() == []
@@ -203,21 +198,19 @@ def test_a_broken_line_stops_score_before_any_call(claimeval: Run, data: Path, s
 
 def test_a_run_of_other_settings_is_not_overwritten_by_accident(claimeval: Run, data: Path) -> None:
     run = ("score", data, "-j", "local:lexical", "--out", "run")
-    assert claimeval(*run, "-m", "faithfulness").returncode == 0
-    done = claimeval(*run, "-m", "coverage")
-    assert done.returncode == 2
+    claimeval(*run, "-m", "faithfulness")
+    done = claimeval(*run, "-m", "coverage", exits=2)
     assert "holds a run with other metrics; to have both, name these too with --overwrite: faithfulness" in done.stderr
-    both = claimeval(*run, "-m", "faithfulness,coverage")
+    both = claimeval(*run, "-m", "faithfulness,coverage", exits=2)
     assert "holds a run with other metrics; --overwrite replaces it, and keeps its metrics; or give" in both.stderr
-    assert claimeval(*run, "-m", "coverage", "--overwrite").returncode == 0
+    claimeval(*run, "-m", "coverage", "--overwrite")
 
 
 def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, data: Path) -> None:
     data.write_text(
         data.read_text() + '{broken\n{"answer": ["A"]}\n{"id": "good", "question": "Q", "answer": "Itâ€™s"}\n'
     )
-    done = claimeval("doctor", data)
-    assert done.returncode == 1
+    done = claimeval("doctor", data, exits=1)
     for words in (
         "4 readable samples",
         "line 4: not JSON",
@@ -230,27 +223,24 @@ def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, 
         "look wrongly decoded (first: 'good'",
     ):
         assert words in " ".join(done.stdout.split()), words
-    found = json.loads(claimeval("doctor", data, "--json").stdout)
+    found = json.loads(claimeval("doctor", data, "--json", exits=1).stdout)
     assert found["samples"] == 4
     assert len(found["malformed"]) == 2
 
 
 def test_doctor_is_content_with_a_good_file(claimeval: Run, data: Path) -> None:
     done = claimeval("doctor", data, "--metrics", "on_policy=answer:policy")
-    assert done.returncode == 0
     assert "2 lack evidence.policy (first: good)" in done.stdout
 
 
 @pytest.mark.parametrize("command", [[], ["--help"], ["score", "--help"], ["doctor", "--help"], ["demo", "--help"]])
 def test_help_teaches(claimeval: Run, command: list[str]) -> None:
-    done = claimeval(*command)
+    done = claimeval(*command, exits=0 if command else 2)
     assert "Usage: " in done.stdout + done.stderr
-    assert done.returncode == (0 if command else 2)
 
 
 def test_the_sec10q_samples_score_from_end_to_end_with_the_local_scorer(claimeval: Run) -> None:
     done = claimeval("score", shared_data("sec10q/rag_mini.jsonl"), "-j", "local:lexical", "--json")
-    assert done.returncode == 0, done.stderr
     metrics = json.loads(done.stdout)["metrics"]
     assert metrics["faithfulness"]["missing"]["missing_input"] == 1
     assert metrics["context_recall"]["total"] > 20
@@ -264,5 +254,4 @@ def test_the_labelled_sec10q_samples_score_from_end_to_end(claimeval: Run, start
             *("score", labeled, "-j", judge, "--json", "--field", "answer=reference_answer"),
             *("-m", "supported=answer:reference_contexts"),
         )
-        assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["metrics"]["supported"]["total"] > 20

@@ -25,7 +25,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def score(project: Path, *options: str, **environment: str) -> Done:
-    return call("score", "s.jsonl", "-o", "run", *options, folder=project / "sub", **environment)
+    return call("score", "s.jsonl", "-o", "run", *options, folder=project / "sub", **environment, exits=None)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,6 @@ def test_a_run_is_judged_again_as_it_was_and_its_caps_hold(project: Path) -> Non
     assert score(project, "-j", "local:lexical", "-m", "faithfulness").returncode == 0
     (project / "claimeval.toml").write_text('judge = "openai:other"\nmetrics = "coverage"\nmax-cost = 0\n')
     done = call("rejudge", "run", "-o", "again", folder=project / "sub")
-    assert done.returncode == 0, done.stderr
     assert f"from {os.path.join('..', 'claimeval.toml')}: max-cost 0\n" in done.stderr
     assert ce.Run.load(project / "sub" / "again").manifest.names == ("faithfulness",)
 
@@ -92,7 +91,6 @@ def test_a_run_is_judged_again_as_it_was_and_its_caps_hold(project: Path) -> Non
 def test_plan_takes_the_settings_of_the_command_that_it_plans(project: Path) -> None:
     (project / "claimeval.toml").write_text(LOCAL)
     done = call("plan", "s.jsonl", folder=project / "sub")
-    assert done.returncode == 0, done.stderr
     assert "judge local:lexical" in done.stderr
 
 
@@ -125,7 +123,7 @@ def test_what_is_no_setting_is_refused_in_one_line(project: Path, line: str, pro
     assert done.stderr.startswith("claimeval: " + problem.replace("FILE", os.path.join("..", "claimeval.toml")))
     assert done.stderr.count("\n") == 1
     assert "abc" not in done.stderr
-    assert call("score", "--help", folder=project / "sub").returncode == 0
+    call("score", "--help", folder=project / "sub")
 
 
 def test_a_wrong_value_in_the_environment_names_the_variable(project: Path) -> None:

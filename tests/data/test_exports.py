@@ -33,7 +33,7 @@ def test_an_export_is_read_at_once_and_by_the_mapping_that_doctor_writes(file: P
     surveyed = ce.doctor(file)
     assert surveyed.remarks[0].startswith("read as ")
     mapping = tmp_path / "map.yaml"
-    assert call("doctor", file, "--write-mapping", mapping, folder=tmp_path).returncode == 0
+    call("doctor", file, "--write-mapping", mapping, folder=tmp_path)
     assert [plain(sample) for sample in ce.read_samples(file, mapping=mapping)] == expected
     assert yaml.safe_load(mapping.read_text())["preset"] in surveyed.remarks[0]
 
@@ -46,8 +46,7 @@ def test_what_was_recognized_is_said_and_kept(tmp_path: Path) -> None:
         "read as DeepEval test cases: question from input, answer from actual_output, contexts from retrieval_context"
     )
     assert line in " ".join(call("doctor", "cases.jsonl", folder=tmp_path).stdout.split())
-    done = call("score", "cases.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    call("score", "cases.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run", folder=tmp_path)
     assert ce.Run.load(tmp_path / "run").manifest.data.mapping["preset"] == "DeepEval test cases"
 
 

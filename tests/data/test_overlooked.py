@@ -41,13 +41,10 @@ def options(message: str) -> list[str]:
 )  # fmt: skip
 def test_the_second_command_reads_what_the_first_one_names(row: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(row) + "\n")
-    refused = call("doctor", "data.jsonl", folder=tmp_path)
+    refused = call("doctor", "data.jsonl", folder=tmp_path, exits=None)
     assert refused.returncode in (1, 2)
     typed = options(refused.stdout + refused.stderr)
-    done = call(
-        "score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run", *typed, folder=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
+    call("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run", *typed, folder=tmp_path)
     (result,) = ce.Run.load(tmp_path / "run")
     assert (result.sample.question, result.sample.answer) == (Q, A)
     assert [document.text for document in result.sample.contexts or ()] == C

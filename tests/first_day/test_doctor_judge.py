@@ -145,7 +145,7 @@ def test_a_reply_in_the_form_of_the_prompt_and_not_of_the_schema_ignores_it() ->
 )
 def test_a_judge_that_is_no_use_says_why(tmp_path: Path, respond: Respond, words: str) -> None:
     with serve(respond) as server:
-        done = call("doctor", "--judge", f"openai:judge@{server.url}", COLUMNS="300")
+        done = call("doctor", "--judge", f"openai:judge@{server.url}", COLUMNS="300", exits=1)
     assert done.returncode == 1
     assert words in done.stdout
 
@@ -174,8 +174,7 @@ def test_the_command_prints_json_and_needs_something_to_check(tmp_path: Path) ->
     assert done.returncode == 0
     (found,) = json.loads(done.stdout)["probes"]
     assert found["schema_honoured"] is True
-    nothing = call("doctor")
-    assert nothing.returncode == 2
+    nothing = call("doctor", exits=2)
     assert "give a data file, or a judge to try with --judge" in nothing.stderr
 
 

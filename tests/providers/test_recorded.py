@@ -166,8 +166,7 @@ def test_the_file_that_the_docs_show_answers(tmp_path: Path) -> None:
 def test_a_malformed_line_is_one_clear_line_and_ends_with_2(tmp_path: Path, line: object, problem: str) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(TOWER))
     judge = recorded(tmp_path, CLAIMS, line)
-    done = call("score", "data.jsonl", "-j", judge, "-m", "faithfulness", folder=tmp_path)
-    assert done.returncode == 2
+    done = call("score", "data.jsonl", "-j", judge, "-m", "faithfulness", folder=tmp_path, exits=2)
     assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
@@ -175,8 +174,7 @@ def test_a_malformed_line_is_one_clear_line_and_ends_with_2(tmp_path: Path, line
 @pytest.mark.parametrize("judge", ["recorded:none.jsonl", "recorded:none", "recorded:demo@http://127.0.0.1:1/v1"])
 def test_a_judge_without_a_file_is_refused(tmp_path: Path, judge: str) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(TOWER))
-    done = call("score", "data.jsonl", "-j", judge, "-m", "faithfulness", folder=tmp_path)
-    assert done.returncode == 2
+    done = call("score", "data.jsonl", "-j", judge, "-m", "faithfulness", folder=tmp_path, exits=2)
     assert len(done.stderr.splitlines()) == 1
 
 

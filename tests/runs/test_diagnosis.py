@@ -92,7 +92,6 @@ def test_a_judge_that_compares_words_gives_no_diagnosis_anywhere(tmp_path: Path)
     for judge in ("local:lexical", "recorded:demo"):
         folder = tmp_path / judge.partition(":")[2]
         done = call("score", bundled("demo.jsonl"), "-j", judge, "-o", folder, folder=tmp_path)
-        assert done.returncode == 0, done.stderr
         shown = done.stdout + forms.text(folder, "md") + Run.load(folder)._repr_html_()
         page = json.loads(forms.text(folder, "json"))["diagnosis"]
         counts = Run.load(folder).diagnosis()
