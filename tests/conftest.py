@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from benchmarks.loopback import Judge, Options, ThreadHandle, serve_in_thread
+from benchmarks.loopback import Judge, Options, ThreadHandle, claim_judge, serve_in_thread
 from benchmarks.loopback.dialects import Name
 from tests.canary import CANARY, KEY_VARIABLES, files_with_a_key, holds_a_key
 
@@ -192,6 +192,12 @@ def start_server() -> Iterator[StartServer]:
             return servers.enter_context(serve_in_thread(options, judge=judge, dialect=dialect))
 
         yield start
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> ThreadHandle:
+    """A server whose judge goes by the rule of `claim_judge`."""
+    return start_server(judge=claim_judge.answer)
 
 
 @pytest.fixture

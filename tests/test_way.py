@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval.evaluation import claims
 from claimeval.judging import assess
-from tests.conftest import StartServer
 
 OWN = str(Path(ce.__file__).parent)
 ABOVE: contextvars.ContextVar[int] = contextvars.ContextVar("above", default=0)
@@ -36,7 +35,7 @@ def frames() -> int:
 
 
 def test_a_sample_reaches_its_job_in_12_frames_and_a_reply_is_read_in_20(
-    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ThreadHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create, evaluate, read = asyncio.BaseEventLoop.create_task, claims.ClaimsJob.evaluate, assess.read
     seen: dict[str, list[int]] = {"job": [], "reply": []}
@@ -58,7 +57,7 @@ def test_a_sample_reaches_its_job_in_12_frames_and_a_reply_is_read_in_20(
     monkeypatch.setattr(claims.ClaimsJob, "evaluate", evaluated)
     monkeypatch.setattr(assess, "read", was_read)
     sample = {"question": "When?", "answer": "At ten.", "contexts": ["It opens at ten."]}
-    judge = f"openai:m@{start_server(judge=claim_judge.answer).url}"
+    judge = f"openai:m@{server.url}"
     ce.score([sample], judges=judge, options=ce.RunOptions(cache=tmp_path))
     assert max(seen["job"]) <= 12
     assert max(seen["reply"]) <= 20

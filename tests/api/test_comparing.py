@@ -8,17 +8,15 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval.api.comparison import experiment
 from claimeval.api.measures import measure
 from claimeval.statistics import holm
 from tests.api.test_claims import SAMPLES, spec
-from tests.conftest import StartServer
 from tests.report.runs import TOWER_SAYS, make
 
 
-def test_reports_and_run_directories_compare_alike(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_reports_and_run_directories_compare_alike(server: ThreadHandle, tmp_path: Path) -> None:
     better = [SAMPLES[0], {**SAMPLES[1], "answer": SAMPLES[1]["answer"].replace("A MISSING priest", "A priest")}]
     a = ce.score(SAMPLES[:2], judges=[spec(server)], metrics=["faithfulness"])
     b = ce.score(better, judges=[spec(server)], metrics=["faithfulness"])
@@ -40,9 +38,8 @@ def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path)
     )
 
 
-def test_p_is_adjusted_over_the_metrics_that_are_asked_for(start_server: StartServer) -> None:
+def test_p_is_adjusted_over_the_metrics_that_are_asked_for(server: ThreadHandle) -> None:
     """Two metrics: Holm doubles the smaller p. One that is asked for alone keeps its own, as in the trend."""
-    server = start_server(judge=claim_judge.answer)
     answers = [{**sample, "answer": "It is a MISSING tower."} for sample in SAMPLES]
     a, b = (ce.score(data, judges=[spec(server)], metrics="faithfulness,correctness") for data in (SAMPLES, answers))
     both, alone = ce.compare(a, b, by="question"), ce.compare(a, b, metrics="faithfulness", by="question")
@@ -56,8 +53,7 @@ def test_p_is_adjusted_over_the_metrics_that_are_asked_for(start_server: StartSe
     assert {m.metric for metrics in alone.against(1).by.values() for m in metrics} == {"faithfulness"}
 
 
-def test_more_runs_have_a_baseline_and_a_trend(start_server: StartServer) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_more_runs_have_a_baseline_and_a_trend(server: ThreadHandle) -> None:
     runs = [ce.score([sample], judges=[spec(server)], metrics="faithfulness") for sample in SAMPLES[:1] * 3]
     found = ce.compare(*runs, baseline=1)
     assert list(found.metrics) == ["faithfulness"]
@@ -79,8 +75,7 @@ def test_runs_without_a_judge_compare(tmp_path: Path) -> None:
     assert set(ce.compare(a, b).metrics) == {"token_recall", "answer_length"}
 
 
-def test_an_experiment_comes_back_as_runs_side_by_side(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_an_experiment_comes_back_as_runs_side_by_side(server: ThreadHandle, tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
     design = {

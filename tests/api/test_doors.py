@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval.api.comparison import experiment
 from claimeval.api.data import doctor, draw, import_replies
 from claimeval.api.forecast import plan
@@ -19,7 +19,6 @@ from claimeval.runs.annotation import ClaimAnnotation, DocumentAnnotation
 from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
 from tests.command_line import call
-from tests.conftest import StartServer
 
 
 def test_a_plan_inside_a_running_loop_reads_the_reply_cache() -> None:
@@ -111,8 +110,7 @@ def test_metrics_without_a_judge_are_a_run(tmp_path: Path) -> None:
         measure([SAMPLES[0], SAMPLES[0]], "token_recall")
 
 
-def test_claims_are_labeled_in_python_and_correct_the_score(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_claims_are_labeled_in_python_and_correct_the_score(server: ThreadHandle, tmp_path: Path) -> None:
     run = ce.score(SAMPLES, judges=spec(server), metrics="faithfulness", out=tmp_path / "run")
     labels = annotate(run, n=4, annotator="ana")
     assert isinstance(labels, ClaimAnnotation)
@@ -142,8 +140,7 @@ def test_documents_are_labeled_in_python(tmp_path: Path) -> None:
         annotate(SAMPLES, documents=True, metric="faithfulness")
 
 
-def test_a_door_is_planned_without_a_call(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_door_is_planned_without_a_call(server: ThreadHandle, tmp_path: Path) -> None:
     judge = spec(server)
     before = plan(ce.score, SAMPLES, judges=judge, metrics="faithfulness")
     assert (before.samples, before.calls[0] >= 2, before.judges_without_price) == (3, True, (judge,))

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval import types
 from tests.api.test_claims import SAMPLES, spec
-from tests.conftest import StartServer
 
 if TYPE_CHECKING:
     import pandas
@@ -136,10 +135,9 @@ def in_use(judge: str, other: str, folder: Path, frame: pandas.DataFrame, answer
     assert ce.doctor(answers).ok
 
 
-def test_the_snippets_of_the_documentation_run(start_server: StartServer, tmp_path: Path) -> None:
+def test_the_snippets_of_the_documentation_run(server: ThreadHandle, tmp_path: Path) -> None:
     import pandas
 
-    server = start_server(judge=claim_judge.answer)
     rows = [{**sample, "metadata": {"topic": "a"}} for sample in SAMPLES[:2]]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     snippets: Callable[..., None] = in_use

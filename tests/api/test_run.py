@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.run import Run
 from claimeval.runs.directory import RunResults
@@ -79,8 +79,7 @@ def test_a_run_is_a_sequence_of_results(run: Run) -> None:
     assert (run.complete, run.path, run.job, dict(run.attached)) == (True, None, "score", {})
 
 
-def test_results_on_disk_are_read_when_they_are_needed(run: Run, start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_results_on_disk_are_read_when_they_are_needed(run: Run, server: ThreadHandle, tmp_path: Path) -> None:
     stored = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=tmp_path / "run")
     assert isinstance(stored.results, RunResults)
     assert stored.path == tmp_path / "run"
@@ -101,9 +100,8 @@ def test_results_on_disk_are_read_when_they_are_needed(run: Run, start_server: S
 
 
 def test_a_folder_named_after_data_and_settings_is_the_same_for_the_same_call(
-    start_server: StartServer, tmp_path: Path
+    server: ThreadHandle, tmp_path: Path
 ) -> None:
-    server = start_server(judge=claim_judge.answer)
     out = f"{tmp_path}/runs/"
     first = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out)
     assert first.path == ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out).path
@@ -124,8 +122,8 @@ def test_gates_hold_or_say_why_not(run: Run) -> None:
         run.gate(max_missing=2)
 
 
-def test_an_undefined_mean_fails_its_gate(start_server: StartServer) -> None:
-    silent = ce.score(SAMPLES[2:], judges=spec(start_server(judge=claim_judge.answer)), metrics="faithfulness")
+def test_an_undefined_mean_fails_its_gate(server: ThreadHandle) -> None:
+    silent = ce.score(SAMPLES[2:], judges=spec(server), metrics="faithfulness")
     assert silent.gate(fail_under={"faithfulness": 0}) == ("gate failed: faithfulness is undefined, below 0",)
     with pytest.raises(AssertionError, match="undefined"):
         silent.assert_at_least(faithfulness=0)
@@ -203,8 +201,7 @@ def test_reports_come_as_page_comment_table_and_json(run: Run, tmp_path: Path) -
     assert len(rows) == len(run.to_pandas("claims"))
 
 
-def test_a_cap_gives_the_run_as_far_as_it_went(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_cap_gives_the_run_as_far_as_it_went(server: ThreadHandle, tmp_path: Path) -> None:
     with pytest.raises(ce.StoppedEarly, match="Budget reached") as stop:
         ce.score(
             SAMPLES,
@@ -218,7 +215,7 @@ def test_a_cap_gives_the_run_as_far_as_it_went(start_server: StartServer, tmp_pa
     assert (run.complete, run.path, len(run) < 3) == (False, tmp_path / "run", True)
 
 
-def test_data_may_be_rows_of_any_shape(start_server: StartServer, tmp_path: Path) -> None:
+def test_data_may_be_rows_of_any_shape(server: ThreadHandle, tmp_path: Path) -> None:
     import dataclasses
 
     import pandas
@@ -238,7 +235,6 @@ def test_data_may_be_rows_of_any_shape(start_server: StartServer, tmp_path: Path
     for shape in shapes:
         (sample,) = ce.read_samples(shape, mapping={"answer": "draft"})
         assert (sample.answer, [document.text for document in sample.contexts or ()]) == (row.draft, row.contexts)
-    server = start_server(judge=claim_judge.answer)
     run = ce.score(columns, judges=spec(server), metrics="faithfulness", mapping={"answer": "draft"})
     assert [s.question for s in ce.read_samples(run)] == ["How high?"]
     assert len(list(ce.read_samples(SAMPLES, limit=2))) == 2

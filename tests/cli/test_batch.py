@@ -27,11 +27,6 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
-
-
-@pytest.fixture
 def slow_server(start_server: StartServer) -> ThreadHandle:
     return start_server(Options(batching=Batching(seconds=3600)), judge=claim_judge.answer)
 

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval.judging import prompts
 from claimeval.store.store import ReplyOrigin, Store, join
 from claimeval.types.chat_format import write_chat
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
-from tests.conftest import StartServer
 
 DIGEST = prompts.load("extract", "atomic").digest
 NOON = 1_763_640_000.0
@@ -118,9 +117,9 @@ def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(clai
 
 
 def test_the_replies_of_one_run_answer_the_same_command_elsewhere(
-    claimeval: Run, tmp_path: Path, start_server: StartServer
+    claimeval: Run, tmp_path: Path, server: ThreadHandle
 ) -> None:
-    judge = spec(start_server(judge=claim_judge.answer))
+    judge = spec(server)
     for name, samples in (("a", SAMPLES[:1]), ("b", SAMPLES)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
         asked = ("score", tmp_path / f"{name}.jsonl", "-j", judge, "-m", "faithfulness")
@@ -147,11 +146,11 @@ class Touch:
         return os.system, (f"touch {self.file}",)
 
 
-def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, start_server: StartServer, tmp_path: Path) -> None:
+def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, server: ThreadHandle, tmp_path: Path) -> None:
     """What CVE-2025-69872 is about: diskcache by itself would load the planted values."""
     data, cache, proof = tmp_path / "data.jsonl", tmp_path / "cache", tmp_path / "proof"
     data.write_text('{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n')
-    judge = spec(start_server(judge=claim_judge.answer))
+    judge = spec(server)
     score = ("score", data, "--judge", judge, "--metrics", "faithfulness", "--cache", cache)
     claimeval(*score, "--out", tmp_path / "before")
     with closing(sqlite3.connect(cache / "cache.db", isolation_level=None)) as connection:

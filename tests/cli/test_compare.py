@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.culprit import make
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle, claim_judge
 from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
@@ -54,8 +54,7 @@ def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(claimeval: Ru
     assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["metrics"][0]["discordant"] is None
 
 
-def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, start_server: StartServer) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, server: ThreadHandle) -> None:
     options = ("-j", spec(server), "-m", "faithfulness", "--assess-prompt", "tags", "--out", "c")
     claimeval("score", runs.parent / "a.jsonl", *options)
     done = claimeval("compare", "a", "c", "--details", "--out", "both.html")

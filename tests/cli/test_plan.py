@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback import ThreadHandle
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
-from tests.conftest import StartServer
-
-
-@pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
 
 
 def test_plan_takes_the_options_of_the_command_that_it_plans(claimeval: Run, data: Path) -> None:

@@ -32,11 +32,6 @@ def recorded(tmp_path: Path) -> tuple[Path, Path]:
     return replies, mapping
 
 
-@pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
-
-
 def test_a_panel_shows_its_members_its_rules_and_its_kin(
     claimeval: Run, data: Path, tmp_path: Path, server: ThreadHandle, start_server: StartServer
 ) -> None:

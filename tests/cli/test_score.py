@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import Options, claim_judge
+from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.runs.directory import load_summary, read_results
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
@@ -23,10 +23,7 @@ def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: 
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith(("Run:", "Note:")))
 
 
-def test_score_writes_the_run_and_prints_json_for_scripts(
-    claimeval: Run, data: Path, start_server: StartServer
-) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_score_writes_the_run_and_prints_json_for_scripts(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     done = claimeval("score", data, "-j", spec(server), "--out", "run", "--json")
     printed = json.loads(done.stdout)
     assert printed["metrics"]["faithfulness"]["mean"] == 0.75
@@ -36,9 +33,8 @@ def test_score_writes_the_run_and_prints_json_for_scripts(
 
 
 def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
-    claimeval: Run, data: Path, start_server: StartServer
+    claimeval: Run, data: Path, server: ThreadHandle
 ) -> None:
-    server = start_server(judge=claim_judge.answer)
     files = []
     for _ in range(2):
         claimeval("score", data, "-j", spec(server), "--out", "run")
@@ -54,10 +50,10 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
 
 
 def test_stored_replies_have_a_worth_and_cost_nothing_now(
-    claimeval: Run, data: Path, start_server: StartServer, tmp_path: Path
+    claimeval: Run, data: Path, server: ThreadHandle, tmp_path: Path
 ) -> None:
     """14 questions of the four metrics at 1 and 8 dollars a million tokens, twice; then at an unknown price."""
-    name = spec(start_server(judge=claim_judge.answer))
+    name = spec(server)
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai:judge-1: {input: 1.0, output: 8.0}\n")
     first = claimeval("score", data, "-j", name, "--prices", prices, "--out", "a")
@@ -83,9 +79,9 @@ def test_stored_replies_have_a_worth_and_cost_nothing_now(
     assert f"{sent} Worth of all replies of this run: unknown (14)." in unpriced.stdout
 
 
-def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, start_server: StartServer) -> None:
+def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     done = claimeval(
-        "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--by", "question",
+        "score", data, "-j", spec(server), "-m", "faithfulness", "--by", "question",
         "--out", "run",
     )  # fmt: skip
     assert "Who built it?" in done.stdout.partition("by question")[2].partition("Report:")[0]
@@ -101,11 +97,9 @@ def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, star
 
 
 def test_worst_claims_name_question_claim_verdict_and_evidence(
-    claimeval: Run, data: Path, start_server: StartServer
+    claimeval: Run, data: Path, server: ThreadHandle
 ) -> None:
-    done = claimeval(
-        "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--details"
-    )
+    done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--details")
     after = done.stdout.partition("one claim a sample")[2]
     assert "question Who built it?" in after
     assert "The WRONG king paid." in after
@@ -124,19 +118,13 @@ def test_worst_claims_name_question_claim_verdict_and_evidence(
         (["--fail-under", "faithfulness=high"], 2, "not of the form METRIC=VALUE"),
     ],
 )
-def test_gates(
-    claimeval: Run, data: Path, start_server: StartServer, options: list[str], code: int, words: str
-) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_gates(claimeval: Run, data: Path, server: ThreadHandle, options: list[str], code: int, words: str) -> None:
     done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", *options, exits=code)
     assert words in done.stderr
     assert bool(server.exchanges()) == (code != 2)
 
 
-def test_claims_lost_to_failures_fail_the_run_unless_allowed(
-    claimeval: Run, data: Path, start_server: StartServer
-) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_claims_lost_to_failures_fail_the_run_unless_allowed(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1")
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
     done = claimeval(*options, exits=1)
@@ -187,8 +175,7 @@ def test_the_callers_mistake_is_said_and_exits_with_2(
     assert done.stdout == ""
 
 
-def test_a_broken_line_stops_score_before_any_call(claimeval: Run, data: Path, start_server: StartServer) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_broken_line_stops_score_before_any_call(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     data.write_text(data.read_text() + "{broken\n")
     done = claimeval("score", data, "-j", spec(server), exits=2)
     assert done.stderr.count("\n") == 1
@@ -246,8 +233,7 @@ def test_the_sec10q_samples_score_from_end_to_end_with_the_local_scorer(claimeva
     assert metrics["context_recall"]["total"] > 20
 
 
-def test_the_labelled_sec10q_samples_score_from_end_to_end(claimeval: Run, start_server: StartServer) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_the_labelled_sec10q_samples_score_from_end_to_end(claimeval: Run, server: ThreadHandle) -> None:
     labeled = shared_data("sec10q/labelled_rag_mini.json")
     for judge in ("local:lexical", spec(server)):
         done = claimeval(

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle
 from tests.command_line import call
-from tests.conftest import StartServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "data"
 LONG = "a-name-of-a-document-that-is-longer-than-most-and-has-no-place-to-break-" * 2
@@ -79,8 +78,8 @@ def test_lines_fit(here: Path, command: tuple[str, ...], width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_lines_of_panels_and_ratings_fit(here: Path, width: int, start_server: StartServer) -> None:
-    judges = [start_server(judge=claim_judge.answer).url for _ in range(3)]
+def test_lines_of_panels_and_ratings_fit(here: Path, width: int, server: ThreadHandle) -> None:
+    judges = [server.url for _ in range(3)]
     options = [word for i, url in enumerate(judges) for word in ("--judge", f"openai:judge-{i}@{url}")]
     for command in (
         ("score", "demo.jsonl", *options, "--details", "--limit", "6", "--out", f"panel{width}"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval.runs.front import front
-from tests.conftest import StartServer
 from tests.evaluation.test_per_document import labels, single, spec
 
 TOWER = {
@@ -25,11 +24,6 @@ SHARES = {
     "citation_unfounded": 1 / 4,
 }
 """`[1]` is right in the first sentence; alpha is not the source of the second, and nothing is that of the last."""
-
-
-@pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
 
 
 def evidence_of_calls(run: ce.Run) -> list[str]:

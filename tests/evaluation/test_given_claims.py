@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback import ThreadHandle
 from tests.command_line import call
-from tests.conftest import StartServer
 from tests.evaluation.test_per_document import spec
 
 ASSIGNED: dict[str, Any] = {
@@ -37,11 +36,6 @@ SCORES = {
     "nugget_recall_weighted": (1 + 0.5 + 0.5 * 1) / 4,
     "nugget_recall_weighted_strict": (1 + 0.5 * 1) / 4,
 }
-
-
-@pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
 
 
 def nuggets(**changes: object) -> dict[str, Any]:

@@ -44,11 +44,6 @@ from tests.sample_runs import RIGHT, run, without_seconds
 pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
-@pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
-
-
 def lines(results: Sequence[SampleResult]) -> list[bytes]:
     """The results as they would be written, but for the seconds of calls."""
     return [without_seconds(b"".join(write(result))) for result in results]
@@ -210,10 +205,9 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
 
 
 def test_a_provider_that_never_answered_is_tried_for_half_a_minute(
-    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ThreadHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "FIRST_CONTACT", 0.05)
-    server = start_server(judge=claim_judge.answer)
     judge = spec(server, "openai")
     server.stop()
     came = run([judge], tmp_path, samples(1), batch=True)
@@ -236,8 +230,7 @@ def test_a_provider_that_has_a_batch_is_tried_for_an_hour(
     assert why.startswith("unreachable for 0 seconds: no connection")
 
 
-def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_server_without_batches_is_told_at_once(server: ThreadHandle, tmp_path: Path) -> None:
     judge = f"openai:judge@http://127.0.0.1:{server.port}/nothing/v1"
     came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outcome.status.stopped.values()

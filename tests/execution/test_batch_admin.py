@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from benchmarks.loopback import Batching as Plan
-from benchmarks.loopback import Name, Options, claim_judge
+from benchmarks.loopback import Name, Options, ThreadHandle, claim_judge
 from claimeval.execution.batch import Batch
 from claimeval.execution.batch.polling import BatchAdmin, CollectedBatches, open_batch_admin
 from claimeval.store.store import Store
@@ -91,8 +91,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     assert came.online == 40 - ran
 
 
-def test_a_batch_that_no_provider_has_is_dropped(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_batch_that_no_provider_has_is_dropped(server: ThreadHandle, tmp_path: Path) -> None:
     go(server, [f"openai:judge@{server.url}/nowhere/v1"], tmp_path)
     (batch,) = open_batches(tmp_path)
     assert batch.state == "ready"

@@ -7,18 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import ThreadHandle, claim_judge
+from benchmarks.loopback import ThreadHandle
 from claimeval.providers.prices import VARIABLE
-from tests.conftest import StartServer
 from tests.execution.batch_runs import go, spec
 from tests.sample_runs import RIGHT
 
 pytestmark = pytest.mark.usefixtures("quick_polling")
-
-
-@pytest.fixture
-def server(start_server: StartServer) -> ThreadHandle:
-    return start_server(judge=claim_judge.answer)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import Faults, Options, claim_judge
+from benchmarks.loopback import Faults, Options, ThreadHandle, claim_judge
 from tests.cli.conftest import Run
 from tests.command_line import call
 from tests.conftest import StartServer
@@ -44,9 +44,9 @@ def test_the_same_command_goes_on_after_a_judge_file_is_mended(
 
 @pytest.mark.parametrize("command", [("score", "-m", "faithfulness"), ("rate", "--ask", "relevance")])
 def test_a_judge_of_a_panel_that_could_not_be_asked_ends_with_3(
-    claimeval: Run, start_server: StartServer, command: tuple[str, ...]
+    claimeval: Run, server: ThreadHandle, start_server: StartServer, command: tuple[str, ...]
 ) -> None:
-    steady = start_server(judge=claim_judge.answer)
+    steady = server
     broke = start_server(Options(faults=Faults(rates={"insufficient_quota": 1.0})))
     name, *options = command
     judges = ("-j", f"openai:good@{steady.url}", "-j", f"openai:broke@{broke.url}")
@@ -58,8 +58,7 @@ def test_a_judge_of_a_panel_that_could_not_be_asked_ends_with_3(
     assert "quota" in shown["stopped"]
 
 
-def test_a_run_without_a_finished_sample_is_not_judged_again(claimeval: Run, start_server: StartServer) -> None:
-    server = start_server(judge=claim_judge.answer)
+def test_a_run_without_a_finished_sample_is_not_judged_again(claimeval: Run, server: ThreadHandle) -> None:
     judge = ("-j", f"openai:m@{server.url}", "-m", "faithfulness")
     claimeval("score", "data.jsonl", *judge, "-o", "none", "--max-calls", "1", "--concurrency", "1", exits=3)
     again = claimeval("rejudge", "none", "--vote", "any", "-o", "again", exits=2)

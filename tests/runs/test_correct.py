@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import claim_judge
+from benchmarks.loopback import ThreadHandle, claim_judge
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.panel import Panel
 from claimeval.runs.annotation import ClaimAnnotation, ClaimItem
@@ -90,7 +90,7 @@ def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
 
 
 def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_supported(
-    tmp_path: Path, start_server: StartServer
+    tmp_path: Path, server: ThreadHandle
 ) -> None:
     """The judge supports all claims of 6 of 10 answers; people call 4 answers right that it supports and 2 that not."""
     good, bad = CLAIMS[0], " ".join(CLAIMS[:2])
@@ -99,7 +99,7 @@ def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_s
         | {"reference_answers": [good]}
         for i in range(10)
     ]
-    judge = spec(start_server(judge=claim_judge.answer))
+    judge = spec(server)
     ce.score(samples, judges=[judge], metrics=["faithfulness", "coverage"]).save(tmp_path / "run")
     yes = {0, 1, 2, 3, 6, 7}
     said = [HumanLabel(sample=f"s{i}", label="supported" if i in yes else "not_found") for i in range(10)]
@@ -135,7 +135,7 @@ def label_drawn(run: Path, n: int, annotator: str = "", **of_claim: str) -> list
     return claims
 
 
-def test_both_numbers_are_corrected(tmp_path: Path, start_server: StartServer) -> None:
+def test_both_numbers_are_corrected(tmp_path: Path, server: ThreadHandle) -> None:
     """24 samples of one claim that the judge supports, and 24 of four of which it supports two. People label all: they
     support the one, and of the four the first alone: macro (1 + .25) / 2, micro (24 + 24) / 120."""
     samples = [
@@ -147,7 +147,7 @@ def test_both_numbers_are_corrected(tmp_path: Path, start_server: StartServer) -
         }
         for i in range(48)
     ]
-    judge = spec(start_server(judge=claim_judge.answer))
+    judge = spec(server)
     ce.score(samples, judges=[judge], metrics=["faithfulness"]).save(tmp_path / "run")
     label_drawn(tmp_path / "run", 120, answer_1="supported")
     found = ce.correct(tmp_path / "run")

@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import Faults, Options, claim_judge
+from benchmarks.loopback import Faults, Options, ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply
 from claimeval.cli.printer import Output
 from claimeval.data.reading import read_samples
@@ -25,9 +25,9 @@ ANSWERED = 4
 """Calls that the failing judge answers before its money runs out."""
 
 
-def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartServer) -> None:
+def test_an_outage_half_way_is_an_abstention_of_one_judge(server: ThreadHandle, start_server: StartServer) -> None:
     samples = list(read_samples(shared_data("sec10q/rag_mini.jsonl")))
-    steady = start_server(judge=claim_judge.answer)
+    steady = server
     broke = Faults(first=(None,) * ANSWERED, rates={"insufficient_quota": 1.0})
     failing = start_server(Options(faults=broke), judge=claim_judge.answer, dialect="mistral")
     judges = ["local:lexical", f"openai:gpt-4o@{steady.url}", f"mistral:mistral-small@{failing.url}"]
@@ -80,12 +80,14 @@ def in_other_words(body: Body) -> Reply:
 
 
 @pytest.mark.parametrize("vote", ["majority", "unanimous", "mean"])
-def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(start_server: StartServer, vote: str) -> None:
+def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(
+    server: ThreadHandle, start_server: StartServer, vote: str
+) -> None:
     """10 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
     answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
     samples = [{"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]} for n in range(10)]
     judges = [
-        f"openai:a@{start_server(judge=claim_judge.answer).url}",
+        f"openai:a@{server.url}",
         f"openai:b@{start_server(judge=in_other_words).url}",
     ]
     found = ce.score(samples, judges=judges, metrics=["faithfulness"], panel=PanelOptions(vote=vote)).summary[
