@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,7 @@ from claimeval.judging.assess import claim_line
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.records import Document, Evidence, Sample, SampleResult
 from claimeval.types.requests import AssessTask, Request
-from tests.scripted import FAILED, Scripted, completion, judge, plan
+from tests.scripted import FAILED, Answer, Scripted, completion, judge, plan
 
 ANSWER = [
     "The museum opened in 1901.",
@@ -23,6 +22,9 @@ ANSWER = [
     "The director is Ana Souto.",
     "It shows 340 clocks.",
 ]
+SAID = claims_reply(*ANSWER)
+CUT = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
+REFUSED = replace(completion("x"), refusal="I cannot help with that.", text=None)
 REFERENCE = [f"The reference says fact number {i}." for i in range(1, 7)]
 SAMPLE = Sample(
     id="s1",
@@ -50,35 +52,21 @@ def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
     return result
 
 
-def score_of(extract: Sequence[str], assess: Sequence[object], metric: str) -> tuple[float | int | None, ...]:
-    executor = Scripted(extract, assess)  # type: ignore[arg-type]  # answers from `marks`
-    score = run(SAMPLE, plan(metric, assess_prompt="tags"), executor)[metric]
-    return score.value, score.hits, score.judged, score.total
-
-
-def test_six_of_six_supported_is_faithfulness_one() -> None:
-    assert score_of([claims_reply(*ANSWER)], [marks(1, 1, 1, 1, 1, 1)], "faithfulness") == (1.0, 6, 6, 6)
-
-
-def test_three_of_six_supported_is_faithfulness_one_half() -> None:
-    assert score_of([claims_reply(*ANSWER)], [marks(1, 0, 1, 0, 1, 0)], "faithfulness") == (0.5, 3, 6, 6)
-
-
-def test_three_of_six_against_the_reference_is_correctness_one_half() -> None:
-    assert score_of([claims_reply(*ANSWER)], [marks(0, 0, 0, 1, 1, 1)], "correctness") == (0.5, 3, 6, 6)
-
-
-def test_two_of_six_reference_claims_is_coverage_one_third() -> None:
-    value, *counts = score_of([claims_reply(*REFERENCE)], [marks(0, 1, 0, 0, 1, 0)], "coverage")
-    assert value == pytest.approx(1 / 3)
-    assert counts == [2, 6, 6]
-
-
-def test_no_claims_is_no_score_and_no_assessment() -> None:
-    executor = Scripted([claims_reply()])
-    score = run(SAMPLE, plan("faithfulness"), executor)["faithfulness"]
-    assert (score.value, score.because, score.total) == (None, "no_claims", 0)
-    assert len(executor.requests) == 1
+@pytest.mark.parametrize(
+    ("metric", "claims", "said", "score"),
+    [
+        ("faithfulness", ANSWER, (1, 1, 1, 1, 1, 1), (1.0, 6, 6, 6)),
+        ("faithfulness", ANSWER, (1, 0, 1, 0, 1, 0), (0.5, 3, 6, 6)),
+        ("correctness", ANSWER, (0, 0, 0, 1, 1, 1), (0.5, 3, 6, 6)),
+        ("coverage", REFERENCE, (0, 1, 0, 0, 1, 0), (pytest.approx(1 / 3), 2, 6, 6)),
+    ],
+)
+def test_a_score_is_the_share_of_claims_with_support(
+    metric: str, claims: list[str], said: tuple[int, ...], score: tuple[float, ...]
+) -> None:
+    executor = Scripted([claims_reply(*claims)], [marks(*said)])  # type: ignore[list-item]  # answers from `marks`
+    found = run(SAMPLE, plan(metric, assess_prompt="tags"), executor)[metric]
+    assert (found.value, found.hits, found.judged, found.total) == score
 
 
 def test_an_answer_that_says_nothing_is_never_sent() -> None:
@@ -90,7 +78,7 @@ def test_an_answer_that_says_nothing_is_never_sent() -> None:
 
 def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -> None:
     five = verdicts_reply(["supported"] * 4 + ["not_found"])
-    executor = Scripted([claims_reply(*ANSWER)], [five, '{"verdicts": []}'])
+    executor = Scripted([SAID], [five, '{"verdicts": []}'])
     result = run(SAMPLE, plan("faithfulness"), executor)
     score = result["faithfulness"]
     assert (score.value, score.judged, score.total) == (0.8, 5, 6)
@@ -102,14 +90,14 @@ def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -
 
 def test_a_claim_left_out_once_gets_its_verdict_when_asked_alone() -> None:
     five = verdicts_reply(["supported"] * 5)
-    executor = Scripted([claims_reply(*ANSWER)], [five, verdicts_reply(["contradicted"])])
+    executor = Scripted([SAID], [five, verdicts_reply(["contradicted"])])
     result = run(SAMPLE, plan("faithfulness"), executor)
     assert result.assessments[5].label == "contradicted"
     assert result["faithfulness"].value == 5 / 6
 
 
 def test_many_claims_left_out_are_asked_about_together() -> None:
-    executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"]), verdicts_reply(["not_found"] * 5)])
+    executor = Scripted([SAID], [verdicts_reply(["supported"]), verdicts_reply(["not_found"] * 5)])
     result = run(SAMPLE, plan("faithfulness"), executor)
     assert result["faithfulness"].value == 1 / 6
 
@@ -126,35 +114,25 @@ def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -
 
 def test_a_further_evidence_set_is_a_metric_by_its_row_alone() -> None:
     policy = {"policy": (Document(id="p", text="Rules."),)}
-    executor = Scripted([claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 3 + ["contradicted"] * 3)])
+    executor = Scripted([SAID], [verdicts_reply(["supported"] * 3 + ["contradicted"] * 3)])
     result = run(SAMPLE.model_copy(update={"evidence": policy}), plan("on_policy=answer:policy"), executor)
     assert result["on_policy"].value == 0.5
     assert {a.evidence for a in result.assessments} == {Evidence(part="policy")}
 
 
-def test_missing_input_is_no_score_and_no_call() -> None:
-    sample = SAMPLE.model_copy(update={"reference_answers": ()})
-    score = run(sample, plan("correctness"), Scripted())["correctness"]
-    assert score.because == "missing_input"
+@pytest.mark.parametrize(
+    ("lacks", "metric"), [({"reference_answers": ()}, "correctness"), ({"contexts": None}, "faithfulness")]
+)
+def test_missing_input_is_no_score_and_no_call(lacks: dict[str, object], metric: str) -> None:
+    assert run(SAMPLE.model_copy(update=lacks), plan(metric), Scripted())[metric].because == "missing_input"
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "partial"])
 def test_contexts_that_are_empty_support_no_claim_and_no_judge_is_asked(prompt: str) -> None:
     sample = SAMPLE.model_copy(update={"contexts": ()})
-    executor = Scripted([claims_reply(*ANSWER)])
+    executor = Scripted([SAID])
     score = run(sample, plan("faithfulness", assess_prompt=prompt), executor)["faithfulness"]
     assert (score.value, score.hits, score.judged, score.total) == (0.0, 0, 6, 6)
-
-
-def test_contexts_that_are_not_given_are_missing_and_nothing_is_asked() -> None:
-    sample = SAMPLE.model_copy(update={"contexts": None})
-    assert run(sample, plan("faithfulness"), Scripted())["faithfulness"].because == "missing_input"
-
-
-def test_a_failed_extraction_is_no_score() -> None:
-    result = run(SAMPLE, plan("faithfulness"), Scripted([FAILED]))
-    assert result["faithfulness"].because == "provider_error"
-    assert result.calls[0].message == FAILED.message
 
 
 def test_an_unparsable_extraction_is_asked_once_more() -> None:
@@ -164,42 +142,41 @@ def test_an_unparsable_extraction_is_asked_once_more() -> None:
     assert executor.requests[0].key != executor.requests[1].key
 
 
-def test_an_extraction_that_stays_unparsable_is_no_score() -> None:
-    result = run(SAMPLE, plan("faithfulness"), Scripted(["?", "??"]))
-    assert result["faithfulness"].because == "unparsable"
-
-
-def test_a_judge_that_fails_leaves_its_claims_unassessed() -> None:
-    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [FAILED]))
-    assert {a.unassessed for a in result.assessments} == {"provider_error"}
-    assert result["faithfulness"].because == "provider_error"
+@pytest.mark.parametrize(
+    ("extract", "assess", "because", "requests"),
+    [
+        ([claims_reply()], [], "no_claims", 1),
+        ([FAILED], [], "provider_error", 1),
+        (["?", "??"], [], "unparsable", 2),
+        ([SAID], [FAILED], "provider_error", 2),
+        ([SAID], [CUT, CUT, CUT], "truncated", 4),
+        ([SAID], [REFUSED], "refused", 2),
+    ],
+)
+def test_what_brings_no_verdict_is_no_score_and_says_why(
+    extract: list[Answer], assess: list[Answer], because: str, requests: int
+) -> None:
+    executor = Scripted(extract, assess)
+    result = run(SAMPLE, plan("faithfulness"), executor)
+    assert (result["faithfulness"].value, result["faithfulness"].because) == (None, because)
+    assert {a.unassessed for a in result.assessments} == ({because} if assess else set())
+    assert len(executor.requests) == requests
+    if FAILED in (*extract, *assess):
+        assert result.calls[-1].message == FAILED.message
 
 
 def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
-    cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
     halves = [verdicts_reply(["supported"] * 3), verdicts_reply(["not_found"] * 3)]
-    executor = Scripted([claims_reply(*ANSWER)], [cut, *halves])
+    executor = Scripted([SAID], [CUT, *halves])
     assert run(SAMPLE, plan("faithfulness"), executor)["faithfulness"].value == 0.5
     first, *again = executor.requests[1:]
     assert [r.max_tokens for r in again] == [2 * first.max_tokens] * 2
 
 
-def test_a_complete_looking_reply_with_finish_reason_length_does_not_count() -> None:
-    cut = completion(verdicts_reply(["supported"] * 6), finish_reason="length")
-    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [cut, cut, cut]))
-    assert result["faithfulness"].because == "truncated"
-
-
-def test_a_refusal_is_not_asked_again() -> None:
-    refused = replace(completion("x"), refusal="I cannot help with that.", text=None)
-    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [refused]))
-    assert result["faithfulness"].because == "refused"
-
-
 def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
     one, two = judge("one"), judge("two")
     answers = [verdicts_reply(["supported"] * 6), verdicts_reply(["supported"] * 5 + ["not_found"])]
-    executor = Scripted([claims_reply(*ANSWER)], answers)
+    executor = Scripted([SAID], answers)
     result = run(SAMPLE, plan("faithfulness", judges=[one, two]), executor)
     assert [v.judge for v in result.assessments[0].verdicts] == ["one", "two"]
     assert result.assessments[5].unassessed == "tie"
@@ -223,13 +200,7 @@ def test_repeated_claims_are_merged_and_counted() -> None:
     assert [claim.repeats for claim in result.claims] == [2, 0]
 
 
-def test_evidence_is_named_by_the_ids_of_the_documents() -> None:
-    reply = verdicts_reply(["supported"] * 6, evidence=["d2", "d9", "d2"])
-    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [reply]))
-    assert result.assessments[0].verdicts[0].cites == ("page-2",)
-
-
-def test_a_language_models_own_probability_is_not_taken_for_one() -> None:
-    reply = verdicts_reply(["supported"] * 6, probability=0.99)
-    result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [reply]))
-    assert result.assessments[0].verdicts[0].probability is None
+def test_evidence_is_named_by_the_ids_of_the_documents_and_a_written_probability_does_not_count() -> None:
+    reply = verdicts_reply(["supported"] * 6, evidence=["d2", "d9", "d2"], probability=0.99)
+    verdict = run(SAMPLE, plan("faithfulness"), Scripted([SAID], [reply])).assessments[0].verdicts[0]
+    assert (verdict.cites, verdict.probability) == (("page-2",), None)

@@ -13,6 +13,7 @@ from claimeval.types.scales import grade_scale
 from tests.shared_data import shared_data
 
 FREE = ("first_word", "answer", "brackets", "statement")
+GRADES = grade_scale("grades", highest=3, positive_from=2)
 YES, NO = "supported", "not_found"
 
 
@@ -24,7 +25,7 @@ def read(text: str, *forms: str, **settings: object) -> tuple[str, str]:
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_reads_its_own_example(name: str) -> None:
     spec = {"tag": "tag:answer", "json": "json:verdict"}.get(name, name)
-    grades = grade_scale("grades", highest=3, positive_from=2) if name in ("score", "number") else None
+    grades = GRADES if name in ("score", "number") else None
     said = Reader([spec], Vocabulary(grades=grades)).read(FORMS[name].example)
     assert said.form == spec
 
@@ -60,9 +61,8 @@ def test_free_texts(text: str, meaning: str, form: str) -> None:
     assert read(text) == (meaning, form)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+REFUSED = {
+    "says both": [
         "No, the candidate is correct.",
         "Yes, the candidate is partially correct.",
         "No, it is not.\n\nAnswer:\n\nYes, the summary is factually correct.",
@@ -71,15 +71,7 @@ def test_free_texts(text: str, meaning: str, form: str) -> None:
         "[[Yes]] ... [[No]]",
         "Yes, but I cannot tell whether the year is right.",
     ],
-)
-def test_a_text_that_says_both_is_refused(text: str) -> None:
-    with pytest.raises(Unparsable, match="says both"):
-        read(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    "no verdict": [
         "",
         "The page is about clocks.",
         "No evidence is given either way.",
@@ -96,50 +88,48 @@ def test_a_text_that_says_both_is_refused(text: str) -> None:
         "Nothing is known of yesterday's answer.",
         "Notably, it is late.",
     ],
-)
-def test_a_text_that_says_neither_is_refused(text: str) -> None:
-    with pytest.raises(Unparsable, match="no verdict"):
-        read(text)
+    "another item": ["Answer: Yes, it is there.\n\nSummary 2: The clock stopped.\nAnswer: Yes, it did."],
+}
 
 
-def test_a_reply_that_goes_on_to_other_items_is_refused() -> None:
-    text = "Answer: Yes, it is there.\n\nSummary 2: The clock stopped.\nAnswer: Yes, it did."
-    with pytest.raises(Unparsable, match="another item"):
+@pytest.mark.parametrize(("words", "text"), [(words, text) for words, texts in REFUSED.items() for text in texts])
+def test_a_text_that_says_both_or_neither_or_goes_on_to_other_items_is_refused(words: str, text: str) -> None:
+    with pytest.raises(Unparsable, match=words):
         read(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "meaning"),
+    ("form", "text", "meaning"),
     [
-        ("<output><explanation>A & B <b> says <no></explanation><answer>partially_supported</answer></output>", NO),
-        ("<explanation>The answer is wrong.</explanation>\n<answer> Fully Supported </answer>", YES),
-        ("<ANSWER>no</ANSWER> <answer>No.</answer>", NO),
+        (
+            "tag:answer",
+            "<output><explanation>A & B <b> says <no></explanation><answer>partially_supported</answer></output>",
+            NO,
+        ),
+        ("tag:answer", "<explanation>The answer is wrong.</explanation>\n<answer> Fully Supported </answer>", YES),
+        ("tag:answer", "<ANSWER>no</ANSWER> <answer>No.</answer>", NO),
+        ("json:verdict", '{"verdict": "yes"}', YES),
+        ("json:verdict", '```json\n{"verdict": false}\n```', NO),
+        ("json:verdict", '{"verdict": "Entailment"}', YES),
     ],
 )
-def test_a_tagged_block_decides_whatever_stands_around_it(text: str, meaning: str) -> None:
-    assert read(text, "tag:answer")[0] == meaning
+def test_a_tagged_block_or_json_decides_whatever_stands_around_it(form: str, text: str, meaning: str) -> None:
+    assert read(text, form)[0] == meaning
 
 
-@pytest.mark.parametrize(
-    "text", ["<answer>yes</answer><answer>no</answer>", "<answer>perhaps</answer>", "<answer>yes", "answer: yes"]
-)
-def test_a_tag_that_is_doubled_unknown_or_open_is_refused(text: str) -> None:
+UNREAD = {
+    "tag:answer": ["<answer>yes</answer><answer>no</answer>", "<answer>perhaps</answer>", "<answer>yes", "answer: yes"],
+    "json:verdict": ['{"label": "yes"}', '{"verdict": "maybe"}', 'Sure! {"verdict": "yes"}', "{"],
+    "score": ["##final score: 4", "##final score: -1", "##final score: 2.5", "##final score: 1\n##final score: 2"],
+    "number": ["The passage is from 2021.", "3.", "7"],
+}
+
+
+@pytest.mark.parametrize(("form", "text"), [(form, text) for form, texts in UNREAD.items() for text in texts])
+def test_what_is_doubled_unknown_open_off_the_scale_or_in_running_text_is_refused(form: str, text: str) -> None:
+    grades = GRADES if form in ("score", "number") else None
     with pytest.raises(Unparsable):
-        read(text, "tag:answer")
-
-
-@pytest.mark.parametrize(
-    ("text", "meaning"),
-    [('{"verdict": "yes"}', YES), ('```json\n{"verdict": false}\n```', NO), ('{"verdict": "Entailment"}', YES)],
-)
-def test_json_under_a_key(text: str, meaning: str) -> None:
-    assert read(text, "json:verdict")[0] == meaning
-
-
-@pytest.mark.parametrize("text", ['{"label": "yes"}', '{"verdict": "maybe"}', 'Sure! {"verdict": "yes"}', "{"])
-def test_other_json_is_refused(text: str) -> None:
-    with pytest.raises(Unparsable):
-        read(text, "json:verdict")
+        Reader([form], Vocabulary(binary=grades is None, grades=grades)).read(text)
 
 
 @pytest.mark.parametrize(
@@ -147,25 +137,8 @@ def test_other_json_is_refused(text: str) -> None:
     [("M: 2\nT: 1\n##final score: 2", "score", 2), ("## Final score : 0", "score", 0), (" 3\n", "number", 3)],
 )
 def test_grades(text: str, form: str, grade: int) -> None:
-    said = Reader([form], Vocabulary(grades=grade_scale("grades", highest=3, positive_from=2))).read(text)
+    said = Reader([form], Vocabulary(grades=GRADES)).read(text)
     assert (said.grade, said.meaning) == (grade, YES if grade >= 2 else NO)
-
-
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("##final score: 4", "score"),
-        ("##final score: -1", "score"),
-        ("##final score: 2.5", "score"),
-        ("##final score: 1\n##final score: 2", "score"),
-        ("The passage is from 2021.", "number"),
-        ("3.", "number"),
-        ("7", "number"),
-    ],
-)
-def test_grades_off_the_scale_or_in_running_text_are_refused(text: str, form: str) -> None:
-    with pytest.raises(Unparsable):
-        Reader([form], Vocabulary(grades=grade_scale("grades", highest=3, positive_from=2))).read(text)
 
 
 @pytest.mark.parametrize(
