@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -135,9 +134,8 @@ def test_without_its_package_a_run_is_read_and_not_judged_again(
     server = start_server(Options(), judge=tone)
     command = ("tone", "data.jsonl", "-j", f"openai:m@{server.url}", "-o", "run")
     call(*command, folder=folder)
-    alone = {"PYTHONPATH": os.pathsep.join([str(ROOT)])}
-    report = spawn("report", "run", "-f", "md", folder=folder, **alone)
+    report = spawn("report", "run", "-f", "md", folder=folder, PYTHONPATH=str(ROOT))
     assert "tone" in report.stdout
     for refused in (("rejudge", "run", "--vote", "median", "-o", "b"), ("tone", "data.jsonl", "-j", "openai:m")):
-        done = spawn(*refused, folder=folder, **alone, exits=2)
+        done = spawn(*refused, folder=folder, PYTHONPATH=str(ROOT), exits=2)
         assert (done.returncode, "bug in claimeval" in done.stderr) == (2, False), done.stderr
