@@ -191,7 +191,7 @@ sys.meta_path.insert(0, Absent())
 import json
 from tests.command_line import call
 for arguments in json.loads(sys.argv[1]):
-    done = call(*arguments)
+    done = call(*arguments, exits=None)
     print(json.dumps([done.returncode, done.stdout + done.stderr]))
 """
 """Runs command lines where the packages of the `local` extra are not installed."""
