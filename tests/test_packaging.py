@@ -142,8 +142,7 @@ def test_another_projects_package_of_the_same_name_is_noticed(tmp_path: Path, mo
     checked = call("doctor", bundled("demo.jsonl"))
     assert (checked.returncode, checked.stderr) == (0, note)
     monkeypatch.setattr("claimeval.cli.main.run", lambda arguments: 1 / 0)
-    crashed = call("demo")
-    assert crashed.returncode == 70
+    crashed = call("demo", exits=70)
     assert crashed.stderr.endswith(f"ZeroDivisionError: division by zero\n{note}")
 
 
