@@ -31,7 +31,6 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.judgment import OtherJudging, PanelJob, QuestionJob
 from claimeval.evaluation.manifest import Manifest, RunSource
 from claimeval.execution import ComputedJob
-from claimeval.judging import panel as panels
 from claimeval.judging import prompts as prompting
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt, PromptRecord
@@ -366,9 +365,8 @@ def _settings(
     elif recorded_judges.intersection(names):
         base["replicates"] = before.replicates
     given = {**base, **panel.settings, **requested.panel_settings}
-    settings = specs.valid_settings({**given, **citing(metrics, given)}, scale)
-    panels.check(settings, names, with_labels=requested.panel.labels is not None)
-    return settings
+    given |= citing(metrics, given)
+    return specs.panel_settings(panel, given, scale, with_labels=requested.panel.labels is not None)
 
 
 def _record(earlier: Earlier, plan: ClaimsJob, *, of_run: bool) -> Manifest:

@@ -293,3 +293,9 @@ def test_an_imported_run_keeps_what_it_was_made_of(recorded: Path) -> None:
     unread = [json.loads(line) for line in (recorded / "unread.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(u["sample"], u["judge"], u["reply"]) for u in unread] == [("2", "older", "?")]
     assert len((recorded / "labels.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_the_family_of_a_new_judge_is_that_of_its_file(run: Run, second: ThreadHandle) -> None:
+    own = {"model": spec(second), "name": "ours", "family": "house"}
+    again = rejudge(run, judges=[own])
+    assert again.manifest.panel.families == ce.score(TWO, judges=[own]).manifest.panel.families != {}
