@@ -93,9 +93,17 @@ def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
 async def run_prepared(
     prepared: Prepared, *, out: str | Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
 ) -> Run:
-    """Run a prepared job into a directory, memory, a shard or the shards of a cluster, and return the complete run.
+    """Run a prepared job into a directory, memory, a shard or the shards of a cluster.
 
-    `out` None keeps the run in memory. A weighted vote learns its weights from the `labels` of `panel`.
+    Args:
+        prepared: The job with its items.
+        out: The run directory to write. None keeps the run in memory.
+        overwrite: Whether to replace a run with other settings in `out`.
+        panel: Its `labels` are used to learn the weights of a weighted vote.
+        options: Concurrency, limits, cache and progress.
+
+    Returns:
+        The complete run.
 
     Raises:
         StoppedEarly: The run stopped early; `.run` is the unfinished run.

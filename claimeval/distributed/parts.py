@@ -212,7 +212,14 @@ class PartWriter(OpenFiles):
         self.add_lines(written.line, written.replies, 1, has_calls=written.asked)
 
     def add_lines(self, results: bytes, replies: bytes, samples: int, *, has_calls: bool) -> None:
-        """Append the lines of samples, and of their requests and replies; `has_calls` as in `PartIndex`."""
+        """Append serialized samples.
+
+        Args:
+            results: Lines of `results.jsonl`.
+            replies: Lines of `replies.jsonl`.
+            samples: The number of samples.
+            has_calls: Whether a judge was asked about them.
+        """
         with explained(self.part.folder):
             self._results.write(results)
             self._replies.write(replies)
@@ -224,7 +231,14 @@ class PartWriter(OpenFiles):
     def finish(
         self, manifest: Manifest, items: range, tallies: Mapping[str, Any], learned: Mapping[str, Learned]
     ) -> PartIndex:
-        """Rename the files to their final names and write the index; `items` are the positions of its items."""
+        """Rename the files to their final names and write the index.
+
+        Args:
+            manifest: The manifest of the run.
+            items: The positions of its items in the run.
+            tallies: The tallies of its samples.
+            learned: Lessons about the judges' servers.
+        """
         packed = self._replies_path.with_name(f"{self.part.replies.name}.part")
         with explained(self.part.folder):
             self._sync()

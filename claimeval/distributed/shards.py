@@ -105,9 +105,14 @@ async def score_shard(
 def write_part(
     recipe: Recipe, part: Part, positions: range, result: ShardResult, learned: Mapping[str, Learned] | None = None
 ) -> PartIndex:
-    """Write the part of a shard that `score_shard` has scored on another machine.
+    """Write the part of a shard that another machine has scored.
 
-    `positions` are those of its items among all items of the run.
+    Args:
+        recipe: The job and its settings.
+        part: The part to write.
+        positions: The positions of its items among all items of the run.
+        result: The result of `score_shard`.
+        learned: Lessons about the judges' servers.
     """
     with PartWriter(part) as writer:
         writer.add_lines(result.results, result.replies, result.samples, has_calls=result.has_calls)

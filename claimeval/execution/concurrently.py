@@ -31,9 +31,14 @@ async def map_in_order(
 ) -> AsyncGenerator[R]:
     """Yield the results of a coroutine function in the order of the items.
 
-    Items are read only when needed, so that memory does not grow with their number: at most `max_concurrent` are in
-    progress, and `max_finished` results, by default 16 times as many, wait for a slow item. If the function raises an
-    error for one item, the others are cancelled.
+    Items are read only when needed, so that memory does not grow with their number. If the function raises an error
+    for one item, the others are cancelled.
+
+    Args:
+        items: The items to map.
+        function: The coroutine function.
+        max_concurrent: The maximum number of items in progress.
+        max_finished: The maximum number of results that wait for a slow item. Default: 16 times `max_concurrent`.
     """
     source, limit = iter(items), max_finished or 16 * max_concurrent
     results: deque[asyncio.Task[R]] = deque()

@@ -219,9 +219,20 @@ async def run_job(
     """Run the job on every item and pass each result to `sink`, in the order of the items.
 
     The run stops early on Ctrl-C, when a limit is reached, or when the job cannot continue without the stopped judges.
-    It then waits for pending replies and stores them. With `options.batch` the items are iterated several times and
-    must be the same each time. `run` identifies the run for its budget. `urgent` says that a program waits for the only
-    item: requests are sent at once, and Ctrl-C and similar signals are left to the program.
+    It then waits for pending replies and stores them.
+
+    Args:
+        job: The job.
+        items: The items. With `options.batch` they are iterated several times and must be the same each time.
+        sink: Takes each result: a run directory, a run in memory, or the part of a shard.
+        options: Concurrency, limits, cache and batches.
+        progress: Counts items, calls and cost.
+        run: Identity of the run for its budget.
+        urgent: Whether a program waits for the only item: requests are sent at once, and Ctrl-C and similar signals are
+            left to the program.
+
+    Returns:
+        The status of the run, with the reason if it stopped early.
     """
     if isinstance(job, ComputedJob):
         return _compute(job, items, sink, options, progress)

@@ -291,7 +291,14 @@ class ExaminedClaims:
 
 
 def metric_summary(name: str, ratio: Ratio, missing: Mapping[Reason, int], texts: int) -> MetricSummary:
-    """Return a ratio of sums over `texts` texts as the summary of a metric; `missing` counts those without a value."""
+    """Return a ratio as the summary of a metric, whose mean is the ratio of sums over all texts.
+
+    Args:
+        name: Name of the metric.
+        ratio: The ratio.
+        missing: Number of texts without a value, by reason.
+        texts: Number of all texts.
+    """
     return MetricSummary(
         mean=ratio.value,
         unit=UNITS.get(name, "share"),

@@ -157,9 +157,18 @@ def labels_of(path: Path) -> LabelFile:
 def halve(
     samples: Iterable[Sample], labels: Path, metric: Metric, arms: int, cluster: str | None, *, anyway: bool
 ) -> Halves:
-    """Return the labeled samples in two halves by a hash of the question, or of the field `cluster`, and their power.
+    """Return the labeled samples in two halves by a hash of the question, and the power of their labels.
 
-    Raises UsageError if there are fewer than `LEAST` labels (unless `anyway`), or all are equal.
+    Args:
+        samples: All samples.
+        labels: A file of labels, or a run with labels.
+        metric: The metric that arms are compared by.
+        arms: The number of arms.
+        cluster: The field whose equal values are one cluster; None for the question.
+        anyway: Whether fewer than 60 labels are enough.
+
+    Raises:
+        UsageError: There are too few labels, or all are equal.
     """
     about = [label for label in labels_of(labels) if label.evidence is None or label.evidence.part == metric.against]
     ids = {label.sample for label in about}
@@ -254,9 +263,16 @@ class Choice(NamedTuple):
 
 
 def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: str | None) -> Choice:
-    """Return the best arm of `runs`, which are of the choosing half, the baseline first; see `best`.
+    """Return the arm with the highest cross-validated kappa, or an earlier one within one standard error of it.
 
-    Raises UsageError if too few labels are of claims that the arms judged, or people gave all claims one label.
+    Args:
+        runs: The run of every arm on the choosing half, the baseline first.
+        halves: The halves; the labels of the reporting half are not read.
+        metric: The metric.
+        cluster: As for `halve`.
+
+    Raises:
+        UsageError: Too few labels are of claims that the arms judged, or people gave all claims one label.
     """
     labels = halves.labels_of(halves.choose)
     panel = Panel(scale=_scale([load_manifest(run).panel.scale for run in runs.values()], labels))
@@ -310,9 +326,18 @@ def gain_of(table: RaterTable, before: str, after: str) -> Gain:
 def report(
     choice: Choice, baseline: Path, chosen: Path, halves: Halves, metric: Metric, cluster: str | None
 ) -> Selection:
-    """Return the gain of the chosen arm on the reporting half, from the runs of both arms on both halves.
+    """Return the gain of the chosen arm on the reporting half.
 
-    Raises UsageError if no label of the half is of a claim that the arms judged.
+    Args:
+        choice: The choice.
+        baseline: The run of the baseline on both halves.
+        chosen: The same for the chosen arm.
+        halves: The halves.
+        metric: The metric.
+        cluster: As for `halve`.
+
+    Raises:
+        UsageError: No label of the half is of a claim that the arms judged.
     """
     runs = {"baseline": baseline, "chosen": chosen}
     table = _table(runs, halves.labels_of(halves.report), choice.panel, metric, cluster)
