@@ -158,7 +158,8 @@ def test_what_brings_no_verdict_is_no_score_and_says_why(
 ) -> None:
     executor = Scripted(extract, assess)
     result = run(SAMPLE, plan("faithfulness"), executor)
-    assert (result["faithfulness"].value, result["faithfulness"].because) == (None, because)
+    score = result["faithfulness"]
+    assert (score.value, score.because, score.total) == (None, because, 6 if assess else 0)
     assert {a.unassessed for a in result.assessments} == ({because} if assess else set())
     assert len(executor.requests) == requests
     if FAILED in (*extract, *assess):
