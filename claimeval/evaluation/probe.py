@@ -13,13 +13,12 @@ from pydantic import JsonValue
 from claimeval import providers
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
-from claimeval.judging.replies import refuses
 from claimeval.judging.reply_values import after_reasoning, json_object
 from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
 from claimeval.providers.windows import known_window, stated_by_server
 from claimeval.store.lessons import Lessons
-from claimeval.types.chat_format import read_tokens
+from claimeval.types.chat_format import read_tokens, refuses
 from claimeval.types.errors import UsageError, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.probes import Probe, ProbeStep

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from claimeval.execution import Executor
-from claimeval.judging.replies import refuses
 from claimeval.providers import provider
 from claimeval.providers.windows import cut_by, known_window
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store
+from claimeval.types.chat_format import refuses
 from claimeval.types.errors import visible
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 

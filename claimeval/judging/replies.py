@@ -34,6 +34,7 @@ from claimeval.judging.reply_values import (
     whole_number,
 )
 from claimeval.lexical.citations import without
+from claimeval.types.chat_format import refuses
 from claimeval.types.requests import Completion, Failure, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
@@ -382,19 +383,6 @@ class ParsedReply(NamedTuple, Generic[T]):
 def shown(request: Request) -> tuple[str, ...]:
     """Return the texts of the prompt, which the judge may quote."""
     return tuple([message.content for message in request.messages])
-
-
-_REFUSAL = re.compile(
-    r"(?:i['’]m|i am) (?:sorry|afraid)[^.]{0,30}(?:can['’]?t|cannot|unable)|sorry, (?:but )?i (?:can['’]?t|cannot)|"
-    r"i (?:can['’]?t|cannot|won['’]t|am unable to) (?:help|assist|comply|do that|answer|judge|evaluate)",
-    re.I,
-)
-"""How a refusal in prose begins."""
-
-
-def refuses(text: str) -> bool:
-    """Return whether a reply is a refusal in prose, with nothing that could be an answer."""
-    return "{" not in text and _REFUSAL.match(text.strip()) is not None
 
 
 def reply_text(completion: Completion, request: Request) -> str | Failure:

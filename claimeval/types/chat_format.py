@@ -291,3 +291,16 @@ def _usage(usage: Mapping[str, object]) -> Usage:
 
 def _count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+_REFUSAL = re.compile(
+    r"(?:i['’]m|i am) (?:sorry|afraid)[^.]{0,30}(?:can['’]?t|cannot|unable)|sorry, (?:but )?i (?:can['’]?t|cannot)|"
+    r"i (?:can['’]?t|cannot|won['’]t|am unable to) (?:help|assist|comply|do that|answer|judge|evaluate)",
+    re.I,
+)
+"""How a refusal in prose begins."""
+
+
+def refuses(text: str) -> bool:
+    """Return whether a reply is a refusal in prose, with nothing that could be an answer."""
+    return "{" not in text and _REFUSAL.match(text.strip()) is not None

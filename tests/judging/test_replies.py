@@ -11,6 +11,7 @@ import pytest
 from claimeval.judging import prompts, replies, reply_values
 from claimeval.judging.prompts import quoted
 from claimeval.judging.reply_values import Unparsable
+from claimeval.types import chat_format
 from claimeval.types.scales import ABSTAIN, ANSWER_QUESTIONS, BINARY, SCALES, TAGS, THREE_WAY
 
 IDS = ("c1", "c2", "c3")
@@ -505,4 +506,4 @@ def test_no_shipped_prompt_by_itself_forbids_words_around_the_json(step: str) ->
     ],
 )
 def test_a_refusal_in_prose_is_refused_and_nothing_else_is(text: str, refused: bool) -> None:
-    assert replies.refuses(text) is refused
+    assert chat_format.refuses(text) is refused
