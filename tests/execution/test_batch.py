@@ -241,7 +241,7 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, "mistral")
     first = go(server, [judge], tmp_path, detach=True)
-    assert first.run.results == ()
+    assert not first.run.results
     assert not first.run.outcome.summary.complete
     assert first.run.outcome.status.pending_batches
     assert first.run.outcome.status.pending_batches.startswith(

@@ -215,7 +215,10 @@ def test_ten_useless_replies_in_a_row_stop_the_run(tmp_path: Path) -> None:
     assert f"{NONSENSE} ⟨U+001B⟩[31m" in [example["excerpt"] for example in examples]
     said = " ".join(scored.done.stderr.split())
     assert f'gave 10 unreadable replies in a row ("{NONSENSE} ⟨U+001B⟩[31m": not one JSON value' in said
-    assert "`structured: false` in a judge file; `claimeval doctor --judge openai:judge@http://127.0.0.1:" in said
+    assert (
+        "reads --extract-prompt bullets and --assess-prompt tags; `claimeval doctor --judge openai:judge@http://127.0.0.1:"
+        in said
+    )
     assert scored.paid == 10
 
 
