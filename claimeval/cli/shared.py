@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -162,7 +163,7 @@ Gated = Annotated[Gates, Heading("Results and gates")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobOptions:
+class JobOptions(ABC):
     """Options of commands that make a run."""
 
     overwrite: bool = False
@@ -172,9 +173,9 @@ class JobOptions:
     gates: Gated = Gates()
     options: AskingAndCluster = RunOptions()
 
+    @abstractmethod
     def door(self, options: RunOptions) -> Run:
         """Call the function of the API."""
-        raise NotImplementedError
 
     def watch(self, command: str, gates: Gates | None = None) -> Finished:
         """Call `door` with a progress line; a run that stopped early is returned too."""
