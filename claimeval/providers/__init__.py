@@ -117,16 +117,19 @@ class Provider:
         return endpoint in defaults or (regional and parts.scheme == "https")
 
     def api_key(self, judge: Judge) -> SecretStr:
-        """Return the key for a resolved judge. Raises UsageError if it is absent, empty or malformed."""
-        from claimeval.providers.keys import ENDPOINT_KEY, key_for
+        """Return the key for a resolved judge: that of its own variable, else the provider's if the server is theirs.
+
+        Any other server, also on this machine, gets the key in CLAIMEVAL_ENDPOINT_KEY, or a placeholder if it is not
+        set. Raises UsageError if a key is absent, empty or malformed.
+        """
+        from pydantic import SecretStr
+
+        from claimeval.providers.keys import ENDPOINT_KEY, NO_KEY, read_key
 
         assert judge.endpoint, "the judge is resolved"
-        return key_for(
-            judge.endpoint,
-            is_provider_endpoint=self.key_variable is not None and self.owns(judge.endpoint),
-            default_env=self.key_variable or ENDPOINT_KEY,
-            judge_env=judge.key_variable,
-        )
+        if variable := judge.key_variable or (self.key_variable if self.owns(judge.endpoint) else None):
+            return read_key(variable)
+        return read_key(ENDPOINT_KEY) if ENDPOINT_KEY in os.environ else SecretStr(NO_KEY)
 
 
 PROVIDERS = {

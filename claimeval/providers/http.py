@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import MAX_REPLY_BYTES, Keep
-from claimeval.providers.keys import Secrets, held, is_loopback, masked, scrub, scrub_body, scrubbed_logs
+from claimeval.providers.keys import Secrets, is_loopback, masked, rejection, scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, RateLimitStatus
@@ -134,7 +134,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if "content_filter" in (code, kind) or (status in (400, 403) and _FILTERED.search(words)):
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
-        return _fatal(status, message, f"{advice}: {held(key)}" if advice == _NOT_ACCEPTED else advice)
+        return _fatal(status, message, rejection(key) if advice == _NOT_ACCEPTED else advice)
     if status in (400, 422) and (refusal := _refusal(status, message, code, kind, words, parameter)):
         return refusal
     limits = rate_limits(headers)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
@@ -17,6 +17,9 @@ from claimeval.types.errors import UsageError
 
 ENDPOINT_KEY = "CLAIMEVAL_ENDPOINT_KEY"
 """The key variable for other servers, so that a provider's key is never sent to them."""
+
+NO_KEY = "none"
+"""Sent if no key is set, because local servers need a key but do not check it."""
 
 SHORTEST = 6
 """Minimum characters of a key; shorter texts may occur in any reply."""
@@ -67,39 +70,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judge_env: str | None) -> SecretStr:
-    """Return the key for an endpoint.
-
-    A server that is not the provider's gets the key in `judge_env` or CLAIMEVAL_ENDPOINT_KEY. A server on this machine
-    may also get that in `default_env`. Without a key they get "none", because local servers need a key but do not check
-    it.
-
-    Args:
-        endpoint: The base URL of the calls.
-        is_provider_endpoint: Whether it is the provider's server, or the one in its environment variable, for which
-            `default_env` must have the key.
-        default_env: The provider's key variable.
-        judge_env: The key variable in the judge's settings, which takes precedence.
-
-    Raises:
-        UsageError: If the required variable is absent, empty or malformed.
-    """
-    if judge_env:
-        return read_key(judge_env)
-    if is_provider_endpoint:
-        return read_key(default_env)
-    for candidate in (ENDPOINT_KEY, default_env if is_loopback(urlsplit(endpoint).hostname or "") else ENDPOINT_KEY):
-        if candidate in os.environ:
-            return read_key(candidate)
-    return SecretStr("none")
-
-
-def held(key: SecretStr) -> str:
-    """Return which environment variable holds a key, in words."""
-    names = [name for name, value in os.environ.items() if value == key.get_secret_value() != "none"]
-    if not names:
-        return f"none is set; put it into {ENDPOINT_KEY}, or name another with `key_variable` in a judge file"
-    return f"it is that of {' and '.join(sorted(names))}"
+def rejection(key: SecretStr) -> str:
+    """Return why a server accepts no key: which environment variable holds it, or what to set if there is none."""
+    secrets = set(_secrets(key)) - {NO_KEY}
+    if names := sorted(name for name, value in os.environ.items() if value in secrets):
+        return f"the key is not accepted: it is that of {' and '.join(names)}"
+    return (
+        f"no key was sent: set {ENDPOINT_KEY} to this server's key, or name its variable with `key_variable` in a "
+        "judge file (keys of providers, such as OPENAI_API_KEY, are sent to these providers only)"
+    )
 
 
 def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> None:
@@ -201,10 +180,14 @@ def scrubbed_logs(key: SecretStr) -> Iterator[None]:
             logger.removeFilter(scrubbing)
 
 
+def _secrets(key: SecretStr) -> tuple[str, ...]:
+    return key.get_secret_value(), *(key.secrets if isinstance(key, Secrets) else ())
+
+
 def _forms(key: SecretStr) -> list[str]:
     """Return the key in plain, URL and base64 encoding; nothing for the placeholder of local servers."""
     forms: dict[str, None] = {}
-    for secret in (key.get_secret_value(), *(key.secrets if isinstance(key, Secrets) else ())):
+    for secret in _secrets(key):
         if len(secret) >= SHORTEST:
             encoded = base64.b64encode(secret.encode()).decode()
             forms |= dict.fromkeys((secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("=")))

@@ -13,7 +13,6 @@ from claimeval.types.requests import CallError, Completion, Judge, Message, Requ
 
 PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
 KEY = "sk-CANARY/1+2=3&4"
-KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "mistral": "MISTRAL_API_KEY"}
 
 
 class Asked(NamedTuple):

@@ -9,10 +9,11 @@ import pytest
 from pydantic import SecretStr
 
 from claimeval.providers import check_key, specs
-from claimeval.providers.keys import ENDPOINT_KEY, held, is_loopback, key_for, read_key, scrub, scrub_body
+from claimeval.providers.keys import ENDPOINT_KEY, Secrets, is_loopback, read_key, rejection, scrub, scrub_body
+from claimeval.providers.openai import PROVIDER
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import Judge
-from tests.first_day.servers import judged, serve
+from claimeval.types.requests import CallError, Judge
+from tests.first_day.servers import judged, refusal, serve
 from tests.providers.asking import ask
 
 KEY = "sk-CANARY/1+2=3&4"
@@ -61,26 +62,36 @@ def test_a_judge_without_its_key_fails_before_any_call(
     check_key(judge)
 
 
+OPENAI_KEY = {"OPENAI_API_KEY": KEY}
+
+
 @pytest.mark.parametrize(
-    ("endpoint", "own", "named", "environment", "key"),
+    ("endpoint", "named", "environment", "key"),
     [
-        ("https://api.openai.com/v1", True, None, {"OPENAI_API_KEY": KEY}, KEY),
-        ("https://models.example.org/v1", False, None, {"OPENAI_API_KEY": KEY}, "none"),
-        ("https://models.example.org/v1", False, None, {"OPENAI_API_KEY": KEY, ENDPOINT_KEY: "mine-1"}, "mine-1"),
-        ("https://models.example.org/v1", False, "MY_KEY", {"MY_KEY": "mine-2", ENDPOINT_KEY: "mine-1"}, "mine-2"),
-        ("http://127.0.0.1:8000/v1", False, None, {"OPENAI_API_KEY": KEY}, KEY),
-        ("http://localhost:8000/v1", False, None, {}, "none"),
+        (None, None, OPENAI_KEY, KEY),
+        ("https://api.openai.com/v1", None, OPENAI_KEY | {ENDPOINT_KEY: "mine-1"}, KEY),
+        (None, None, OPENAI_KEY | {"OPENAI_BASE_URL": "http://127.0.0.1:4000/v1"}, KEY),
+        ("http://127.0.0.1:4000/v1", None, OPENAI_KEY | {"OPENAI_BASE_URL": "http://127.0.0.1:4000/v1/"}, KEY),
+        ("https://models.example.org/v1", None, OPENAI_KEY, "none"),
+        ("https://models.example.org/v1", None, OPENAI_KEY | {ENDPOINT_KEY: "mine-1"}, "mine-1"),
+        ("https://models.example.org/v1", "MY_KEY", {"MY_KEY": "mine-2", ENDPOINT_KEY: "mine-1"}, "mine-2"),
+        ("https://models.example.org/v1", "OPENAI_API_KEY", OPENAI_KEY, KEY),
+        ("http://127.0.0.1:8000/v1", None, OPENAI_KEY, "none"),
+        ("http://localhost:8000/v1", None, OPENAI_KEY, "none"),
+        ("http://localhost:8000/v1", None, {}, "none"),
     ],
 )
-def test_a_providers_key_goes_to_the_provider_and_to_this_machine_alone(
-    endpoint: str, own: bool, named: str | None, environment: dict[str, str], key: str, monkeypatch: pytest.MonkeyPatch
+def test_a_providers_key_goes_to_the_provider_and_where_the_user_says(
+    endpoint: str | None,
+    named: str | None,
+    environment: dict[str, str],
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
-    assert (
-        key_for(endpoint, is_provider_endpoint=own, default_env="OPENAI_API_KEY", judge_env=named).get_secret_value()
-        == key
-    )
+    judge = specs.parse_judge(Judge(name="j", model="openai:m", endpoint=endpoint, key_variable=named))
+    assert PROVIDER.api_key(judge).get_secret_value() == key
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "::1"])
@@ -153,7 +164,7 @@ def test_headers_of_the_environment_go_to_the_provider_alone(monkeypatch: pytest
     foreign, own = server.headers
     assert "CUSTOM" not in str(foreign)
     assert {"openai-organization", "openai-project"}.isdisjoint(foreign)
-    assert (foreign["authorization"], foreign["x-team"]) == (f"Bearer {KEY}", "search")
+    assert (foreign["authorization"], foreign["x-team"]) == ("Bearer none", "search")
     assert (own["x-secret"], own["openai-organization"], own["openai-project"]) == ("CUSTOM", "org-1", "proj-1")
 
 
@@ -163,6 +174,19 @@ def judge_of(url: str, **settings: object) -> Judge:
 
 def test_a_key_that_is_not_accepted_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOUSE_KEY", KEY)
-    assert held(SecretStr(KEY)) == "it is that of HOUSE_KEY"
+    assert rejection(SecretStr(KEY)) == "the key is not accepted: it is that of HOUSE_KEY"
+    header = Secrets(SecretStr("none"), {"api-key": "$HOUSE_KEY"}, {})
+    assert rejection(header) == "the key is not accepted: it is that of HOUSE_KEY"
+
+
+def test_a_server_that_wants_a_key_and_gets_none_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OTHER", "none")
-    assert held(SecretStr("none")).startswith(f"none is set; put it into {ENDPOINT_KEY}")
+
+    with serve(lambda body: refusal("Unauthorized", status=401)) as server:
+        outcome = ask(judge_of(server.url)).outcome
+    assert isinstance(outcome, CallError)
+    assert outcome.message.startswith(
+        f"status 401: Unauthorized; no key was sent: set {ENDPOINT_KEY} to this server's key, or name its variable "
+    )
+    assert server.headers[0]["authorization"] == "Bearer none"

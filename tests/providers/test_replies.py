@@ -11,10 +11,11 @@ from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHand
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
 from claimeval.providers import MAX_REPLY_BYTES
+from claimeval.providers.keys import ENDPOINT_KEY
 from claimeval.types.chat_format import read_chat
 from claimeval.types.requests import CallError, Completion
 from tests.conftest import StartServer
-from tests.providers.asking import KEY, KEY_VARIABLES, PROVIDERS, Asked, ask, judge_at, question
+from tests.providers.asking import KEY, PROVIDERS, Asked, ask, judge_at, question
 
 SAID = "Is it grounded?"
 """The judge echoes."""
@@ -26,9 +27,9 @@ def seen() -> Seen:
     """Every fault but the slow ones, met by both providers' backends."""
     kinds = [kind for kind in KINDS if KINDS[kind].group != "slow"]
     with pytest.MonkeyPatch.context() as environment, serve_in_thread() as server:
+        environment.setenv(ENDPOINT_KEY, KEY)
         found: Seen = {}
         for provider in PROVIDERS:
-            environment.setenv(KEY_VARIABLES[provider], KEY)
             server.server.faults = Faults(first=tuple(kinds))
             judge = judge_at(
                 server, provider
