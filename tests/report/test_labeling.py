@@ -317,6 +317,18 @@ def test_a_person_labels_with_keys_alone(browser: Browser, desk: Desk) -> None:
 
 
 @pytest.mark.browser
+def test_drawing_more_asks_for_the_total(browser: Browser, desk: Desk) -> None:
+    browser.open(f"{desk.viewer.url}label?run=one")
+    assert "Claims in total" not in browser.line(".queues")
+    desk.post("/draw", n=10)
+    browser.open(f"{desk.viewer.url}label?run=one")
+    assert browser.line(".queues").endswith("Claims in total Draw more")
+    browser.run("document.querySelector('.queues input').value = 12")
+    browser.one(".queues button").click()
+    browser.until(lambda: "of 12 labeled" in browser.line("#progress"))
+
+
+@pytest.mark.browser
 def test_whole_answers_are_labeled_by_the_digits_of_the_words_of_the_rating(browser: Browser, desk: Desk) -> None:
     rated(desk.folder)
     browser.open(f"{desk.viewer.url}label?run=run")

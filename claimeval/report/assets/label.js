@@ -230,13 +230,13 @@ function queues() {
   const size = el("input", { type: "number", min: 1, max: 1000, value: queue.count });
   const failed = (/** @type {Error} */ error) => (byId("drawing").textContent = `Not drawn: ${error.message}`);
   const grow = () => send("/draw", { n: Number(size.value) }).then(() => location.reload(), failed);
+  const [unit, draw] = queue.turns.length ? [`${queue.unit} in total`, "Draw more"] : [queue.unit, "Draw"];
   const names = Object.entries(QUEUES).filter(([name]) => queue.metrics.length || name === "documents");
   return form(
     { class: "queues" },
     choice("Queue", names, queue.queue, (name) => open({ queue: name })),
     queue.queue !== "documents" && choice("Metric", queue.metrics, queue.metric ?? "", (metric) => open({ metric })),
-    queue.queue !== "disputed" &&
-      queue.count > 0 && [field(queue.unit, size), button(null, grow, queue.turns.length ? "Draw more" : "Draw")],
+    queue.queue !== "disputed" && queue.count > 0 && [field(unit, size), button(null, grow, draw)],
     el("p", { id: "drawing", class: "failure", role: "alert" }),
   );
 }
