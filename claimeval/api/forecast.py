@@ -107,8 +107,12 @@ def arm_forecasts(
 ) -> dict[str, Forecast]:
     """Return the forecast of each arm of an experiment; requests of an earlier arm are not counted again.
 
-    With `select`, arms are forecast on the choosing half, followed by the baseline and the most expensive other arm on
-    the other half. Arguments are as for `experiment`.
+    Args:
+        design: The experiment, as for `experiment`.
+        options: The options of the run.
+        labels: Labels by people, as for `experiment`.
+        select: Forecast the arms on the choosing half, then the baseline and the most expensive other arm on the other.
+        anyway: Forecast a choice by fewer than 60 labels too.
     """
     prepared = prepared_experiment(read(design, labels), options, select=select, anyway=anyway)
     halves, baseline = prepared.halves, prepared.design.baseline

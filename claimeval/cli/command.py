@@ -124,7 +124,7 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
         return [CompletionItem(word) for word in self.words if str(word).startswith(incomplete)]
 
 
-class Pair(click.ParamType):  # type: ignore[type-arg]  # as above
+class PairType(click.ParamType):  # type: ignore[type-arg]  # as above
     """A name and a value."""
 
     name = "pair"
@@ -275,7 +275,7 @@ def command(name: str) -> Callable[[Record], Record]:
     return made
 
 
-class Group(HelpPage, click.Group):
+class CommandGroup(HelpPage, click.Group):
     """A command with subcommands."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -287,7 +287,7 @@ class Group(HelpPage, click.Group):
 def group(name: str, text: str) -> None:
     """Make a command of the commands whose names begin with its name."""
     members = {of.partition(" ")[2]: one for of, one in MADE.items() if of.startswith(f"{name} ")}
-    MADE[name] = Group(name, members, help=text, context_settings=_HELP)
+    MADE[name] = CommandGroup(name, members, help=text, context_settings=_HELP)
 
 
 def field_texts(record: type) -> dict[str, str]:
@@ -366,7 +366,7 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
     for annotation in annotations:
         if isinstance(annotation, Pairs):
             return click.Option(
-                [name, *annotation.names], type=Pair(annotation, number=get_args(hint)[1] is float), metavar="TEXT",
+                [name, *annotation.names], type=PairType(annotation, number=get_args(hint)[1] is float), metavar="TEXT",
                 multiple=True, callback=partial(_unique, annotation),
             )  # fmt: skip
         if isinstance(annotation, Argument):

@@ -144,7 +144,14 @@ TOKENS: dict[str, Range] = {
 
 
 def output(request: Request, step: str, subjects: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
-    """Return the assumed output tokens of a request about this number of subjects, at most its limit."""
+    """Return the assumed output tokens of a request, at most its limit.
+
+    Args:
+        request: The request.
+        step: Its step, for requests that neither extract nor assess claims.
+        subjects: Number of documents or answers that such a request is about.
+        parameters: The prompt's parameters, such as `reasons` and `quotes`.
+    """
     task = request.task
     if isinstance(task, AssessTask):
         tokens = verdicts(request.judge, 1, len(task.claims), parameters)
@@ -169,7 +176,14 @@ def _claims(judge: Judge, sentences: int, text: int, parameters: Mapping[str, st
 
 
 def verdicts(judge: Judge, calls: int, claims: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
-    """Return the assumed output tokens of verdicts on this number of claims in this number of calls."""
+    """Return the assumed output tokens of verdicts.
+
+    Args:
+        judge: The judge, which may reason before each reply.
+        calls: Number of calls.
+        claims: Number of claims in all calls.
+        parameters: The prompt's parameters, such as `reasons`.
+    """
     of_one = VERDICT_TOKENS[parameters.get("reasons", "all")]
     return _replies(judge, calls, Range(claims * of_one.low, claims * of_one.high))
 

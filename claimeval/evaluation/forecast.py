@@ -97,7 +97,16 @@ class _RequestCounts:
     """Texts whose claims, and so whose requests, are unknown, by number of sentences."""
 
     def add(self, calls: int, size: float, again: float, output: Range, verdicts: int, bound: float) -> None:
-        """Add requests."""
+        """Add requests.
+
+        Args:
+            calls: Number of requests.
+            size: Bytes of their prompts.
+            again: Bytes of these that begin an earlier request.
+            output: Assumed tokens of all replies.
+            verdicts: Number of verdicts that they ask for.
+            bound: Upper bound of their cost in dollars.
+        """
         self.calls += calls
         self.bytes += size
         self.again += again

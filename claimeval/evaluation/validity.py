@@ -57,7 +57,7 @@ class Validity(Record):
     orders: tuple[Order, ...] = ()
 
 
-class Refused(Record):
+class RefusedGrade(Record):
     """A grade that is not on the scale."""
 
     query: str
@@ -68,21 +68,21 @@ class Refused(Record):
 class GraderReport(Validity):
     """Agreement of one assessor in a file of grades with people."""
 
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedGrade, ...] = ()
     """Grades off the scale; they count as unassessed."""
 
 
-def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
+def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[RefusedGrade]]:
     """Return the grades on the scale, and those off the scale. Raises DataError for values that cannot be grades."""
     check_grades(grades)
     on_levels: dict[str, dict[str, int]] = {}
-    refused: list[Refused] = []
+    refused: list[RefusedGrade] = []
     for query, row in grades.items():
         for document, grade in row.items():
             if grade in scale.steps:
                 on_levels.setdefault(query, {})[document] = int(grade)
             else:
-                refused.append(Refused(query=query, document=document, grade=int(grade)))
+                refused.append(RefusedGrade(query=query, document=document, grade=int(grade)))
     return on_levels, refused
 
 
@@ -155,7 +155,7 @@ def validity(
 
 def read_graders(
     files: Sequence[Path], names: Sequence[str], scale: Scale
-) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, list[Refused]]]:
+) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, list[RefusedGrade]]]:
     """Return the grades of all assessors in files, and those off the scale; repeated names get the file's name too.
 
     Raises:
@@ -167,7 +167,7 @@ def read_graders(
             assessor = label if name in (path.name, path.stem) else name
             graders[f"{label} {name}" if assessor in graders else assessor] = grades
     assessors: dict[str, dict[str, dict[str, int]]] = {}
-    refused: dict[str, list[Refused]] = {}
+    refused: dict[str, list[RefusedGrade]] = {}
     for name, levels in graders.items():
         assessors[name], refused[name] = on_scale(levels, scale)
         if not assessors[name]:

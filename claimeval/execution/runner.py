@@ -188,7 +188,12 @@ async def open_executors(
 ) -> AsyncIterator[RunExecutors]:
     """Open what answers requests for the duration of the block.
 
-    `run` identifies the run for its budget, and `urgent` is as for `run_job`.
+    Args:
+        judges: All judges that are asked.
+        options: The options of the run.
+        progress: Gets the counts of calls.
+        run: Identifies the run for its budget.
+        urgent: As for `run_job`.
     """
     elsewhere = ELSEWHERE.get()
     remote = tuple(judge for judge in judges if elsewhere and provider(judge.model).costs)

@@ -219,7 +219,17 @@ class _Header(Record):
 
 
 def header_fields(name: str, source: str, required: Sequence[str], known: Collection[str]) -> dict[str, Any]:
-    """Return the fields of a prompt's header comment. Raises PromptError for a missing or an unknown field."""
+    """Return the fields of a prompt's header comment.
+
+    Args:
+        name: Name of the prompt, for messages.
+        source: Text of the prompt, which starts with the comment.
+        required: Fields that must be there.
+        known: All fields that may be there.
+
+    Raises:
+        PromptError: If a field is missing or unknown, or the comment is missing or not YAML.
+    """
     match = _HEADER.match(source)
     if not match:
         wanted = " ".join(f"{field}: ..." for field in required)

@@ -290,7 +290,7 @@ def masked(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-class Mark(NamedTuple):
+class CitationMark(NamedTuple):
     """One citation in a text: `text[start:end]`."""
 
     start: int
@@ -323,7 +323,7 @@ _ENTRY = r"^[ \t]*(?:[-*•+][ \t]*)?(?:\[\^?([\w-]{1,20})\]:?|(\d{1,3})[.)])[ \
 _FOOTNOTE = r"^[ \t]*\[\^?([\w-]{1,20})\]:[ \t]*(\S[^\n]*)$"
 
 
-def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mark, ...]:
+def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[CitationMark, ...]:
     """Return the citations of a text in order, without those in a list of sources below it.
 
     Args:
@@ -335,7 +335,7 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
     if not OPENS_MARK.search(text) and not _DIGIT.search(text):
         return ()
     listed, entries = _listed(text, known) if "\n" in text else ([], {})
-    found: list[Mark] = []
+    found: list[CitationMark] = []
     taken = bytearray(len(text))
     for low, high in listed:
         taken[low:high] = b"\1" * (high - low)
@@ -343,7 +343,7 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
     def add(start: int, end: int, names: Iterable[str]) -> None:
         """Add a mark unless it overlaps an earlier one or a list of sources."""
         if taken.find(1, start, end) < 0 and (cited := tuple(dict.fromkeys(entries.get(name, name) for name in names))):
-            found.append(Mark(start, end, cited))
+            found.append(CitationMark(start, end, cited))
             taken[start:end] = b"\1" * (end - start)
 
     for start, end in citation_spans(text):

@@ -408,6 +408,15 @@ def sampled_bounds(
 
     They are the low end of the 90 % interval of the samples' low bounds, and the high end of that of their high bounds:
     the truth is at one of the two at most (Imbens and Manski 2004). Without an interval, they are the means.
+
+    Args:
+        lows: The low bound of each sample.
+        highs: The high bound of each sample.
+        clusters: The cluster of each sample.
+        support: The smallest and the largest value that a sample can have.
+
+    Returns:
+        Both bounds; None without samples.
     """
     if not lows:
         return None

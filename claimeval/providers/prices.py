@@ -85,11 +85,19 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None, *, b
     The first source with the model counts: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files are
     YAML with a row per model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
     A row with `@URL` after the name applies only to that endpoint, others to every endpoint without a row in the same
-    file. Rows of the package, and `endpoint=None`, are for the providers' endpoints. Local engines cost nothing. Files
-    are read once per process. Raises UsageError if a file cannot be read.
+    file. Rows of the package are for the providers' endpoints. Local engines cost nothing. Files are read once per
+    process.
 
-    In a batch, the discount is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else that of the
-    provider's batches at its endpoint, else none. No further discount for cached prompt tokens is assumed.
+    Args:
+        model: The model as `provider:name`.
+        endpoint: The address of the calls; None for the provider's.
+        file: A file of prices.
+        batched: Return the price in a batch. The discount is the field `batch` of the row
+            (`{input: 1, output: 2, batch: 0.5}`), else that of the provider's batches at its endpoint, else none. No
+            further discount for cached prompt tokens is assumed.
+
+    Raises:
+        UsageError: If a file cannot be read.
     """
     row = _row(model, endpoint, file)
     if row is None:

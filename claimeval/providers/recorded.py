@@ -49,7 +49,7 @@ class _VerdictEntry(Record):
     documents: tuple[int, ...] = ()
 
 
-class _Line(Record):
+class _RecordedLine(Record):
     source: str | None = None
     text: str | None = None
     claims: tuple[_ClaimEntry, ...] = ()
@@ -57,7 +57,7 @@ class _Line(Record):
     verdicts: tuple[_VerdictEntry, ...] = ()
 
     @model_validator(mode="after")
-    def _is_valid(self) -> _Line:
+    def _is_valid(self) -> _RecordedLine:
         if self.model_fields_set not in ({"source"}, {"text", "claims"}, {"evidence", "verdicts"}):
             raise ValueError("a line has `text` and `claims`, or `evidence` and `verdicts`, or `source`")
         for verdict in self.verdicts:
@@ -68,7 +68,7 @@ class _Line(Record):
         return self
 
 
-class _Verdict(NamedTuple):
+class _RecordedVerdict(NamedTuple):
     label: str
     reason: str
     documents: Texts
@@ -83,7 +83,7 @@ class Recording(NamedTuple):
     """Whose replies they are; empty if the file does not say."""
     claims: dict[str, tuple[ExtractedClaim, ...]]
     """By text."""
-    verdicts: dict[tuple[Texts, str], _Verdict]
+    verdicts: dict[tuple[Texts, str], _RecordedVerdict]
     """By the texts of the evidence and the claim."""
     labels: frozenset[str]
 
@@ -142,13 +142,13 @@ def read(judge: Judge) -> Recording:
 def _parse(content: bytes, name: str) -> Recording:
     source = ""
     claims: dict[str, tuple[ExtractedClaim, ...]] = {}
-    verdicts: dict[tuple[Texts, str], _Verdict] = {}
+    verdicts: dict[tuple[Texts, str], _RecordedVerdict] = {}
     for number, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
         location = f"{name}, line {number}"
         try:
-            row = _Line.model_validate_json(line)
+            row = _RecordedLine.model_validate_json(line)
         except ValidationError as error:
             field, problem, value = first_problem(error)
             problem = problem.removeprefix("Value error, ")
@@ -163,7 +163,7 @@ def _parse(content: bytes, name: str) -> Recording:
             )
         texts = [_spaced(text) for text in row.evidence]
         for entry in row.verdicts:
-            verdict = _Verdict(entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents))
+            verdict = _RecordedVerdict(entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents))
             twice = f"{location}: another verdict on the claim {entry.claim[:60]!r} was given before"
             _put(verdicts, (frozenset(texts), _spaced(entry.claim)), verdict, twice)
     if not claims and not verdicts:

@@ -23,7 +23,7 @@ CHARACTERS_PER_TOKEN = 7
 _REPEATED = re.compile(r"(\W)\1+")
 
 
-class _Table(Record):
+class _WindowTable(Record):
     as_of: object
     source: str
     windows: dict[str, int] = Field(min_length=1)
@@ -31,7 +31,7 @@ class _Table(Record):
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, int]:
-    return _Table.model_validate(read_yaml(TABLE, "table of windows")).windows
+    return _WindowTable.model_validate(read_yaml(TABLE, "table of windows")).windows
 
 
 def known_window(judge: Judge) -> int | None:

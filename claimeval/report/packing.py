@@ -282,9 +282,13 @@ class Details:
         summaries: Sequence[str],
         documents: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
-        """Add a sample: its JSON, the requests of its calls, its diagnosis and its citations, in each run.
+        """Add a sample. The sequences have one item for each run.
 
-        `documents` are those of two runs in one list, by part.
+        Args:
+            results: The results of the sample.
+            requests: The requests of its calls; None for calls whose request is not shown.
+            summaries: What is said of its diagnosis.
+            documents: The documents of two runs in one list, by part.
         """
         if not self._lines:
             self.starts.append(self._samples)

@@ -356,7 +356,14 @@ class _PartTally:
                 self.samples[order] += value
 
     def add(self, sample: str, change: ClaimChange, order: int, position: int) -> None:
-        """Add a change of a sample; `order` is the sample's number, `position` that of the change in it."""
+        """Add a change.
+
+        Args:
+            sample: The id of the sample.
+            change: The change.
+            order: Number of the sample in the comparison.
+            position: Number of the change in the sample.
+        """
         self.value += change.value
         self.claims += change.subject is not None
         self.whole |= change.subject is None
@@ -394,7 +401,7 @@ class CauseTally:
         self._changed = {name: defaultdict[tuple[Cause, str], Fraction](Fraction) for name in metrics}
         """By metric, change and name of a document, what it adds before it is divided by the number of samples."""
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
-        self.once: dict[str, list[_Once]] = {name: [] for name in metrics}
+        self.once: dict[str, list[_UnpairedSample]] = {name: [] for name in metrics}
         """By metric, the shared samples with a value in one run only."""
         self._samples = 0
 
@@ -419,7 +426,7 @@ class CauseTally:
                         reason = REASONS[because] if because else CAUSES["score"]
                         if inputs and inputs.answer in ("missing", "refusal"):
                             reason = CAUSES[inputs.answer]
-                        self.once[name].append(_Once(self._samples, sample, bool(is_b), exact(score), reason))
+                        self.once[name].append(_UnpairedSample(self._samples, sample, bool(is_b), exact(score), reason))
                         parts_of[name] = {"score": score.value * (1 if is_b else -1)}
                 continue
             for side, score in zip(self._paired, scores, strict=True):
@@ -511,7 +518,7 @@ class CauseTally:
         return found
 
 
-class _Once(NamedTuple):
+class _UnpairedSample(NamedTuple):
     """A sample with a value in one run only."""
 
     order: int

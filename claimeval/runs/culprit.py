@@ -130,7 +130,7 @@ class Culprit(Record):
     """The commands that tell apart what changed at the same time."""
 
 
-class _Group(NamedTuple):
+class _SampleGroup(NamedTuple):
     """A group of samples and how a metric differs in it."""
 
     kind: str
@@ -470,7 +470,7 @@ class Case:
             text = ": inputs and settings are the same, so what differs is judges who disagree with themselves"
         return self._said(f"No difference beyond chance{text}.", metric.metric)
 
-    def _groups(self) -> Iterator[_Group]:
+    def _groups(self) -> Iterator[_SampleGroup]:
         """Yield groups of samples that are defined by their inputs alone; a slice has those whose inputs differ."""
         groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for i, of in enumerate(self.facts):
@@ -485,9 +485,9 @@ class Case:
             for metric in self._own if len(samples) >= GROUP else ():
                 mean, p, n = self._test(metric, samples)
                 if p is not None and n >= GROUP:
-                    yield _Group(kind, name, samples, metric, mean, p)
+                    yield _SampleGroup(kind, name, samples, metric, mean, p)
 
-    def _groups_beyond_chance(self) -> list[_Group]:
+    def _groups_beyond_chance(self) -> list[_SampleGroup]:
         """Return the groups that differ beyond chance, the surest first: those of documents, else others."""
         groups = list(self._groups())
         for chance, wanted in ((CHANCE, True), (GROUP_CHANCE, False)):

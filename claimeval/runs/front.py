@@ -162,7 +162,14 @@ def _of_ratings(found: WorstAnswers) -> str | None:
 
 
 def front(manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP) -> Front:
-    """Return the front of a run with the `top` claims to read first."""
+    """Return the front of a run.
+
+    Args:
+        manifest: The manifest of the run.
+        summary: Its summary.
+        results: The results to search for claims to read first.
+        top: Number of these claims.
+    """
     builder = FrontBuilder(manifest, top)
     for result in results:
         builder.add(result)

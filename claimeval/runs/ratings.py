@@ -59,7 +59,7 @@ class RatingAgreement(Record):
     people: tuple[PeopleCorrelation, ...]
 
 
-class _Column(NamedTuple):
+class _ScoreColumn(NamedTuple):
     name: str
     values: dict[str, float]
     """By item."""
@@ -105,7 +105,7 @@ def rate_run(
     run_metrics = load_manifest(run).names
     if unknown := [name for name in metrics if name not in run_metrics]:
         raise UsageError(f"the run has no metric {unknown[0]!r}; it has {', '.join(run_metrics)}")
-    columns = [_Column(name, {}) for name in metrics or run_metrics]
+    columns = [_ScoreColumn(name, {}) for name in metrics or run_metrics]
     clusters: dict[str, Hashable] = {}
     for result in read_results(run):
         clusters[result.sample.id] = cluster_of(result.sample, field)
@@ -142,7 +142,7 @@ def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pa
         raise UsageError("a table needs --score and --rating, the fields of both")
     rows = list(read_rows(table))
     score_names = [name for score in scores for name in _expanded(rows, score)]
-    columns = [_Column(name, {}) for name in score_names]
+    columns = [_ScoreColumn(name, {}) for name in score_names]
     tables = [_Ratings(name, {}) for rating in ratings for name in _expanded(rows, rating)]
     clusters: dict[str, Hashable] = {}
     unmatched = 0
@@ -195,7 +195,7 @@ def _number(value: Any, row: SourceRow, name: str) -> float | None:
 
 
 def _compared(
-    columns: Sequence[_Column],
+    columns: Sequence[_ScoreColumn],
     ratings: Sequence[_Ratings],
     clusters: Mapping[str, Hashable],
     unmatched: int,
@@ -214,7 +214,7 @@ def _compared(
 
 
 def _correlated(
-    column: _Column, ratings: _Ratings, clusters: Mapping[str, Hashable], *, pairs: bool
+    column: _ScoreColumn, ratings: _Ratings, clusters: Mapping[str, Hashable], *, pairs: bool
 ) -> RatingCorrelation:
     means = ratings.means
     items = [item for item in column.values if item in means]

@@ -91,7 +91,7 @@ def share_estimate(
     return IntervalEstimate(share, low, high, n, "wilson", error, round(clusters), level)
 
 
-class _Labeled(NamedTuple):
+class _ItemArrays(NamedTuple):
     """The items in arrays; `human` is NaN without a label."""
 
     judge: Floats
@@ -102,7 +102,7 @@ class _Labeled(NamedTuple):
     """Whether all values are in [0, 1]."""
 
 
-def _arrays(judge: Sequence[float], human: Sequence[float | None], clusters: Sequence[Hashable] | None) -> _Labeled:
+def _arrays(judge: Sequence[float], human: Sequence[float | None], clusters: Sequence[Hashable] | None) -> _ItemArrays:
     if len(judge) != len(human):
         raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
     has_label = np.array([label is not None for label in human], dtype=bool)
@@ -112,7 +112,7 @@ def _arrays(judge: Sequence[float], human: Sequence[float | None], clusters: Seq
         raise UsageError("values must be finite; leave items that the judge did not assess out")
     codes = np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge))
     inside = all(bool(((values >= 0) & (values <= 1)).all()) for values in (scores, labels[has_label]))
-    return _Labeled(scores, labels, codes, has_label, inside)
+    return _ItemArrays(scores, labels, codes, has_label, inside)
 
 
 def prediction_powered(
@@ -176,7 +176,7 @@ def prediction_powered(
 
 
 def _estimate(
-    items: _Labeled, labeled: Integers, unlabeled: Integers, ppi_lambda: float, level: float
+    items: _ItemArrays, labeled: Integers, unlabeled: Integers, ppi_lambda: float, level: float
 ) -> IntervalEstimate:
     """Return theta with its interval."""
     clusters = len(np.unique(items.clusters[labeled]))
@@ -194,7 +194,7 @@ def _estimate(
 
 
 def _with_ends(
-    items: _Labeled, value: float, residuals: Floats, unseen: float, n: int, clusters: float, level: float
+    items: _ItemArrays, value: float, residuals: Floats, unseen: float, n: int, clusters: float, level: float
 ) -> IntervalEstimate:
     """Return the estimate from the residual of each item; `unseen` is what one more error of the judge would change.
 

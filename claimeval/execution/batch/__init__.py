@@ -72,7 +72,7 @@ def batch_target(judge: Judge) -> BatchTarget:
     return BatchTarget(judge.model, judge.endpoint or "", judge.key_variable or "")
 
 
-class Entry(NamedTuple):
+class UnansweredRequest(NamedTuple):
     """A request without a reply."""
 
     batch: str | None

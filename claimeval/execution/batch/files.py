@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
-from claimeval.execution.batch import Batch, ClosedRequestFile, Entry, ReleasedRequests, read_line
+from claimeval.execution.batch import Batch, ClosedRequestFile, ReleasedRequests, UnansweredRequest, read_line
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.execution.budget import NANO, cost
 from claimeval.providers.batches import MAX_LINE_BYTES, batches_of
@@ -199,7 +199,7 @@ class BatchResultReader:
         elif outcome:
             self._add_reply(key, entry, outcome)
 
-    def _add_reply(self, key: str, entry: Entry, reply: Completion) -> None:
+    def _add_reply(self, key: str, entry: UnansweredRequest, reply: Completion) -> None:
         if self._store.get(key) is None:
             judge = self._batch.judge
             origin = ReplyOrigin(judge.model, judge.endpoint, entry.prompt, time.time(), None)

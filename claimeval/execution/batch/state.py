@@ -17,9 +17,9 @@ from claimeval.execution.batch import (
     Batch,
     BatchTarget,
     ClosedRequestFile,
-    Entry,
     ReleasedRequests,
     State,
+    UnansweredRequest,
     batch_target,
 )
 from claimeval.execution.database import Database
@@ -179,13 +179,13 @@ class BatchState(Database):
                 "DELETE FROM request WHERE key = ? AND batch IS NULL", ((bytes.fromhex(key),) for key in keys)
             )
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> UnansweredRequest | None:
         """Return a request without a reply, or None if it never was in a batch or its reply is stored."""
         row = self._execute(
             "SELECT batch, prompt, reserved, tries, reason, message, final FROM request WHERE key = ?",
             bytes.fromhex(key),
         ).fetchone()
-        return Entry(*row) if row else None
+        return UnansweredRequest(*row) if row else None
 
     def pending_keys(self, name: str) -> Iterator[str]:
         """Yield the keys of the requests in a batch. They can be removed during the iteration."""

@@ -360,6 +360,12 @@ def write_prompt(folder: Path, selection: Selection, before: Prompt, after: Prom
     """Write the prompt of the chosen arm, if its gain is beyond noise, and return the selection with the file.
 
     A comment after the prompt's header has the measured gain. Otherwise the file of an earlier choice is removed.
+
+    Args:
+        folder: The folder of the experiment.
+        selection: The choice and its gain on the labels that it was not made on.
+        before: The prompt of the baseline.
+        after: The prompt of the chosen arm.
     """
     path = folder / SELECTED
     if not selection.beyond_noise or before.digest == after.digest:

@@ -140,7 +140,15 @@ def columns(*names: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
 
 
 def table(name: str, head: Sequence[Column], rows: Iterable[Any], title: str = "", notes: Iterable[str] = ()) -> Table:
-    """Return a table of rows of cells, or of records, with a note on bounds if an estimate has them."""
+    """Return a table, with a note on bounds if an estimate has them.
+
+    Args:
+        name: Name of the table in files and on the page.
+        head: The columns. Sparse ones without a value are left out.
+        rows: Records, if a column says where its cell is in one (`Column.at`), else rows of cells.
+        title: Title above the table.
+        notes: Lines below the table.
+    """
     made = any(column.at for column in head)
     cells = [tuple(_at(row, column.at) for column in head) if made else tuple(row) for row in rows]
     full = [
@@ -162,14 +170,29 @@ def _at(record: Any, at: str | Callable[[Any], Any]) -> Any:
 
 
 def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable[Iterable[int]]) -> Table:
-    """Return how often items with the label of a row got the label of a column."""
+    """Return a table of how often items with the label of a row got the label of a column.
+
+    Args:
+        name: Name of the table in files and on the page.
+        corner: Name of the column of labels, which says who gave which.
+        labels: The labels, in the order of rows and columns.
+        counts: `counts[i][j]`: items with `labels[i]` that got `labels[j]`.
+    """
     names = [Data(label) for label in labels]
     rows = tuple((row, *numbers) for row, numbers in zip(names, counts, strict=True))
     return Table(name, (Column(corner), *(Column(label, "count") for label in names)), rows)
 
 
 def kappas(head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | None], most: int, kind: Kind) -> Block:
-    """Return equal labels and Cohen's kappa of pairs of raters, or the range of kappa for more pairs than `most`."""
+    """Return a table of equal labels and Cohen's kappa of pairs of raters, or one line if there are too many.
+
+    Args:
+        head: Name of the column that counts what both labeled.
+        rows: Names of the pair, what both labeled, the share of equal labels, and kappa.
+        values: Kappa of each pair, for the range in the line.
+        most: Maximum number of pairs in a table.
+        kind: How the last two columns are written.
+    """
     if len(rows) <= most:
         return table(
             "pairs", (Column("pair"), Column(head, "count"), Column("equal", kind), Column("kappa", kind)), rows

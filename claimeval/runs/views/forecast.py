@@ -23,9 +23,14 @@ ARMS = (Column("arm"), Column("calls", "count"), Column("USD", "count"), Column(
 def view(
     forecast: Forecast, manifest: Manifest, unit: str, command: str, cheaper: Mapping[str, float]
 ) -> Iterator[Block]:
-    """Yield the forecast of a command; `unit` is what it counts, such as `samples`.
+    """Yield the forecast of a command.
 
-    `cheaper` is the share of the dollars that options would save.
+    Args:
+        forecast: The forecast.
+        manifest: The manifest of the run that the command would make.
+        unit: What the forecast counts, such as `samples`.
+        command: Name of the command, the subject if there is no data file.
+        cheaper: The share of the dollars that each option would save.
     """
     names = short_names(judge.name for judge in manifest.asked)
     of = f": {forecast.samples:,} {unit}; "

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from claimeval.evaluation.grade import Grades
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.raters import Members, RatingComparison, words
-from claimeval.evaluation.validity import Refused, Validity
+from claimeval.evaluation.validity import RefusedGrade, Validity
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, confusion, heading, line, remark, table
 from claimeval.statistics.formatting import decimal, estimate, tally
@@ -16,7 +16,7 @@ from claimeval.types.scales import Scale
 APART = 5
 """Answers that are shown of those which ratings and claims judge differently."""
 SHOWN = 5
-"""Refused grades that are shown for each assessor."""
+"""RefusedGrade grades that are shown for each assessor."""
 
 
 BESIDE = (
@@ -128,7 +128,7 @@ def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> I
             yield line(Data(system), f"  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}")
 
 
-def refused(grades: Mapping[str, Sequence[Refused]], scale: Scale) -> Iterator[Block]:
+def refused(grades: Mapping[str, Sequence[RefusedGrade]], scale: Scale) -> Iterator[Block]:
     """Yield the number of grades that are not on the scale, and the first of them, for each assessor."""
     for name, found in grades.items():
         if found:
