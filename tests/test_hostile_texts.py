@@ -354,7 +354,7 @@ def read(text: str, document: str) -> dict[str, str | None]:
     )
     reading = assess.read(scripted.completion(text), request)
     texts = {claim.id: claim.text for claim in claims}
-    return {texts[subject]: verdict.label for subject, verdict in reading.values.items()}
+    return {texts[subject]: verdict.label for subject, (verdict,) in reading.values.items()}
 
 
 def right(labels: dict[str, str | None]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging.replies import ParsedReply
+from claimeval.judging.reply_values import ParsedReply
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 

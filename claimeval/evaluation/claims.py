@@ -25,7 +25,6 @@ from claimeval.evaluation.judgment import (
     PanelJob,
     Question,
     judge,
-    one_each,
     votes,
 )
 from claimeval.evaluation.kinds import JobKind
@@ -268,8 +267,8 @@ class ClaimsJob(PanelJob):
             ask=lambda judge, claims, shown: assess.ask(
                 prompt, judge, claims, assess.ShownDocuments(shown, alternatives), sample.full_question
             ),
-            read=lambda completion, request, _: one_each(
-                assess.read(completion, request, computed=not reads_prompts(request.judge))
+            read=lambda completion, request, _: assess.read(
+                completion, request, computed=not reads_prompts(request.judge)
             ),
             singles=_single_documents(sample, of, against, record.panel),
             per_call=claims_per_call,
@@ -327,7 +326,7 @@ class ClaimsJob(PanelJob):
         all_claims = tuple(chain.from_iterable(claims.values()))
         unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
         calls = earlier.calls + tuple([call for step in steps for call in step.calls])
-        whole, others = votes(judged_pairs, calls)
+        voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
         unscored = SampleResult(
             sample=sample,
             claims=all_claims,
@@ -337,10 +336,10 @@ class ClaimsJob(PanelJob):
                 if not claims[part]
             },
             assessments=(
-                *whole,
+                *[a for a in voted if a.is_whole],
                 *given,
                 *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
-                *others,
+                *[a for a in voted if not a.is_whole],
             ),
             calls=calls,
         )

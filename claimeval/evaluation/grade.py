@@ -22,7 +22,6 @@ from claimeval.evaluation.judgment import (
     Question,
     QuestionJob,
     judge,
-    one_each,
     votes,
 )
 from claimeval.evaluation.kinds import JobKind
@@ -256,7 +255,7 @@ class GradeJob(QuestionJob):
                 ]
             )
         calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
-        assessments = votes(judged, calls)[0]
+        assessments = votes(judged, self.records, calls)
         if self.against == "question":
             by_id = {vote.subject: vote for vote in assessments}
             assessments = tuple(by_id.get(document.id) or _without_text(document) for document in sample.contexts or ())
@@ -269,7 +268,7 @@ class GradeJob(QuestionJob):
             evidence=evidence,
             documents=lambda _: (),
             ask=lambda judge, documents, _: grade.ask(self.prompt, judge, question, documents, self.scale),
-            read=lambda reply, request, documents: one_each(grade.read(reply, request, documents, self.scale)),
+            read=lambda reply, request, documents: grade.read(reply, request, documents, self.scale),
             per_call=lambda judge: self.per_call,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -20,7 +20,7 @@ from claimeval.execution.concurrently import gather_all
 from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
-from claimeval.judging.replies import ParsedReply
+from claimeval.judging.reply_values import ParsedReply
 from claimeval.types.records import (
     Assessment,
     Call,
@@ -118,8 +118,8 @@ class EarlierVerdicts:
 
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
-    ) -> Iterator[_OneVerdict]:
-        """Yield a judge's verdicts against single documents of a set, or against other orders of it.
+    ) -> JudgedSubjects:
+        """Return a judge's verdicts against single documents of a set, or against other orders of it.
 
         Args:
             evidence: The whole set.
@@ -127,11 +127,13 @@ class EarlierVerdicts:
             judge: The judge.
             replicate: Number of the replicate, from 0.
         """
-        ids, judge_and_replicate = {subject.id for subject in subjects}, (judge.name, replicate)
+        ids, verdicts = {subject.id for subject in subjects}, dict[Evidence, dict[tuple[str, str], list[ReadVerdict]]]()
         for a in self._not_whole:
             if a.subject in ids and a.against == evidence.part:
-                replies = (v for v in a.verdicts if (v.judge, v.replicate) == judge_and_replicate)
-                yield from (_OneVerdict(a.question, a.evidence, a.subject, self._read(v)) for v in replies)
+                of_judge = [v for v in a.verdicts if (v.judge, v.replicate) == (judge.name, replicate)]
+                if of_judge:
+                    verdicts.setdefault(a.evidence, {})[a.question, a.subject] = [*map(self._read, of_judge)]
+        return JudgedSubjects(verdicts)
 
 
 class JudgingContext(NamedTuple):
@@ -229,167 +231,166 @@ class QuestionJob(PanelJob, ABC):
             voting.refuse_same_family([("judge", judge) for judge in self.judges], self.panel, generators)
 
 
-class _Ballots(NamedTuple):
-    """The verdicts on one subject, and the panel that votes on them."""
-
-    question: str
-    evidence: Evidence
-    subject: str
-    verdicts: Sequence[ReadVerdict]
-    panel: Panel
-
-
 class JudgedSubjects(NamedTuple):
-    """The verdicts on the subjects of one question."""
+    """The verdicts of one or several judges on the subjects of a question."""
 
-    whole: tuple[_Ballots, ...]
-    """Against the whole evidence: one per subject and record, in the order of the subjects."""
-    others: tuple[_Ballots, ...]
-    """Against single documents, or against the documents in other orders."""
-    calls: tuple[Call, ...]
-    same_family: frozenset[str]
+    verdicts: Mapping[Evidence, Mapping[tuple[str, str], Sequence[ReadVerdict]]]
+    """By evidence, then by record of the question and subject: one per judge and replicate."""
+    calls: tuple[Call, ...] = ()
+    same_family: frozenset[str] = frozenset()
     """The judges of the family that wrote the answer."""
+
+    @classmethod
+    def of(
+        cls,
+        question: Question[S],
+        evidence: Evidence,
+        verdicts: Mapping[str, Sequence[ReadVerdict]],
+        calls: tuple[Call, ...] = (),
+    ) -> JudgedSubjects:
+        """Return one judge's verdicts against one evidence.
+
+        Args:
+            question: The question.
+            evidence: The evidence.
+            verdicts: By subject: one per record of the question.
+            calls: The calls that gave them.
+        """
+        names = [record.name for record in question.records]
+        by_record = {
+            (name, subject): [verdict]
+            for subject, of_subject in verdicts.items()
+            for name, verdict in zip(names, of_subject, strict=True)
+        }
+        return cls({evidence: by_record}, calls)
+
+    @classmethod
+    def joined(cls, several: Iterable[JudgedSubjects]) -> JudgedSubjects:
+        """Return the verdicts and calls of several, in order."""
+        verdicts: dict[Evidence, dict[tuple[str, str], list[ReadVerdict]]] = {}
+        calls: list[Call] = []
+        for judged in several:
+            for evidence, by_record in judged.verdicts.items():
+                joined = verdicts.setdefault(evidence, {})
+                for key, of_key in by_record.items():
+                    joined.setdefault(key, []).extend(of_key)
+            calls += judged.calls
+        return cls(verdicts, tuple(calls))
 
 
 def votes(
-    judged: Sequence[JudgedSubjects], calls: Sequence[Call]
-) -> tuple[tuple[Assessment, ...], tuple[Assessment, ...]]:
-    """Return the votes on the subjects against the whole evidence, and the others.
+    judged: Iterable[JudgedSubjects], records: Iterable[QuestionRecord], calls: Sequence[Call]
+) -> tuple[Assessment, ...]:
+    """Return the votes on the subjects, in order; each verdict names the place of its call.
 
-    Each verdict names the place of its call among all of the sample.
+    Args:
+        judged: The verdicts of all judges on the subjects of each question.
+        records: The questions, with their panels.
+        calls: All calls of the sample.
     """
     places = {call.key: place for place, call in reversed([*enumerate(calls)])}
-
-    def voted(ballots: _Ballots, same_family: frozenset[str]) -> Assessment:
-        """Return the vote on one subject."""
-        question, evidence, subject, verdicts, panel = ballots
-        placed = [verdict.placed(places) for verdict in verdicts]
-        return voting.vote(subject, evidence, placed, panel, same_family=same_family, question=question)
-
-    return (
-        tuple([voted(ballots, of.same_family) for of in judged for ballots in of.whole]),
-        tuple([voted(ballots, of.same_family) for of in judged for ballots in of.others]),
+    panels = {record.name: record.panel.provisional for record in records}
+    return tuple(
+        [
+            voting.vote(
+                subject,
+                evidence,
+                [verdict.placed(places) for verdict in verdicts],
+                panels[name],
+                same_family=of.same_family,
+                question=name,
+            )
+            for of in judged
+            for evidence, by_record in of.verdicts.items()
+            for (name, subject), verdicts in by_record.items()
+        ]
     )
 
 
-class _OneVerdict(NamedTuple):
-    question: str
-    evidence: Evidence
-    subject: str
-    verdict: ReadVerdict
-
-
-class _JudgeVerdicts(NamedTuple):
-    """The verdicts of one judge, and its calls."""
-
-    verdicts: Mapping[str, Sequence[ReadVerdict]]
-    """Verdicts against the whole evidence, by subject: one per record of the question."""
-    not_whole: tuple[_OneVerdict, ...] = ()
-    """Verdicts against single documents, or against other orders."""
-    calls: tuple[Call, ...] = ()
-
-
 async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
-    """Ask all judges about the subjects. With `escalate`, later judges get only disputed subjects."""
-    first, panel = question.panel.escalate, question.panel
-    answers = await _ask_judges(question, subjects, context.judges[:first], context)
+    """Ask all judges about the subjects. With `escalate`, later judges get only disputed subjects.
 
-    def replies(subject: str) -> list[Sequence[ReadVerdict]]:
-        """Return the verdicts of all judges on a subject, each with one for each record of the question."""
-        return [answer.verdicts[subject] for answer in answers if subject in answer.verdicts]
-
+    Returns:
+        The verdicts: first those against the whole evidence, by subject and record, of which there may be none; then
+        those against single documents, or against the documents in other orders.
+    """
+    first, panel, whole = question.panel.escalate, question.panel, question.evidence
+    names = [record.name for record in question.records]
+    keys = [(name, subject.id) for subject in subjects for name in names]
+    judged = [JudgedSubjects({whole: dict.fromkeys(keys, ())})]
+    judged += await _ask_judges(question, subjects, context.judges[:first], context)
     if first:
-        disputed = [
-            subject for subject in subjects if voting.disputed([of_judge[0] for of_judge in replies(subject.id)], panel)
-        ]
-        answers += await _ask_judges(question, disputed, context.judges[first:], context)
-    panels = {record.name: record.panel.provisional for record in question.records}
-    whole = [
-        _Ballots(name, question.evidence, subject, [of_judge[n] for of_judge in verdicts], panel)
-        for subject, verdicts in [(subject.id, replies(subject.id)) for subject in subjects]
-        for n, (name, panel) in enumerate(panels.items())
-    ]
-    rows: dict[tuple[str, Evidence, str], list[ReadVerdict]] = {}
-    for name, evidence, subject, verdict in chain.from_iterable([answer.not_whole for answer in answers]):
-        rows.setdefault((name, evidence, subject), []).append(verdict)
-    others = [_Ballots(*key, verdicts, panels[key[0]]) for key, verdicts in rows.items()]
-    calls = tuple(chain.from_iterable([answer.calls for answer in answers]))
-    return JudgedSubjects(tuple(whole), tuple(others), calls, context.same_family)
+        known = JudgedSubjects.joined(judged).verdicts[whole]
+        disputed = [subject for subject in subjects if voting.disputed(known[names[0], subject.id], panel)]
+        judged += await _ask_judges(question, disputed, context.judges[first:], context)
+    return JudgedSubjects.joined(judged)._replace(same_family=context.same_family)
 
 
 async def _ask_judges(
     question: Question[S], subjects: Sequence[S], judges: Sequence[Judge], context: JudgingContext
-) -> list[_JudgeVerdicts]:
+) -> list[JudgedSubjects]:
     if not subjects:
         return []
     panel, concerns = question.panel, question.concerns
     excluded = context.same_family if panel.on_same_family == "skip" else frozenset()
     in_parts = bool(question.singles) and (panel.per_document or panel.shuffle_contexts)
 
-    def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, _JudgeVerdicts]:
+    def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, JudgedSubjects]:
         """Ask one judge about the subjects that concern it."""
         about = [subject for subject in subjects if concerns(judge, subject)] if concerns else subjects
         if in_parts or judge.name in context.recorded_judges:
             return _ask_in_parts(question, about, judge, replicate, context)
         return _ask_at(question.evidence, question, about, judge, replicate, context)
 
-    answers = await gather_all(
+    judged = await gather_all(
         [ask(judge, n) for judge in judges if judge.name not in excluded for n in range(panel.replicates)]
     )
     skipped = [_unassessed(question, subjects, judge, "same_family") for judge in judges if judge.name in excluded]
-    return [*answers, *map(_JudgeVerdicts, skipped)]
+    return [*judged, *[JudgedSubjects.of(question, question.evidence, verdicts) for verdicts in skipped]]
 
 
 async def _ask_in_parts(
     question: Question[S], subjects: Sequence[S], judge: Judge, replicate: int, context: JudgingContext
-) -> _JudgeVerdicts:
+) -> JudgedSubjects:
     """Return one judge's verdicts against all documents together, against each alone, or in several orders."""
 
-    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _JudgeVerdicts]:
+    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, JudgedSubjects]:
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
-    async def ask_each(parts: Sequence[Evidence]) -> _JudgeVerdicts:
-        """Ask about the subjects against each of these."""
-        answers = await gather_all([ask(evidence) for evidence in parts])
-        verdicts = [
-            _OneVerdict(record.name, evidence, subject.id, verdict)
-            for evidence, answer in zip(parts, answers, strict=True)
-            for subject in subjects
-            for record, verdict in zip(question.records, answer.verdicts[subject.id], strict=True)
-        ]
-        return _JudgeVerdicts({}, tuple(verdicts), tuple(chain.from_iterable([answer.calls for answer in answers])))
-
     whole, settings = question.evidence, question.panel
     if judge.name in context.recorded_judges:
-        not_whole = tuple(context.earlier.not_whole(whole, subjects, judge, replicate))
-        return (await ask(whole))._replace(not_whole=not_whole)
+        not_whole = context.earlier.not_whole(whole, subjects, judge, replicate)
+        return JudgedSubjects.joined([await ask(whole), not_whole])
     singles = dict(question.singles)
     if settings.per_document is not True:
         orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(singles))]
-        together, others = await gather_all([ask(whole), ask_each([*singles] if settings.per_document else orders)])
-        return _JudgeVerdicts(together.verdicts, others.not_whole, together.calls + others.calls)
-    alone = await ask_each(tuple(singles))
-    supported = _supported(alone.not_whole, singles)
+        others = [*singles] if settings.per_document else orders
+        return JudgedSubjects.joined(await gather_all([ask(evidence) for evidence in (whole, *others)]))
+    alone = JudgedSubjects.joined(await gather_all([ask(evidence) for evidence in singles]))
+    supported = _supported(alone, singles)
     unsupported = [subject for subject in subjects if subject.id not in supported]
     if context.joint:
         joint = await ask(whole, unsupported)
     else:
-        joint = _JudgeVerdicts(_unassessed(question, unsupported, judge, "not_in_cache", replicate))
-    verdicts = {subject: (verdict,) for subject, verdict in supported.items()}
-    return _JudgeVerdicts({**verdicts, **joint.verdicts}, alone.not_whole, alone.calls + joint.calls)
+        unasked = _unassessed(question, unsupported, judge, "not_in_cache", replicate)
+        joint = JudgedSubjects.of(question, whole, unasked)
+    return JudgedSubjects.joined([JudgedSubjects.of(question, whole, supported), alone, joint])
 
 
-def _supported(alone: Iterable[_OneVerdict], documents: Mapping[Evidence, Document]) -> dict[str, ReadVerdict]:
+def _supported(alone: JudgedSubjects, documents: Mapping[Evidence, Document]) -> dict[str, tuple[ReadVerdict, ...]]:
     """Merge the verdicts of claims that at least one single document supports into verdicts on all documents."""
     by_subject: dict[str, list[tuple[Evidence, ReadVerdict]]] = {}
-    for _, evidence, subject, verdict in alone:
-        if verdict.support == "supported":
-            by_subject.setdefault(subject, []).append((evidence, verdict))
+    for evidence, by_record in alone.verdicts.items():
+        for (_, subject), (verdict,) in by_record.items():
+            if verdict.support == "supported":
+                by_subject.setdefault(subject, []).append((evidence, verdict))
     return {
-        subject: pairs[0][1]._replace(
-            cites=tuple(documents[evidence].id for evidence, _ in pairs),
-            probability=max((v.probability for _, v in pairs if v.probability is not None), default=None),
+        subject: (
+            pairs[0][1]._replace(
+                cites=tuple(documents[evidence].id for evidence, _ in pairs),
+                probability=max((v.probability for _, v in pairs if v.probability is not None), default=None),
+            ),
         )
         for subject, pairs in by_subject.items()
     }
@@ -402,26 +403,28 @@ async def _ask_at(
     judge: Judge,
     replicate: int,
     context: JudgingContext,
-) -> _JudgeVerdicts:
+) -> JudgedSubjects:
     """Return one judge's verdicts against one evidence; known verdicts are reused."""
     verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
     unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
     if judge.name in context.recorded_judges:
-        return _JudgeVerdicts(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
+        missing = _unassessed(question, unknown, judge, "not_in_cache", replicate)
+        return JudgedSubjects.of(question, evidence, verdicts | missing)
     chunks = even_chunks(question.order(judge, unknown), question.per_call(judge))
     step, part, _ = question.address
     asking = _Asking(question, judge, CallAddress(step, part, evidence), replicate, context.executor)
     documents = tuple(question.documents(evidence))
     replies = await gather_all([asking.read(chunk, documents) for chunk in chunks])
     for reply in replies:
-        for subject, values in reply.values.items():
+        for subject_id, values in reply.values.items():
             value = values[0] if len(values) == 1 else asking.merged(values)
             if isinstance(value, Failure):
                 none = unassessed(judge, value.reason, replicate, question.records[0].prompt)
-                verdicts[subject] = [none] * len(question.records)
+                verdicts[subject_id] = [none] * len(question.records)
             else:
-                verdicts[subject] = value
-    return _JudgeVerdicts(verdicts, (), tuple(chain.from_iterable([reply.calls for reply in replies])))
+                verdicts[subject_id] = value
+    calls = tuple(chain.from_iterable([reply.calls for reply in replies]))
+    return JudgedSubjects.of(question, evidence, {subject.id: verdicts[subject.id] for subject in subjects}, calls)
 
 
 @dataclass(frozen=True)
@@ -538,12 +541,6 @@ def _unassessed(
     question: Question[S], subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
 ) -> dict[str, Sequence[ReadVerdict]]:
     return {subject.id: [unassessed(judge, reason, replicate)] * len(question.records) for subject in subjects}
-
-
-def one_each(reading: ParsedReply[ReadVerdict]) -> ParsedReply[tuple[ReadVerdict, ...]]:
-    """Return the reply with each verdict in a tuple, for a question with one record."""
-    values = {subject: (verdict,) for subject, verdict in reading.values.items()}
-    return ParsedReply(values, reading.failure, reading.unread)
 
 
 def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> ReadVerdict:

@@ -131,7 +131,7 @@ class _Trial:
             if assessed.failure:
                 return _problem(assessed.failure)
             self.other_form = not _in_form(reply, judge_request)
-            labels = [assessed.values[claim.id].label if claim.id in assessed.values else None for claim in claims]
+            labels = [assessed.values[claim.id][0].label if claim.id in assessed.values else None for claim in claims]
             right = [(label == "supported") == true for label, true in zip(labels, CLAIMS.values(), strict=True)]
             return None if all(right) else f"it says {', '.join(map(str, labels))} of a true and a false claim"
 
@@ -146,7 +146,7 @@ class _Trial:
         if isinstance(outcome, Failure):
             return None
         given = assess.read(outcome, request).values
-        labels = [given[claim.id].label if claim.id in given else None for claim in claims]
+        labels = [given[claim.id][0].label if claim.id in given else None for claim in claims]
         pairs = zip(labels, MANY.values(), strict=True)
         return sum(label is not None and (label == "supported") == true for label, true in pairs)
 

@@ -212,7 +212,7 @@ class RateJob(QuestionJob):
             ]
         )
         calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
-        assessments = votes(judged, calls)[0]
+        assessments = votes(judged, self.records, calls)
         return self.scored(SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls))
 
     def scored(self, result: SampleResult) -> SampleResult:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import ParsedReply, ParsedVerdict, shown
-from claimeval.judging.reply_values import Readings, meant
+from claimeval.judging.replies import ParsedVerdict, shown
+from claimeval.judging.reply_values import ParsedReply, meant
 from claimeval.judging.requests import (
     REASON,
     TEXT,
@@ -243,8 +243,8 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
     )
 
 
-def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[ReadVerdict]:
-    """Return the verdicts in the reply, by claim.
+def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[tuple[ReadVerdict, ...]]:
+    """Return the verdicts in the reply, one per claim.
 
     With `computed`, the reply states a probability that the judge computed. For language models, the probability comes
     from the tokens, because a number that they write is only text.
@@ -258,7 +258,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     names = dict(zip(_names("d", len(task.documents)), [document.id for document in task.documents], strict=True))
     probabilities = {} if computed else supported(completion, request, lines)
 
-    def parse(text: str) -> Readings[ParsedVerdict]:
+    def parse(text: str) -> ParsedReply[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
         if as_json:
             return replies.verdicts_json(text, tuple(claims), scale, shown(request))
@@ -268,18 +268,20 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
         """Return the ids of the documents with these names."""
         return tuple([names[name] for name in dict.fromkeys(map(str.casefold, evidence)) if name in names])
 
-    def verdict(name: str, parsed: ParsedVerdict) -> ReadVerdict:
+    def verdict(name: str, parsed: ParsedVerdict) -> tuple[ReadVerdict, ...]:
         """Return the verdict on the claim with this name."""
-        return ReadVerdict(
-            judge,
-            **scale.labeled(parsed.label),
-            unassessed=None if parsed.label else "unsure",
-            probability=parsed.probability if computed else probabilities.get(name),
-            explanation=parsed.explanation,
-            cites=cited(parsed.evidence) if parsed.evidence else (),
-            replicate=request.replicate,
-            key=key,
-            prompt=prompt,
+        return (
+            ReadVerdict(
+                judge,
+                **scale.labeled(parsed.label),
+                unassessed=None if parsed.label else "unsure",
+                probability=parsed.probability if computed else probabilities.get(name),
+                explanation=parsed.explanation,
+                cites=cited(parsed.evidence) if parsed.evidence else (),
+                replicate=request.replicate,
+                key=key,
+                prompt=prompt,
+            ),
         )
 
     return read_entries(completion, request, claims, parse, verdict)

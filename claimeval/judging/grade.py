@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
-from claimeval.judging.replies import ParsedGrade, ParsedReply, shown
+from claimeval.judging.replies import ParsedGrade, shown
+from claimeval.judging.reply_values import ParsedReply
 from claimeval.judging.requests import REASON, build_request, closed_schema, numbered, read_entries, schema_text
 from claimeval.types.records import Document, ReadVerdict
 from claimeval.types.requests import Completion, Judge, Request
@@ -37,7 +38,7 @@ def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Documen
 
 def read(
     completion: Completion, request: Request, documents: Sequence[Document], scale: Scale
-) -> ParsedReply[ReadVerdict]:
+) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return a verdict for each document in the reply, or why there is none.
 
     Args:
@@ -48,15 +49,17 @@ def read(
     """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
 
-    def verdict(name: str, parsed: ParsedGrade) -> ReadVerdict:
+    def verdict(name: str, parsed: ParsedGrade) -> tuple[ReadVerdict, ...]:
         """Return the verdict on the document with this name."""
-        return ReadVerdict(
-            judge=request.judge.name,
-            **scale.labeled(scale.of_step(parsed.grade)),
-            replicate=request.replicate,
-            explanation=parsed.explanation,
-            prompt=request.prompt_id,
-            key=completion.key or request.key,
+        return (
+            ReadVerdict(
+                judge=request.judge.name,
+                **scale.labeled(scale.of_step(parsed.grade)),
+                replicate=request.replicate,
+                explanation=parsed.explanation,
+                prompt=request.prompt_id,
+                key=completion.key or request.key,
+            ),
         )
 
     return read_entries(

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import ParsedReply, shown
+from claimeval.judging.replies import shown
+from claimeval.judging.reply_values import ParsedReply
 from claimeval.judging.requests import (
     REASON,
     YES_OR_NO,

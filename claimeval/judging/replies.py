@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from claimeval.judging.reply_values import (
-    Readings,
+    ParsedReply,
     Unparsable,
     after_reasoning,
     by_id,
@@ -173,7 +172,7 @@ def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> Readings[ParsedVerdict]:
+def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> ParsedReply[ParsedVerdict]:
     """Read `{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id.
 
     Args:
@@ -223,7 +222,7 @@ def _shortened(value: object) -> str:
 
 def grades_json(
     text: str, ids: Sequence[str], steps: Sequence[int], shown: Iterable[str] = ()
-) -> Readings[ParsedGrade]:
+) -> ParsedReply[ParsedGrade]:
     """Read `{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale.
 
     Args:
@@ -303,7 +302,7 @@ FUZZY_MATCH = 90.0
 """Minimum `rapidfuzz.fuzz.ratio` at which a line matches a claim that it does not repeat exactly."""
 
 
-def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Readings[ParsedVerdict]:
+def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> ParsedReply[ParsedVerdict]:
     """Read lines that end with SUPPORTED=1 or SUPPORTED=0. `claims` maps ids to the claims that were sent.
 
     A line belongs to the claim that it repeats, ignoring bullets and white space. A line that repeats no claim belongs
@@ -354,30 +353,6 @@ def _nearest_label(quoted: str, claims: Mapping[str, str]) -> str | None:
         and len(_NEGATION.findall(quoted)) == len(_NEGATION.findall(claim))
     ]
     return near[0] if len(near) == 1 else None
-
-
-T = TypeVar("T")
-
-
-class ParsedReply(NamedTuple, Generic[T]):
-    """The values in one reply, by the ids of the subjects."""
-
-    values: Mapping[str, T] = MappingProxyType({})
-    failure: Failure | None = None
-    """Why the whole reply cannot be read."""
-    unread: Mapping[str, str] = MappingProxyType({})
-    """Why the value of a subject cannot be read."""
-
-    @property
-    def message(self) -> str | None:
-        """The problems in `unread` as one line; None if there are none."""
-        return "; ".join([f"{name}: {words}" for name, words in self.unread.items()]) or None if self.unread else None
-
-    def lack(self, subject: str) -> Failure:
-        """Return why a subject has no value."""
-        if self.failure:
-            return self.failure
-        return Failure(reason="unparsable" if subject in self.unread else "incomplete", message="")
 
 
 def shown(request: Request) -> tuple[str, ...]:

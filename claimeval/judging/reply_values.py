@@ -11,9 +11,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from claimeval.types.errors import ClaimevalError
+from claimeval.types.requests import Failure
 
 T = TypeVar("T")
 
@@ -22,12 +24,25 @@ class Unparsable(ClaimevalError):
     """The reply is not in the requested format; the message says how it differs."""
 
 
-class Readings(NamedTuple, Generic[T]):
-    """The values in a list of entries, by id."""
+class ParsedReply(NamedTuple, Generic[T]):
+    """The values in one reply, by the ids of the subjects."""
 
-    by_id: dict[str, T]
-    unread: dict[str, str]
-    """Why an id in the list has no value. An id in neither mapping is missing from the list."""
+    values: Mapping[str, T] = MappingProxyType({})
+    failure: Failure | None = None
+    """Why the whole reply cannot be read."""
+    unread: Mapping[str, str] = MappingProxyType({})
+    """Why the value of a subject cannot be read."""
+
+    @property
+    def message(self) -> str | None:
+        """The problems in `unread` as one line; None if there are none."""
+        return "; ".join([f"{name}: {words}" for name, words in self.unread.items()]) or None if self.unread else None
+
+    def lack(self, subject: str) -> Failure:
+        """Return why a subject has no value."""
+        if self.failure:
+            return self.failure
+        return Failure(reason="unparsable" if subject in self.unread else "incomplete", message="")
 
 
 # Words, numbers and ids
@@ -95,7 +110,7 @@ def by_id(
     ids: Sequence[str],
     what: str,
     read: Callable[[Mapping[str, object]], tuple[object, T]],
-) -> Readings[T]:
+) -> ParsedReply[T]:
     """Return the values of entries by their `id`.
 
     Bare numbers as ids are accepted only if the list is complete, because otherwise they may start at 0. An id with
@@ -130,7 +145,7 @@ def by_id(
         if len(several) > 1:
             unread.setdefault(name, []).append(f"given as {' and as '.join(repr(choice) for choice in several)}")
     single = {name: next(iter(several.values())) for name, several in choices.items() if name not in unread}
-    return Readings(single, {name: "; ".join(dict.fromkeys(why)) for name, why in unread.items()})
+    return ParsedReply(single, None, {name: "; ".join(dict.fromkeys(why)) for name, why in unread.items()})
 
 
 # Reasoning

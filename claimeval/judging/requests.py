@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import ParsedReply, reply_text
-from claimeval.judging.reply_values import Readings, Unparsable
+from claimeval.judging.replies import reply_text
+from claimeval.judging.reply_values import ParsedReply, Unparsable
 from claimeval.types.records import Document
 from claimeval.types.requests import AssessTask, Completion, ExtractTask, Failure, Judge, Request
 
@@ -118,7 +118,7 @@ def read_entries(
     completion: Completion,
     request: Request,
     ids: Mapping[str, str],
-    parse: Callable[[str], Readings[Parsed]],
+    parse: Callable[[str], ParsedReply[Parsed]],
     value: Callable[[str, Parsed], T],
 ) -> ParsedReply[T]:
     """Return the values in a reply about several subjects.
@@ -133,5 +133,5 @@ def read_entries(
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):
         return ParsedReply(failure=entries)
-    values = {ids[name]: value(name, entry) for name, entry in entries.by_id.items()}
+    values = {ids[name]: value(name, entry) for name, entry in entries.values.items()}
     return ParsedReply(values, None, {ids[name]: why for name, why in entries.unread.items()} if entries.unread else {})

@@ -16,7 +16,7 @@ from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, pool,
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.judging.replies import ParsedReply
+from claimeval.judging.reply_values import ParsedReply
 from claimeval.types.errors import DataError, PromptError, UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Call, Document, ReadVerdict, Sample, Verdict
@@ -32,14 +32,14 @@ def grades(*entries: tuple[str, object]) -> str:
     return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
 
 
-def read(text: str) -> ParsedReply[ReadVerdict]:
+def read(text: str) -> ParsedReply[tuple[ReadVerdict, ...]]:
     request = rate.ask(PROMPT, judge(), "Q?", DOCUMENTS, UMBRELA)
     return rate.read(completion(text), request, DOCUMENTS, UMBRELA)
 
 
 def test_grades_are_read_by_id_with_their_reasons() -> None:
     reading = read(grades(("d2", 0), ("d1", 3)))
-    found = {name: (v.label, v.support, v.explanation) for name, v in reading.values.items()}
+    found = {name: (v.label, v.support, v.explanation) for name, (v,) in reading.values.items()}
     assert found == {"b": ("0", "not_found", "why"), "a": ("3", "supported", "why")}
     assert reading.values.keys() == {"a", "b"}
     assert reading.failure is None
@@ -54,7 +54,7 @@ def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
 
 @pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
 def test_a_grade_is_read_from_its_spellings(said: object) -> None:
-    assert {name: v.label for name, v in read(grades(("D1", said), ("2", 1))).values.items()} == {"a": "2", "b": "1"}
+    assert {name: v.label for name, (v,) in read(grades(("D1", said), ("2", 1))).values.items()} == {"a": "2", "b": "1"}
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:

@@ -70,7 +70,7 @@ def reply(
 def verdicts(
     tokens: list[tuple[str, Alternatives]], text: str | None = None, asked: Request | None = None
 ) -> list[ReadVerdict]:
-    return list(assess.read(completion(tokens, text), asked or request()).values.values())
+    return [verdict for (verdict,) in assess.read(completion(tokens, text), asked or request()).values.values()]
 
 
 def test_probabilities_by_hand() -> None:
