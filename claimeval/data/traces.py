@@ -38,6 +38,23 @@ _KIND = ("openinference.span.kind", "gen_ai.operation.name")
 _MODEL = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model")
 _PROVIDER = ("llm.provider", "gen_ai.provider.name", "gen_ai.system", "llm.system")
 _SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
+_TRACE = ("context.trace_id", "trace_id", "traceId", "id")
+_SPAN = ("context.span_id", "span_id", "spanId", "id")
+_PARENT = (
+    "parent_id", "parentSpanId", "parentObservationId", "parent_observation_id", "parent_span_id", "parent_run_id",
+)  # fmt: skip
+_START = ("start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime", "timestamp")
+_OF_TOOLS = {
+    "openinference.span.kind": (
+        "type", "observationType", "observation_type", "run_type", "mlflow.spanType", "span_type",
+    ),
+    "input.value": ("input", "mlflow.spanInputs", "inputs"),
+    "output.value": ("output", "mlflow.spanOutputs", "outputs"),
+    "reference.value": ("expectedOutput", "expected_output", "reference_outputs"),
+    "llm.model_name": ("model", "providedModelName", "provided_model_name", "modelId"),
+    "session.id": ("sessionId", "session_id"),
+}  # fmt: skip
+"""Attributes of OpenInference, and their names in the spans of Langfuse, Opik, LangSmith and MLflow."""
 _ASKED = (
     "gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "llm.input_messages",
     "gen_ai.prompt",
@@ -45,7 +62,7 @@ _ASKED = (
 _SAID = ("llm.output_messages", "gen_ai.completion", "output.value", "gen_ai.output.messages")
 _RETRIEVED = ("reranker.output_documents", "retrieval.documents", "gen_ai.retrieval.documents")
 _ID_BESIDE = ("metadata.id", "metadata.doc_id")
-_WHOLE = {*_ASKED, *_SAID, "gen_ai.retrieval.documents", "metadata", "mlflow.spanInputs", "mlflow.spanOutputs"}
+_WHOLE = {*_ASKED, *_SAID, "reference.value", "gen_ai.retrieval.documents", "metadata"}
 _WHOLE -= {"llm.input_messages", "llm.output_messages"}
 """Attributes that are values, not prefixes of others."""
 
@@ -78,19 +95,24 @@ TRACES = (
     *("MLflow traces of spans", "Opik trace"),
 )
 """The kinds of spans that are read as one sample a trace."""
-_EXPECTED = "expected_response"
+_EXPECTED = [f"assessments[{name}=expected_response].expectation.value" for name in ("assessment_name", "name")]
+"""Paths of the gold answer in a trace of MLflow."""
 _NAMED = 3
 """Number of names of unknown spans in the warning."""
 
 
-class _SpanFacts(NamedTuple):
+class _Span(NamedTuple):
     """The relevant content of a span."""
 
+    trace: str
     id: str
     parent: str
-    kind: str
+    name: str
     start: str
-    question: str | None
+    session: str
+    kind: str = ""
+    """Empty if it is unknown."""
+    question: str | None = None
     answer: str | None = None
     documents: Sequence[dict[str, Any]] = ()
     model: str = ""
@@ -101,24 +123,13 @@ class _SpanFacts(NamedTuple):
     reference: str | None = None
 
 
-class _Raw(NamedTuple):
-    """An exported span, with names that do not depend on the exporter."""
-
-    trace: str
-    id: str
-    parent: str
-    name: str
-    start: str
-    attributes: dict[str, Any]
-
-
 class _Trace:
     """The spans of a trace."""
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self.spans: list[_SpanFacts] = []
-        self.session: str | None = None
+        self.spans: list[_Span] = []
+        self.session = ""
 
 
 def samples_in(rows: Iterable[SourceRow | Other]) -> Iterator[SourceRow | Other]:
@@ -169,13 +180,13 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
     location = "traces"
     for row in rows:
         location = row.location
-        for raw in _spans(row.fields):
-            trace = traces.setdefault(raw.trace, _Trace(row.location))
-            trace.session = trace.session or _first(raw.attributes, _SESSION)
-            if span := _read(raw):
+        for span in _spans(row.fields):
+            trace = traces.setdefault(span.trace, _Trace(row.location))
+            trace.session = trace.session or span.session
+            if span.kind:
                 trace.spans.append(span)
             else:
-                unknown[raw.name or "(no name)"] += 1
+                unknown[span.name or "(no name)"] += 1
     unanswered, number = 0, 0
     for name, trace in traces.items():
         if fields := _sample(name, trace):
@@ -194,24 +205,29 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
         warnings.warn("; ".join(parts), stacklevel=2)
 
 
-def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
+def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
     """Yield the spans in a row."""
     if "resourceSpans" in fields:
         yield from map(_span, _listed(list(values_at(fields, "resourceSpans[*].scopeSpans[*].spans[*]"))))
     elif isinstance(observations := fields.get("observations", _opik_spans(fields)), list):
-        inner = fields.get("trace")
-        trace = inner if isinstance(inner, dict) else fields
-        name = str(trace.get("id", ""))
-        yield _langfuse(trace, name)
-        yield from (_langfuse(observation, name, parent=name) for observation in _listed(observations))
+        top = fields["trace"] if isinstance(fields.get("trace"), dict) else fields
+        name = str(top.get("id", ""))
+        yield _of_tool(top, name)
+        yield from (_of_tool(observation, name, name) for observation in _listed(observations))
     elif "run_type" in fields:
-        yield _langsmith(fields)
+        name = _first(fields, ("trace_id", "id"))
+        model = _first(fields, ("extra.metadata.ls_model_name",))
+        yield _of_tool({**fields, "model": model, "session_id": None}, name)  # the session of LangSmith is a project
         for run in _listed(fields.get("child_runs")):
-            yield from _spans({"trace_id": fields.get("trace_id") or fields.get("id"), **run})
+            yield from _spans({"trace_id": name, **run})
     elif spans := _mlflow_spans(fields):
-        yield from _mlflow(fields, spans)
+        info = opened(fields.get("info")) if "info" in fields else fields
+        name = _first(info, ("trace_id", "request_id"))
+        expected = next(chain.from_iterable(values_at(info, path) for path in _EXPECTED), None)
+        for span in _listed(spans):
+            yield _of_tool({**span, **_attributes(span), "expected_output": expected}, name)
     elif "input" in fields and "output" in fields and "attributes" not in fields:
-        yield _langfuse(fields, _first(fields, ("traceId", "trace_id", "id")))
+        yield _of_tool(fields, _first(fields, _TRACE))
     else:
         yield _span(fields)
 
@@ -220,58 +236,12 @@ def _listed(value: Any) -> list[dict[str, Any]]:
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
-def _span(fields: Mapping[str, Any]) -> _Raw:
-    columns = {name[11:]: value for name, value in fields.items() if name.startswith("attributes.")}
-    attributes = dict(_flat({**columns, **_attributes(fields)}))
-    if (kind := fields.get("span_kind")) and isinstance(kind, str):
-        attributes.setdefault("openinference.span.kind", kind)
-    for event in _listed(fields.get("events")):
-        if str(event.get("name", "")).startswith("gen_ai."):
-            attributes = {**_attributes(event), **attributes}
-    trace = _first(fields, ("context.trace_id", "trace_id", "traceId")).removeprefix("0x")
-    name = _first(fields, ("context.span_id", "span_id", "spanId")).removeprefix("0x")
-    parent = _first(fields, ("parent_id", "parentSpanId", "parent_span_id")).removeprefix("0x")
-    start = _first(fields, ("start_time", "startTimeUnixNano", "start_time_unix_nano"))
-    return _Raw(trace, name, parent, _first(fields, ("name",)), start, attributes)
-
-
 def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a span or event: an object, its JSON, or OTLP's list of keys and values."""
     attributes = opened(fields.get("attributes"))
     if isinstance(attributes, list):
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _listed(attributes)}
     return {str(name): value for name, value in attributes.items()} if isinstance(attributes, dict) else {}
-
-
-def _of_io(kind: str, asked: Any, said: Any, reference: Any, model: str = "", session: str = "") -> dict[str, Any]:
-    """Return the attributes of OpenInference for what a tool records of a span."""
-    return {
-        "openinference.span.kind": kind if kind.lower() in _KINDS else "chain",
-        "input.value": asked, "output.value": said, "reference.value": reference, "llm.model_name": model,
-        "session.id": session,
-    }  # fmt: skip
-
-
-def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
-    kind = _first(fields, ("type", "observationType", "observation_type")) or "trace"
-    reference = fields.get("expectedOutput") or fields.get("expected_output")
-    model = _first(fields, ("model", "providedModelName", "provided_model_name", "modelId"))
-    session = _first(fields, ("sessionId", "session_id"))
-    parent = _first(fields, ("parentObservationId", "parent_observation_id", "parent_span_id")) or parent
-    name, start = _first(fields, ("id",)), _first(fields, ("startTime", "start_time", "timestamp"))
-    attributes = _of_io(kind, fields.get("input"), fields.get("output"), reference, model, session)
-    return _Raw(trace, name, "" if parent == name else parent, _first(fields, ("name",)), start, attributes)
-
-
-def _langsmith(fields: Mapping[str, Any]) -> _Raw:
-    """Return a run of LangSmith as a span."""
-    name, called = _first(fields, ("id",)), _first(fields, ("name",))
-    trace, parent, start = (_first(fields, (key,)) for key in ("trace_id", "parent_run_id", "start_time"))
-    attributes = _of_io(
-        str(fields.get("run_type")), fields.get("inputs"), fields.get("outputs"), fields.get("reference_outputs"),
-        _first(fields, ("extra.metadata.ls_model_name",)),
-    )  # fmt: skip
-    return _Raw(trace or name, name, parent, called, start, attributes)
 
 
 def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
@@ -285,19 +255,6 @@ def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:
     data = opened(fields.get("data")) if "info" in fields else fields
     spans = opened(data.get("spans")) if isinstance(data, dict) else None
     return spans if isinstance(spans, list) and {"trace_id", "request_id", "info"} & fields.keys() else None
-
-
-def _mlflow(fields: Mapping[str, Any], spans: list[Any]) -> Iterator[_Raw]:
-    info = opened(fields.get("info")) if "info" in fields else fields
-    trace = _first(info, ("trace_id", "request_id"))
-    expected = next(values_at(info, f"assessments[assessment_name={_EXPECTED}].expectation.value"), None)
-    expected = expected or next(values_at(info, f"assessments[name={_EXPECTED}].expectation.value"), None)
-    for span in _listed(spans):
-        raw = _span(span)
-        kind = str(_parsed(raw.attributes.get("mlflow.spanType") or span.get("span_type"))).lower()
-        asked = raw.attributes.get("mlflow.spanInputs", span.get("inputs"))
-        said = raw.attributes.get("mlflow.spanOutputs", span.get("outputs"))
-        yield raw._replace(trace=trace, attributes={**raw.attributes, **_of_io(kind, asked, said, expected)})
 
 
 def _any_value(value: Any) -> Any:
@@ -325,9 +282,35 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _read(raw: _Raw) -> _SpanFacts | None:
-    """Return the relevant content of a span; None if its kind is unknown."""
-    attributes = raw.attributes
+def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Span:
+    """Return a span of a tool that records input and output: those of unknown kinds are parts of a chain."""
+    attributes = {
+        name: next((fields[key] for key in keys if fields.get(key)), None) for name, keys in _OF_TOOLS.items()
+    }
+    kind = str(_parsed(attributes["openinference.span.kind"]))
+    attributes["openinference.span.kind"] = kind if kind.lower() in _KINDS else "chain"
+    return _span({**fields, "attributes": {**_attributes(fields), **attributes}}, trace, parent)
+
+
+def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "") -> _Span:
+    """Return the relevant content of a span, without a kind if that is unknown."""
+    columns = {name[11:]: value for name, value in fields.items() if name.startswith("attributes.")}
+    attributes = dict(_flat({**columns, **_attributes(fields)}))
+    if (kind := fields.get("span_kind")) and isinstance(kind, str):
+        attributes.setdefault("openinference.span.kind", kind)
+    for event in _listed(fields.get("events")):
+        if str(event.get("name", "")).startswith("gen_ai."):
+            attributes = {**_attributes(event), **attributes}
+    name = _first(fields, _SPAN).removeprefix("0x")
+    above = _first(fields, _PARENT).removeprefix("0x") or parent
+    facts = _Span(
+        trace=_first(fields, _TRACE).removeprefix("0x") if trace is None else trace,
+        id=name,
+        parent="" if above == name else above,
+        name=_first(fields, ("name",)),
+        start=_first(fields, _START),
+        session=_first(attributes, _SESSION),
+    )
     found: dict[str, dict[int, dict[str, Any]]] = {}
     for name, value in attributes.items():
         if match := _DOCUMENT.fullmatch(name) or _MESSAGE.fullmatch(name):
@@ -343,10 +326,10 @@ def _read(raw: _Raw) -> _SpanFacts | None:
     model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
     kind = kind or ("llm" if model else "")
     if not kind:
-        return None
+        return facts
     asked = _ASKED if kind != "llm" else tuple(reversed(_ASKED))
     question = next((text for name in asked if (text := _text(by_name.get(name), _QUESTION))), None)
-    facts = _SpanFacts(raw.id, raw.parent, kind, raw.start, question)
+    facts = facts._replace(kind=kind, question=question)
     if kind in ("retriever", "reranker"):
         return facts._replace(documents=_documents(output if documents is None else documents))
     beside = _documents(documents or []) or _beside(output) or _beside(attributes.get("input.value"))
