@@ -21,9 +21,9 @@ from pydantic import computed_field
 from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
-from claimeval.runs.directory import cluster_field, read_results
+from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.labeling import DISPUTED, ClaimDraw, assessments, drawn, labeled_metric, labels_in
-from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
+from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, ratings, rolled_up
 from claimeval.statistics import CorrectedEstimate, prediction_powered, rogan_gladen, weighted_correction
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
@@ -67,6 +67,10 @@ class Correction(Record):
     labeled: int
     equal: bool
     """Whether all labeled items had the same probability of being drawn."""
+    design: str | None = None
+    """How `annotate` drew the claims or answers; None if it drew none."""
+    options: str = ""
+    """The options with which `annotate` goes on with the draw, as in ` --design label --seed 7`."""
     unmatched: int
     """Labels that fit no judged claim of the metric."""
     labels: HumanLabelCounts
@@ -82,17 +86,25 @@ class Correction(Record):
         notes, share = [], self.micro.people.value
         scores = [score for score in (self.macro, self.micro) if score]
         effective = min(score.effective for score in scores)
+        going_on, drawing = f"`claimeval annotate RUN{self.options}", f"RUN/annotation/{self.metric}"
+        grown = f"{going_on} --n {max(100, 2 * self.labeled)}`"
         if self.method != "rogan-gladen" and effective < FEW:
             labels = f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
             count_as = f"{labels} as {effective:.0f} of different questions and equal weight"
-            notes.append(f"{count_as}: label {FEW} or more (`claimeval annotate RUN --n {max(100, 2 * self.labeled)}`)")
+            more = grown
+            if self.design == "uncertainty":
+                files = f"{drawing}.json and {drawing}.labels.jsonl"
+                more = f"a draw by uncertainty does not grow: move {files} elsewhere, then {going_on}`"
+            notes.append(f"{count_as}: label {FEW} or more ({more})")
         if share in (0.0, 1.0) and self.unit == "answer":
             notes.append(f"all {self.labeled} labels are the same word, so they do not show where the judges err")
         elif share in (0.0, 1.0):
             label = "supported" if share else "not supported"
+            anew = "" if self.design in (None, "label") else f"move {drawing}.json elsewhere, then "
+            by_label = grown if self.design == "label" else f"{going_on} --design label`"
             notes.append(
                 f"all {self.labeled} labels say {label}, so they do not show where the judges err; "
-                "`claimeval annotate RUN --design label` draws claims of every label"
+                f"{anew}{by_label} draws claims of every label"
             )
         if not self.equal:
             notes.append("the labels were not drawn evenly: intervals are wider than those of an even draw of as many")
@@ -252,11 +264,22 @@ def correct(
         items=len(items.judge),
         labeled=micro.labeled,
         equal=equal,
+        design=draw.design if draw else None,
+        options=_options(run, row.name, draw),
         unmatched=items.unmatched,
         labels=counts,
         macro=_score(macro, equal=equal) if macro else None,
         micro=_score(micro, equal=equal),
     )
+
+
+def _options(run: Path, metric: str, draw: ClaimDraw | None) -> str:
+    """Return the options with which `annotate` goes on with a draw, or begins one."""
+    manifest = load_manifest(run)
+    several = len(manifest.rows or ratings(manifest)) > 1
+    by_label = " --design label" if draw and draw.design == "label" else ""
+    seed = f" --seed {draw.seed}" if draw and draw.seed and draw.design != "uncertainty" else ""
+    return (f" --metric {metric}" if several else "") + by_label + seed
 
 
 def _score(found: CorrectedEstimate, *, equal: bool) -> CorrectedScore:

@@ -121,12 +121,13 @@ def _draw_or_grow(
 ) -> ClaimDraw:
     before = drawn(run, row.name)
     if before and (before.design != design or before.seed != seed):
-        going_on = (
-            "continue with these options, or" if before.design in get_args(Design) else "such a draw does not grow:"
-        )
+        path, labels = _path(run, row.name), ClaimLabels(run, row.name).path
+        going_on = f"continue with these options, or remove {path} to draw again"
+        if before.design not in get_args(Design):  # what it labeled is no random sample beside another draw
+            going_on = f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
         raise UsageError(
             f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
-            f"{going_on} remove {_path(run, row.name)} to draw again"
+            f"{going_on}"
         )
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None
     path.write_text(path.read_text().replace(',""', ",yes").replace(",\n", ",yes\n"))
     done = claimeval("correct", "run", "--labels", "todo.csv")
     assert "6 of them labeled" in done.stdout
-    all_alike = "all 6 labels say supported, so they do not show where the judges err; `claimeval annotate RUN --design"
+    all_alike = "all 6 labels say supported, so they do not show where the judges err; move RUN/annotation/faithfulness"
     for words in ("the judges alone", "corrected (ppi++)", "people alone", all_alike):
         assert words in done.stdout
 
@@ -36,3 +37,34 @@ def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None
 def test_without_labels_it_says_how_to_get_some(claimeval: Run, run: Path) -> None:
     done = claimeval("correct", "run", exits=2)
     assert "give some with `claimeval annotate run`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "design", "told"),
+    [
+        ("", "even", "claimeval annotate RUN --n 100"),
+        ("--design label --seed 7", "label", "claimeval annotate RUN --design label --seed 7 --n 100"),
+        ("", "uncertainty", "claimeval annotate RUN"),
+    ],
+)
+def test_what_a_note_recommends_works_when_typed(
+    claimeval: Run, run: Path, options: str, design: str, told: str
+) -> None:
+    """Six labels that say supported: label more, and draw claims of every label."""
+    answer(run, "yyyyyy", *options.split())
+    drawing = run / "annotation" / "faithfulness.json"
+    drawing.write_text(drawing.read_text().replace('"design": "even"', f'"design": "{design}"'))
+    few, alike = (
+        note for note in json.loads(claimeval("correct", "run", "--json").stdout)["notes"] if "`claimeval" in note
+    )
+    assert f"`{told}`" in few
+    before = {path: path.read_bytes() for path in drawing.parent.iterdir()}
+    for note in (few, alike):
+        for path, content in before.items():
+            path.write_bytes(content)
+        for moved in re.findall(r"RUN/(\S+)", note):
+            (run / moved).unlink()
+        (command,) = re.findall("`claimeval (.+?)`", note)
+        claimeval(*command.replace("RUN", "run").split(), "--export", "more.csv")
+        assert len((run.parent / "more.csv").read_text().splitlines()) > 7
+        (run.parent / "more.csv").unlink()
