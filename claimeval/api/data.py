@@ -31,7 +31,7 @@ from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, UsageError, unknown_name
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import PanelOptions, RunOptions, check_at_least
 from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 
@@ -190,11 +190,15 @@ def draw(
 
     Raises:
         DataError: The log holds no question, or no row has the field `stratify`.
-        UsageError: There are more strata than rows to draw, `n` or `every` is less than 1, `every` is given with `n` or
+        UsageError: A number is out of range, there are more strata than rows to draw, `every` is given with `n` or
             `stratify` or draws nothing, or `out` is the log.
     """
     from claimeval.data import sampling
 
+    check_at_least(1, n=n, every=every, duplicate_threshold=duplicate_threshold)
+    check_at_least(0, min_per_stratum=min_per_stratum)
+    if duplicate_threshold > 100:
+        raise UsageError(f"duplicate_threshold: {duplicate_threshold!r}; it needs 100 or less")
     if unknown := set(mapping or {}) - {"question"}:
         raise unknown_name("field of a log", min(unknown), ("question",))
     question = (mapping or {}).get("question")
@@ -296,8 +300,7 @@ def samples_of(
     """
     _, limit, skip_malformed, _ = read
     given = read.parsed
-    if limit is not None and limit < 1:
-        raise UsageError(f"limit: {limit!r}; it needs 1 or more")
+    check_at_least(1, limit=limit)
     problems = problems or Problems(skip=skip_malformed, unique_ids=skip_malformed)
     if isinstance(data, Run) or is_run(data):
         run = data if isinstance(data, Run) else Run.load(str(data))

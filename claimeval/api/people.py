@@ -22,7 +22,10 @@ from claimeval.runs.correct import Correction, Method
 from claimeval.runs.labeling import Design
 from claimeval.runs.ratings import has_ratings, rate_run, rate_table
 from claimeval.types.errors import NoteWarning, UsageError
+from claimeval.types.options import check_at_least
 from claimeval.types.records import Sample
+
+MEASURES = "ndcg@10,P@10"
 
 
 def agreement(
@@ -39,7 +42,8 @@ def agreement(
     scale: str = "umbrela",
     assessors: str | Path | None = None,
     trec_runs: Sequence[str | Path] = (),
-    measures: str = "ndcg@10,P@10",
+    measures: str = MEASURES,
+    out: str | Path | None = None,
 ) -> Agreement:
     """Compare the judges of a run with people or with each other, scores with human ratings, or grades of documents.
 
@@ -64,6 +68,7 @@ def agreement(
         assessors: Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one.
         trec_runs: TREC runs to order by the grades of both.
         measures: Rank measures that order the TREC runs.
+        out: A folder, to which the grades of each assessor on the scale are written as qrels.
 
     Returns:
         For ratings (`.ratings`): correlations with each score, and between annotators. For grades (`.assessors`): kappa
@@ -73,17 +78,18 @@ def agreement(
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
-        UsageError: No label fits a claim or sample of the run.
+        UsageError: No label fits a claim or sample of the run, or an option is for another kind of comparison.
     """
     if not 0 < half_width < 1:
         raise UsageError(f"half_width: {half_width}; give a number between 0 and 1")
-    if not isinstance(run, Run | str | Path) or (
-        not (ratings or scores or pairs or isinstance(run, Run)) and Path(run).is_file()
-    ):
+    if not isinstance(run, Run | str | Path) and len(run) == 1:
+        (run,) = run
+    of_answers = bool(ratings or scores or pairs)
+    if not isinstance(run, Run | str | Path) or (not (of_answers or isinstance(run, Run)) and Path(run).is_file()):
         files = [Path(file) for file in ((run,) if isinstance(run, str | Path) else run)]
         if labels is None or not files:
-            raise UsageError("grades are compared with grades by people: give these as labels")
-        if evidence or cluster or by or ratings or scores or pairs:
+            raise UsageError("grades are compared with grades by people: give these as labels (--labels)")
+        if evidence or cluster or by or of_answers:
             raise UsageError("evidence, cluster, by, scores, ratings and pairs are not for files of grades")
         return Agreement.of_grades(
             compare_graders(
@@ -93,23 +99,28 @@ def agreement(
                 assessors=None if assessors is None else Path(assessors),
                 trec_runs=tuple(map(Path, trec_runs)),
                 measures=measures,
+                out=None if out is None else Path(out),
             )
         )
-    if ratings and not isinstance(run, Run) and Path(run).is_file():
-        return Agreement.of_ratings(rate_table(Path(run), scores, ratings, pairs=pairs))
+    if assessors or trec_runs or out or (scale, measures) != ("umbrela", MEASURES):
+        raise UsageError("scale, assessors, trec_runs, measures and out are for files of grades")
     file = None if labels is None else Path(labels)
-    if file and scores and not ratings and not has_ratings(file):
-        with _folder(run).on_disk() as folder:
-            return _noted(measure_run(folder, file, evidence, cluster, by, half_width, scores[0]))
-    if file and (ratings or scores or has_ratings(file)):
-        if pairs:
-            raise UsageError("pairs is for a table with two scores per row")
-        with _folder(run).on_disk() as folder:
-            return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
-    if ratings or scores or pairs:
+    table = None if isinstance(run, Run) or not (ratings and Path(run).is_file()) else Path(run)
+    of_words = bool(file and scores and not ratings and not has_ratings(file))
+    of_ratings = bool(table or (file and not of_words and (of_answers or has_ratings(file))))
+    if of_ratings and (evidence or by):
+        raise UsageError("evidence and by are for claims; ratings of whole answers are compared without them")
+    if table:
+        return Agreement.of_ratings(rate_table(table, scores, ratings, pairs=pairs))
+    if pairs:
+        raise UsageError("pairs is for a table with two scores per row")
+    if of_answers and not file:
         raise UsageError("ratings: give a table that has them, or a run and a file of ratings as labels")
     with _folder(run).on_disk() as folder:
-        return _noted(measure_run(folder, None if labels is None else Path(labels), evidence, cluster, by, half_width))
+        if file and of_ratings:
+            return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
+        rating = scores[0] if of_words else None
+        return _noted(measure_run(folder, file, evidence, cluster, by, half_width, rating))
 
 
 N = TypeVar("N", Agreement, Correction)
@@ -200,9 +211,11 @@ def annotate(
         The drawn items with their labels so far; the same options give the same items.
 
     Raises:
-        UsageError: The run has no path or too few judged claims, or items were drawn before with other options.
+        UsageError: A number is below 1, the run has no path or too few judged claims, or items were drawn before with
+            other options.
         DataError: The directory holds no finished run.
     """
+    check_at_least(1, n=n, depth=depth)
     if documents:
         if metric or design != "even" or annotator or disputed:
             raise UsageError(

@@ -10,7 +10,7 @@ from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_pr
 from claimeval.api.run import Run
 from claimeval.data.test_collections import read_corpus
 from claimeval.evaluation.write_queries import draw, make_job
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import PanelOptions, RunOptions, check_at_least
 from claimeval.types.records import Document
 
 
@@ -71,6 +71,7 @@ async def awrite_queries(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Write queries as `write_queries` does, in an asynchronous program. The arguments are the same."""
+    check_at_least(1, n=n, per_document=per_document)
     job = make_job(
         parse_spec(judge),
         None if checker is None else parse_spec(checker),

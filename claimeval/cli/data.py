@@ -6,19 +6,17 @@ import itertools
 import json
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import claimeval as ce
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output, notes_on_stderr
-from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, RowOptions, arguments
+from claimeval.cli.printer import notes_on_stderr
+from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import say, write_data
 from claimeval.runs.views import Column, Data, columns, table
 from claimeval.statistics.formatting import tally
 from claimeval.types.errors import UsageError, clash, visible
-from claimeval.types.options import PanelOptions, RunOptions, require_at_least
-
-if TYPE_CHECKING:
-    from claimeval.api.run import Run
+from claimeval.types.options import PanelOptions, RunOptions
 
 SHOWN = 10
 """Unread replies that are printed; the file lists all."""
@@ -27,7 +25,7 @@ READ_AS = Column("read as")
 
 
 @command("doctor")
-class DoctorCommand:
+class DoctorCommand(OutputOptions):
     """Check a data file: the metrics that it has the fields for, missing fields, and malformed rows.
 
     Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tests a judge with
@@ -51,12 +49,8 @@ class DoctorCommand:
     rows: RowOptions = RowOptions()
     write_mapping: Path | None = None
     """YAML file to write with the fields as they were read."""
-    output: Output = Output()
 
     def do(self) -> int:
-        from claimeval.api import data as api
-        from claimeval.api.forecast import probe
-
         output = self.output
         if note := clash():
             say(note)
@@ -65,7 +59,7 @@ class DoctorCommand:
         tried = dict[str, object]()
         probes = []
         for judge in self.judges:
-            probes.append(probe(judge))
+            probes.append(ce.probe(judge))
             output.line()
             output.line(bold=probes[-1].judge)
             output.pairs(probes[-1].lines.items(), indent=2)
@@ -74,7 +68,7 @@ class DoctorCommand:
         failed = int(not all(probed.ok for probed in probes))
         if self.data is None:
             return output.result("doctor", tried, exit_code=failed)
-        found = api.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
+        found = ce.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
         if self.write_mapping:
             import yaml
 
@@ -101,11 +95,8 @@ class DoctorCommand:
 
     def _long(self, data: Path) -> list[dict[str, object]]:
         """Print how many samples exceed the context windows of the judges, and return the counts."""
-        from claimeval.api.claims import score
-        from claimeval.api.forecast import plan
-
         try:
-            ahead = plan(score, data, judges=self.judges, metrics=self.metrics, **arguments(self.rows))
+            ahead = ce.plan(ce.score, data, judges=self.judges, metrics=self.metrics, **arguments(self.rows))
         except UsageError as error:
             self.output.note(f"cannot check the judges' context windows: {error}")
             return []
@@ -114,7 +105,7 @@ class DoctorCommand:
 
 
 @command("draw")
-class DrawCommand:
+class DrawCommand(OutputOptions):
     """Draw a test set from logs, in one pass over a log of any size, seeded.
 
     Each row keeps its fields and gets `drawn`: its file and row, its stratum, and the probability of drawing a question
@@ -147,25 +138,18 @@ class DrawCommand:
     """question=COLUMN, if the question has none of the default names."""
     out: Out = None
     """File to write, .jsonl.  [default: standard output]"""
-    output: Output = Output()
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "n", "every", "duplicate_threshold")
-        require_at_least(self, 0, "min_per_stratum")
-        if self.duplicate_threshold > 100:
-            raise UsageError(f"duplicate_threshold: {self.duplicate_threshold!r}; it needs 100 or less")
 
     def do(self) -> int:
-        from claimeval.api import data as api
+        from claimeval.api.data import as_lines
         from claimeval.data.sampling import COUNT
 
         out, output = self.out, self.output
         if output.json and out is None:
             raise UsageError("--json prints what was drawn: say with --out where the rows go")
         with notes_on_stderr(quiet=output.quiet):
-            drawn = api.draw(**arguments(self))
+            drawn = ce.draw(**arguments(self))
         if not out:
-            write_data(api.as_lines(drawn))
+            write_data(as_lines(drawn))
             output = replace(output, json=True)  # the rows are on standard output, so the table goes to standard error
         rows = [
             (name or "all", of.rows, f"{'' if of.exact else 'about '}{of.questions}", of.drawn, of.near_duplicates)
@@ -188,7 +172,7 @@ class DrawCommand:
 
 
 @command("write-queries")
-class WriteQueriesCommand:
+class WriteQueriesCommand(OutputOptions):
     """Have a judge write questions that documents answer, and keep the useful ones as a test set.
 
     A question is kept if its passage is in the document, if it does not refer to the document, copy it or contain its
@@ -213,7 +197,6 @@ class WriteQueriesCommand:
     """Run directory; default runs/CORPUS-queries."""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
-    output: Output = Output()
     checker: Annotated[str | None, QUESTIONS] = None
     """Judge that checks the questions.  [default: the writer]"""
     write_prompt: Annotated[str, QUESTIONS] = "plain"
@@ -222,14 +205,9 @@ class WriteQueriesCommand:
     """Prompt for checking: plain, or a .j2 file."""
     options: Asking = RunOptions()
 
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "n", "per_document")
-
-    def door(self, options: RunOptions) -> Run:
-        from claimeval.api.test_sets import write_queries
-
+    def door(self, options: RunOptions) -> ce.Run:
         out = self.out or Path("runs") / f"{self.corpus.stem}-queries"
-        return write_queries(**arguments(self, out=out, options=options))
+        return ce.write_queries(**arguments(self, out=out, options=options))
 
     def do(self) -> int:
         from claimeval.cli.running import watch
@@ -240,16 +218,18 @@ class WriteQueriesCommand:
         finished = watch("write-queries", self.door, self.options, Gates(max_missing=1.0), output)
         run = finished.run
         counts = count_queries(run.results)
-        output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
-        output.lines(counts.rejected and f"rejected: {tally(counts.rejected)}")
-        output.lines(counts.failures and f"failed: {tally(counts.failures)}")
+        output.lines(
+            f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept",
+            counts.rejected and f"rejected: {tally(counts.rejected)}",
+            counts.failures and f"failed: {tally(counts.failures)}",
+        )
         if run.path and run.complete and counts.kept:
             output.lines(f"Test set: {run.path / QUERIES}", f"Qrels: {run.path / QRELS}")
         return finished.show({"counts": counts.model_dump(mode="json")})
 
 
 @command("import-replies")
-class ImportRepliesCommand:
+class ImportRepliesCommand(OutputOptions):
     """Convert recorded replies of judges, or results of another tool, into a run that can be voted on and rejudged.
 
     Nothing is guessed: a reply that says both yes and no, or neither, is unassessed and listed in `unread.jsonl` of the
@@ -282,20 +262,18 @@ class ImportRepliesCommand:
     """Equal values count as one cluster.  [default: question]"""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
-    output: Output = Output()
     panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
 
     def do(self) -> int:
-        from claimeval.api import data as api
         from claimeval.cli.running import print_run
         from claimeval.runs.import_replies import COUNTS, UNREAD, ImportCounts
 
         with notes_on_stderr(quiet=True):  # the run has them
-            run = api.import_replies(**arguments(self))
+            run = ce.import_replies(**arguments(self))
         counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
         output = self.output
         print_run(output, self.out, run.manifest, run.record, run.record.samples)
-        rows, unread = [], list[str]()
+        rows = []
         for judge, read in counts.readings.items():
             numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing
             rows.append((Data(judge), *numbers, ", ".join(f"{form} {n}" for form, n in read.forms.items())))
@@ -303,19 +281,13 @@ class ImportRepliesCommand:
             head = (*columns("replies of", numbers=("replies", "read", "abstained", "refused", "none")), READ_AS)
             output.draw([table("replies", head, rows)])
         if rows and (path := self.out / UNREAD).exists():
-            with path.open(encoding="utf-8") as file:
-                unread = list(itertools.islice(file, SHOWN))
             output.line()
             output.line(f", and so unassessed; all are in {path}", bold="Not read")
-        for entry in map(json.loads, unread):
-            output.line(f"{entry['sample']} {entry['judge']}: {entry['because']}", indent=1)
-            output.line(visible(entry["reply"], WIDTH), style="dim", indent=3)
+            with path.open(encoding="utf-8") as file:
+                for entry in map(json.loads, itertools.islice(file, SHOWN)):
+                    output.line(f"{entry['sample']} {entry['judge']}: {entry['because']}", indent=1)
+                    output.line(visible(entry["reply"], WIDTH), style="dim", indent=3)
         if counts.labels:
             output.line(f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the judges with them")
-        record = {
-            "readings": {judge: reading.model_dump() for judge, reading in counts.readings.items()},
-            "labels": counts.labels,
-            "repeated_claims": counts.repeated,
-            **run.record.model_dump(),
-        }
-        return output.result("import-replies", record, path=self.out)
+        record = {**counts.model_dump(exclude={"repeated"}), "repeated_claims": counts.repeated}
+        return output.result("import-replies", {**record, **run.record.model_dump()}, path=self.out)

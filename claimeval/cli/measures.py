@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
+import claimeval as ce
 from claimeval.cli.command import Heading, command
 from claimeval.cli.shared import QUESTIONS, Data, JobOptions, Metrics, Out, arguments
 from claimeval.cli.terminal import say
 from claimeval.types.options import LocalOptions, RunOptions
 
 if TYPE_CHECKING:
-    from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
 Local = Annotated[LocalOptions, Heading("Local models")]
@@ -56,13 +56,12 @@ class MeasureCommand(JobOptions):
 
     group: ClassVar[str] = "measure"
 
-    def door(self, options: RunOptions) -> Run:
-        from claimeval.api.measures import measure
+    def door(self, options: RunOptions) -> ce.Run:
         from claimeval.runs.directory import has_results
 
         folder = self.data / self.group if has_results(self.data) else None
         metrics = self.metrics or ("lexical" if self.group == "measure" else self.group)
-        return measure(**arguments(self, metrics=metrics, out=self.out or folder or "runs/", options=options))
+        return ce.measure(**arguments(self, metrics=metrics, out=self.out or folder or "runs/", options=options))
 
     def do(self) -> int:
         finished = self.watch("measure")
@@ -134,10 +133,8 @@ class ExtractionCommand(JobOptions):
     gold: Annotated[str | None, QUESTIONS] = None
     """Claims by people: a field, or a file with id and claims."""
 
-    def door(self, options: RunOptions) -> Run:
-        from claimeval.api.measures import extraction
-
-        return extraction(**arguments(self, out=self.out or "runs/", options=options))
+    def door(self, options: RunOptions) -> ce.Run:
+        return ce.extraction(**arguments(self, out=self.out or "runs/", options=options))
 
     def do(self) -> int:
         from claimeval.runs.views.run import extraction

@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.main import COMPLETE, app
-from claimeval.cli.printer import Output
+from claimeval.cli.shared import OutputOptions
 from claimeval.runs.views import columns, table
 from claimeval.types.errors import unknown_name
 
@@ -20,7 +20,7 @@ CUT, WHOLE = 'string split ","', 'string split -m 1 ","'
 
 
 @command("metrics")
-class MetricsCommand:
+class MetricsCommand(OutputOptions):
     """List all metrics and vote rules, or explain one.
 
     Example: claimeval metrics faithfulness
@@ -28,7 +28,6 @@ class MetricsCommand:
 
     name: Annotated[str | None, Argument("NAME")] = None
     """A metric, a group of metrics, or a vote rule.  [default: all]"""
-    output: Output = Output()
 
     def do(self) -> int:
         from claimeval.metrics.rows import canonical_name
@@ -80,7 +79,7 @@ def rows() -> Iterator[MetricRow]:
 
 
 @command("completion")
-class CompletionCommand:
+class CompletionCommand(OutputOptions):
     """Print the script with which a shell completes commands, options, metrics, prompts and judges.
 
     bash: add `eval "$(claimeval completion bash)"` to ~/.bashrc; zsh: `eval "$(claimeval completion zsh)"` to ~/.zshrc;
@@ -89,7 +88,6 @@ class CompletionCommand:
 
     shell: Annotated[Literal["bash", "zsh", "fish"], Argument("SHELL")]
     """bash, zsh or fish."""
-    output: Output = Output()
 
     def do(self) -> int:
         shell = get_completion_class(self.shell)

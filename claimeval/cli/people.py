@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import claimeval as ce
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, notes_on_stderr
-from claimeval.cli.shared import Out, RowOptions, arguments
+from claimeval.cli.shared import Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import Keys
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.errors import UsageError
-from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.evaluation.validity import GraderReport
     from claimeval.runs.agreement import Agreement as Measured
     from claimeval.runs.annotation import Annotation, ClaimAnnotation, DocumentAnnotation
     from claimeval.runs.labeling import LgtmEstimate
@@ -32,7 +30,7 @@ LEAST = 6
 
 
 @command("annotate")
-class AnnotateCommand:
+class AnnotateCommand(OutputOptions):
     """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b back.
 
     You see the question, the claim and the evidence, but no verdict. Every label is saved at once; stop with q and
@@ -66,7 +64,6 @@ class AnnotateCommand:
     most --n. `correct` leaves these labels out."""
     export: Path | None = None
     """Write the drawn claims to this CSV file, for labeling elsewhere, and exit."""
-    output: Output = Output()
     documents: Annotated[bool, DOCUMENTS] = False
     """Label retrieved documents as good or bad, for LGTM@DEPTH and qrels."""
     depth: Annotated[int | None, DOCUMENTS] = None
@@ -79,18 +76,13 @@ class AnnotateCommand:
     """Qrels to write.  [default: RUN/annotation/documents.qrels, or runs/DATA-documents.qrels]"""
     rows: Annotated[RowOptions, DOCUMENTS] = RowOptions()
 
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "n", "depth")
-
     def do(self) -> int:
-        from claimeval.api.people import annotate
-
         settings, output = arguments(self), self.output
         if settings.pop("export") and self.documents:
             raise UsageError("--export is for claims")
         if output.json and not self.documents:
             raise UsageError("--json goes with --documents")
-        drawn = annotate(**settings)
+        drawn = ce.annotate(**settings)
         if to := self.export:
             done = f"{drawn.export(to)} claims written to {to}"
             output.line(f"{done}; fill the column `label`, then: claimeval correct {self.run} --labels {to}")
@@ -214,7 +206,7 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
 
 
 @command("agreement")
-class AgreementCommand:
+class AgreementCommand(OutputOptions):
     """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
 
     Prints accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the
@@ -245,7 +237,6 @@ class AgreementCommand:
     """Equal values count as one cluster.  [default: as in the run]"""
     plot: Path | None = None
     """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater with people."""
-    output: Output = Output()
     scores: Annotated[tuple[str, ...], Names("--score"), ANSWERS] = ()
     """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
     ratings: Annotated[tuple[str, ...], Names("--rating"), ANSWERS] = ()
@@ -264,73 +255,38 @@ class AgreementCommand:
     """Folder to write the grades of each assessor to, as qrels."""
 
     def do(self) -> int:
-        from claimeval.api import people
+        from claimeval.data.test_collections import qrels_file
         from claimeval.report.charts import check_name
         from claimeval.report.pictures import of_agreement
         from claimeval.runs.directory import cluster_field, load_manifest
-        from claimeval.runs.ratings import has_ratings
         from claimeval.runs.views.agreement import ShortNames, view
 
         if not self.runs:
             raise UsageError("agreement needs a run directory, or files of grades with --labels")
-        run, *others = self.runs
-        of_answers = bool(self.scores or self.ratings or self.pairs)
-        of_grades = not of_answers and not run.is_dir()
-        of_answers = of_answers or bool(not of_grades and self.labels and has_ratings(self.labels))
-        usual = self.scale == "umbrela" and self.measures == MEASURES
-        more = bool(others or self.assessors or self.trec_runs or self.out) or not usual
-        refusals = {
-            "grades are compared with grades by people: name these with --labels": of_grades and not self.labels,
-            "--evidence, --cluster and --plot are for runs of claims": of_grades
-            and (self.evidence or self.cluster or self.plot),
-            "ratings of whole answers are compared with one run or table, without --evidence and --plot": of_answers
-            and (more or self.evidence or self.plot),
-            "several files, --scale, --assessors, --trec-run, --measures and --out are for grades": more
-            and not of_grades,
-        }
-        for message, refused in refusals.items():
-            if refused:
-                raise UsageError(message)
         if self.plot:
             check_name(self.plot)
-        settings = arguments(self, run=self.runs if of_grades else run)
-        for name in ("runs", "plot", "out"):
+        settings = arguments(self, run=self.runs)
+        for name in ("runs", "plot"):
             del settings[name]
         with notes_on_stderr(quiet=self.output.quiet):
-            report = people.agreement(**settings)
-        if of_grades:
-            return _print_grades(self, report.assessors)
-        if of_answers:
-            self.output.draw(view(report, source=run.name))
-            return self.output.result("agreement", report.model_dump(), path=run if run.is_dir() else None)
-        names = ShortNames(load_manifest(run).short_names)
-        self.output.draw(view(report, names, str(run), cluster_field(run, self.cluster)))
+            report = ce.agreement(**settings)
+        run = self.runs[0] if self.runs[0].is_dir() else None
+        names = ShortNames(load_manifest(run).short_names if run else {})
+        picture = of_agreement(report, names) if self.plot else None
+        if self.plot and picture is None:
+            raise UsageError("there is nothing to draw: --plot is for several raters of the claims of a run")
+        field = cluster_field(run, self.cluster) if run else None
+        self.output.draw(view(report, names, str(self.runs[0]), field))
         if report.raters:
             _print_next(self, report)
-        if self.plot:
-            drawn = of_agreement(report, names)
-            if drawn is None:
-                raise UsageError("there is nothing to draw: one judge and no labels")
-            drawn.save(self.plot)
+        if picture and self.plot:
+            picture.save(self.plot)
             self.output.line(f"Picture: {self.plot}")
-        return self.output.result("agreement", report.model_dump(), path=run)
-
-
-def _print_grades(args: AgreementCommand, content: Mapping[str, GraderReport]) -> int:
-    from claimeval.data.test_collections import read_names, relevance_scale, write_assessors
-    from claimeval.evaluation.validity import read_graders
-    from claimeval.runs.views import ratings
-
-    output, scale = args.output, relevance_scale(args.scale)
-    output.draw(ratings.validity(content, confusions=len(content) == 1))
-    output.draw(ratings.refused({name: report.refused for name, report in content.items()}, scale))
-    if args.out:
-        names = read_names(args.assessors) if args.assessors else ()
-        written = write_assessors(read_graders(args.runs, names, scale)[0], args.out)
-        rank = f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}"
-        output.lines(f"Grades: {len(written)} files in {args.out}", rank)
-    record = {name: report.model_dump(mode="json") for name, report in content.items()}
-    return output.result("agreement", {"assessors": record})
+        if self.out:
+            name, first = next(iter(report.assessors.items()))
+            rank = f"Rank by them: claimeval rank {qrels_file(self.out, name)} YOUR.run -l {first.relevant_from}"
+            self.output.lines(f"Grades: {len(report.assessors)} files in {self.out}", rank)
+        return self.output.result("agreement", report.model_dump(mode="json"), path=run)
 
 
 def _print_next(args: AgreementCommand, report: Measured) -> None:
@@ -350,7 +306,7 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
 
 
 @command("correct")
-class CorrectCommand:
+class CorrectCommand(OutputOptions):
     """Correct a score with human labels: prints the judges' score, the corrected score, and the score by people alone.
 
     The judges are compared with people on the labeled claims, and their scores on all claims are shifted by their
@@ -369,13 +325,11 @@ class CorrectCommand:
     """auto, or rogan-gladen for labels from elsewhere, of which only the judges' error rates apply."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the run]"""
-    output: Output = Output()
 
     def do(self) -> int:
-        from claimeval.api import people
         from claimeval.runs.views.agreement import correction as view
 
         with notes_on_stderr(quiet=self.output.quiet):
-            correction = people.correct(**arguments(self))
+            correction = ce.correct(**arguments(self))
         self.output.draw(view(correction))
         return self.output.result("correct", correction.model_dump())

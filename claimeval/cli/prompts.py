@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, command, group
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import RowOptions, arguments
+from claimeval.cli.shared import OutputOptions, RowOptions, arguments
 from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, escaped
 
@@ -22,10 +21,8 @@ Name = Annotated[str, Argument("PROMPT")]
 
 
 @command("prompts list")
-class PromptListCommand:
+class PromptListCommand(OutputOptions):
     """List the shipped prompts with their reply formats, purposes and digests."""
-
-    output: Output = Output()
 
     def do(self) -> int:
         from claimeval.judging import prompts
@@ -49,14 +46,19 @@ def _named(prompt: Prompt) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromptOptions:
+class StepOptions(OutputOptions):
+    """Options of commands that find prompts by name."""
+
+    step: str | None = None
+    """extract, assess, ..., if the name alone is not enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptOptions(StepOptions):
     """Options of commands about a prompt."""
 
     prompt: Name
     """three_way, assess/three_way, or the path of a .j2 file."""
-    step: str | None = None
-    """extract, assess, ..., if the name alone is not enough."""
-    output: Output = Output()
 
 
 @command("prompts show")
@@ -72,16 +74,13 @@ class ShowCommand(PromptOptions):
 
 
 @command("prompts diff")
-class DiffCommand:
+class DiffCommand(StepOptions):
     """Show how two prompts differ, line by line. Exits with 1 if they do."""
 
     a: Annotated[str, Argument("A")]
     """three_way, assess/three_way, or the path of a .j2 file."""
     b: Annotated[str, Argument("B")]
     """The other prompt."""
-    step: str | None = None
-    """extract, assess, ..., if the name alone is not enough."""
-    output: Output = Output()
 
     def do(self) -> int:
         from claimeval.evaluation.rendering import difference

@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Out
+from claimeval.cli.shared import Out, OutputOptions
 from claimeval.cli.terminal import say, write_data, write_plain
 from claimeval.types.errors import UsageError
-from claimeval.types.options import require_at_least
 
 
 @command("rank")
@@ -72,9 +71,6 @@ class RankCommand:
     """SVG file for a picture: nDCG over k, precision over recall and, for two runs, differences per query."""
     json: bool = False
     """Print JSON on standard output."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "max_retrieved")
 
     def do(self) -> int:
         from claimeval import ir
@@ -142,7 +138,7 @@ class RankCommand:
 
 
 @command("fuse")
-class FuseCommand:
+class FuseCommand(OutputOptions):
     """Fuse rankings: by reciprocal rank, score = sum of 1 / (k + rank), or by normalized scores.
 
     Example: claimeval fuse bm25.run dense.run -o fused.run && claimeval rank qrels.txt fused.run
@@ -168,7 +164,6 @@ class FuseCommand:
     """Tag of the new run.  [default: the method]"""
     out: Out = None
     """File to write; `-` is standard output.  [default: -]"""
-    output: Output = Output()
 
     def do(self) -> int:
         from claimeval import ir
@@ -181,14 +176,11 @@ class FuseCommand:
         fused = ir.fuse(
             self.trec_runs, self.method, k=self.k, normalization=self.normalization, weights=weights, depth=self.depth
         )
-        tag = self.tag or self.method
-        out = None if str(self.out) == "-" else self.out
+        lines, out = io.StringIO(), None if str(self.out) == "-" else self.out
+        ir.write_run(fused, lines, self.tag or self.method)
         if out is None:
-            lines = io.StringIO()
-            ir.write_run(fused, lines, tag)
             self.output.data(lines.getvalue())
         else:
-            with out.open("w", encoding="utf-8", errors="surrogateescape") as file:
-                ir.write_run(fused, file, tag)
+            out.write_text(lines.getvalue(), encoding="utf-8", errors="surrogateescape")
         record = {"queries": len(fused), "documents": sum(map(len, fused.values()))}
         return self.output.result("fuse", record, path=out)

@@ -6,24 +6,22 @@ import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import click
 
+import claimeval as ce
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output, notes_on_stderr
-from claimeval.cli.shared import Metrics, Out, arguments
+from claimeval.cli.printer import notes_on_stderr
+from claimeval.cli.shared import Metrics, Out, OutputOptions, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.options import require_at_least
-
-if TYPE_CHECKING:
-    from claimeval.api.comparison import Comparison
 
 FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
 
 
 @command("report")
-class ReportCommand:
+class ReportCommand(OutputOptions):
     """Write the page, Markdown or tables of a run, from its directory alone: no network, no key, no call.
 
     `claimeval score` already writes the page; this command writes it again, compares two runs, or writes other formats.
@@ -42,7 +40,6 @@ class ReportCommand:
     differences.  [default: samples; differences with --compare]"""
     out: Out = None
     """File to write.  [default: RUN/report.html for html, else standard output]"""
-    output: Output = Output()
 
     def do(self) -> int:
         from claimeval.report import forms
@@ -66,7 +63,7 @@ class ReportCommand:
 
 
 @command("view")
-class ViewCommand:
+class ViewCommand(OutputOptions):
     """Browse the runs and experiments in a folder, with their trends, and compare any of them. Press Ctrl-C to stop.
 
     Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With --label-as you label
@@ -83,7 +80,6 @@ class ViewCommand:
     """Your name: label in the browser, and store it with each label."""
     browser: Annotated[bool, Names("--open")] = False
     """Open the list in the browser."""
-    output: Output = Output()
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "port")
@@ -102,7 +98,7 @@ class ViewCommand:
 
 
 @command("push")
-class PushCommand:
+class PushCommand(OutputOptions):
     """Send the scores of a run and the verdicts on claims to a platform.
 
     Prints what the platform shows of them, and what it cannot. A second push changes nothing in MLflow and Langfuse.
@@ -126,27 +122,22 @@ class PushCommand:
     """Metadata field with the id of a sample's trace; id is the id of the sample."""
     dry_run: bool = False
     """Print how many records would be sent, and send nothing."""
-    output: Output = Output()
 
     def do(self) -> int:
-        from claimeval.api.run import Run
-
         output = self.output
         with ProgressLine(None if output.quiet else sys.stderr) as line:
             settings = arguments(self, progress=line.show)
-            pushed = Run.load(settings.pop("run")).push(settings.pop("to"), **settings)
+            pushed = ce.Run.load(settings.pop("run")).push(settings.pop("to"), **settings)
         counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items()) or "nothing"
         output.line(f"{'To send' if self.dry_run else 'Sent'}: {counts}; to {pushed.where}")
         for reason, count in pushed.left_out.items():
             output.line(f" scores {reason}: {count}", style="dim")
         output.line(pushed.note, style="dim")
-        sent = {"records": dict(pushed.records), "left_out": dict(pushed.left_out), "note": pushed.note}
-        record = {"to": self.to, "where": pushed.where, "dry_run": self.dry_run, **sent}
-        return output.result("push", record, path=self.run)
+        return output.result("push", {"to": self.to, "dry_run": self.dry_run, **pushed._asdict()}, path=self.run)
 
 
 @command("compare")
-class CompareCommand:
+class CompareCommand(OutputOptions):
     """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers that it rests on.
 
     The first line names the cause where the data can tell it: a document that retrieval lost, other answers, another
@@ -180,13 +171,11 @@ class CompareCommand:
     """SVG file for a picture: the differences of two runs, or each metric over three or more."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the first run]"""
-    output: Output = Output()
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "flips")
 
     def do(self) -> int:
-        from claimeval.api.comparison import compare
         from claimeval.report.charts import check_name
         from claimeval.runs.views import comparison as views
         from claimeval.runs.views import series
@@ -198,7 +187,7 @@ class CompareCommand:
         if isinstance(baseline, str) and baseline.isdecimal():
             baseline = int(baseline)
         with notes_on_stderr(quiet=output.quiet):
-            compared = compare(*self.runs, baseline=baseline, metrics=self.metrics, by=self.by, cluster=self.cluster)
+            compared = ce.compare(*self.runs, baseline=baseline, metrics=self.metrics, by=self.by, cluster=self.cluster)
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend
             output.draw(series.view(trend, min(self.flips, series.CHANGED)))
@@ -224,7 +213,7 @@ class CompareCommand:
         record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
         return output.result("compare", record)
 
-    def _write(self, compared: Comparison) -> None:
+    def _write(self, compared: ce.Comparison) -> None:
         """Write the report and the picture, if they were asked for."""
         from claimeval.report import pictures
         from claimeval.report.charts import beside

@@ -36,12 +36,18 @@ AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and g
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheOptions:
+class OutputOptions:
+    """Options of all commands."""
+
+    output: Output = Output()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOptions(OutputOptions):
     """Options of commands about a reply cache."""
 
     cache: Path | None = None
     """Folder of the reply cache."""
-    output: Output = Output()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

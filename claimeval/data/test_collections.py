@@ -129,16 +129,20 @@ def _whole(path: Path) -> Grades:
     return {query: {name: int(grade) for name, grade in documents.items()} for query, documents in qrels.items()}
 
 
-def write_assessors(assessors: Mapping[str, ir.Qrels], folder: Path) -> list[Path]:
+def qrels_file(folder: Path, assessor: str) -> Path:
+    """Return the file with the grades of an assessor."""
+    return folder / f"{_NOT_IN_FILE_NAMES.sub('-', assessor)}.qrels"
+
+
+def write_assessors(assessors: Mapping[str, ir.Qrels], folder: Path) -> None:
     """Write the grades of each assessor to `FOLDER/NAME.qrels`. Raises UsageError if two names give the same file."""
-    paths = {name: folder / f"{_NOT_IN_FILE_NAMES.sub('-', name)}.qrels" for name in assessors}
+    paths = {name: qrels_file(folder, name) for name in assessors}
     if len(set(paths.values())) < len(paths):
         raise UsageError(f"Two of the assessors {', '.join(paths)} have the same file name. Rename one")
     folder.mkdir(parents=True, exist_ok=True)
     for name, path in paths.items():
         with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
             ir.write_qrels(assessors[name], file)
-    return list(paths.values())
 
 
 def read_names(path: Path) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval import ir
-from claimeval.data.test_collections import read_assessors, read_names, read_qrels
+from claimeval.data.test_collections import read_assessors, read_names, read_qrels, write_assessors
 from claimeval.ir.output import labels
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
 from claimeval.types.errors import DataError
@@ -68,6 +68,8 @@ class RefusedGrade(Record):
 class GraderReport(Validity):
     """Agreement of one assessor in a file of grades with people."""
 
+    steps: tuple[int, ...] = ()
+    """The grades of the scale."""
     refused: tuple[RefusedGrade, ...] = ()
     """Grades off the scale; they count as unassessed."""
 
@@ -186,6 +188,7 @@ def compare_graders(
     assessors: Path | None = None,
     trec_runs: Sequence[Path] = (),
     measures: str | Sequence[str] = ("ndcg@10", "P@10"),
+    out: Path | None = None,
 ) -> dict[str, GraderReport]:
     """Compare the grades of all assessors in files with those of people.
 
@@ -196,16 +199,22 @@ def compare_graders(
         assessors: Names of the assessors in a list of `grades` in a table.
         trec_runs: TREC runs that are ranked by the grades of both.
         measures: Measures that rank the runs.
+        out: A folder, to which the grades of each assessor are written as qrels.
     """
     human = read_qrels(people)
     runs = {name: ir.read_run(path) for name, path in zip(labels(trec_runs), trec_runs, strict=True)}
     graders, refused = read_graders(files, read_names(assessors) if assessors else (), scale)
-    return {
+    compared = {
         name: GraderReport(
-            **dict(validity(grades, human, scale, runs=runs, measures=measures)), refused=tuple(refused[name])
+            **dict(validity(grades, human, scale, runs=runs, measures=measures)),
+            steps=scale.steps,
+            refused=tuple(refused[name]),
         )
         for name, grades in graders.items()
     }
+    if out:
+        write_assessors(graders, out)
+    return compared
 
 
 def check_grades(qrels: ir.Qrels) -> None:

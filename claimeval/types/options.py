@@ -266,8 +266,12 @@ MOST = 1_000_000_000
 
 def require_at_least(options: object, minimum: float, *names: str) -> None:
     """Raise UsageError for a field that is neither None nor a number from `minimum` to a billion."""
-    for name in names:
-        value = getattr(options, name)
+    check_at_least(minimum, **{name: getattr(options, name) for name in names})
+
+
+def check_at_least(minimum: float, **values: object) -> None:
+    """Raise UsageError for an argument that is neither None nor a number from `minimum` to a billion."""
+    for name, value in values.items():
         if value is not None and not (isinstance(value, int | float) and value >= minimum):
             raise UsageError(f"{name}: {value!r}; it needs {minimum:g} or more")
         if value is not None and value > MOST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,21 @@ def test_a_door_is_planned_without_a_call(server: ThreadHandle, tmp_path: Path) 
     assert len(server.exchanges()) == sent
     with pytest.raises(ce.UsageError, match="cannot be planned"):
         plan(doctor, SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("door", "words"),
+    [
+        (lambda file: agreement(file, file, by="topic"), "are not for files of grades"),
+        (lambda file: agreement(file.parent, scale="binary"), "scale, assessors, trec_runs, measures and out are for"),
+        (lambda file: agreement(file, ratings=("a",), evidence="contexts"), "evidence and by are for claims"),
+        (lambda file: draw(file, n=0), "n: 0; it needs 1 or more"),
+        (lambda file: draw(file, duplicate_threshold=101), "it needs 100 or less"),
+        (lambda file: annotate(file, depth=0), "depth: 0; it needs 1 or more"),
+        (lambda file: ce.write_queries(file, judge="local:lexical", per_document=0), "per_document: 0; it needs 1"),
+    ],
+)
+def test_doors_refuse_what_their_commands_refuse(door: Callable[[Path], object], words: str, tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text("{}\n")
+    with pytest.raises(ce.UsageError, match=words):
+        door(tmp_path / "data.jsonl")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.data.test_collections import read_assessors, read_names, read_qrels, write_assessors
+from claimeval.data.test_collections import qrels_file, read_assessors, read_names, read_qrels, write_assessors
 from claimeval.types.errors import DataError, UsageError
 
 
@@ -47,7 +47,8 @@ def test_trec_files_are_read_as_ever(tmp_path: Path) -> None:
 
 def test_what_was_read_is_written_as_qrels_and_reads_back(tmp_path: Path) -> None:
     grades = {"ada": {"q1": {"a": 2}}, "b/../en": {"q1": {"a": 0}}}
-    paths = write_assessors(grades, tmp_path / "out")
+    write_assessors(grades, tmp_path / "out")
+    paths = [qrels_file(tmp_path / "out", name) for name in grades]
     assert [path.name for path in paths] == ["ada.qrels", "b-..-en.qrels"]
     assert [ir.read_qrels(path) for path in paths] == list(grades.values())
     with pytest.raises(UsageError, match="Rename one"):

@@ -21,7 +21,7 @@ from claimeval.runs.views import (
     remark,
     table,
 )
-from claimeval.runs.views.ratings import validity
+from claimeval.runs.views.ratings import refused, validity
 from claimeval.runs.views.run import CONFUSIONS, dispute_in_words, judges
 from claimeval.statistics.bootstrap import NOT_REQUESTED
 from claimeval.statistics.formatting import decimal, estimate, number_of
@@ -62,7 +62,8 @@ def view(
         yield from ratings(report.ratings, source)
         return
     if report.assessors:
-        yield from validity(report.assessors)
+        yield from validity(report.assessors, confusions=len(report.assessors) == 1)
+        yield from refused(report.assessors)
         return
     what = "labeled items" if report.raters else "claims, no human labels"
     yield heading(Data(source), f": {report.items} {what} on {report.questions} {cluster_noun(field)}")

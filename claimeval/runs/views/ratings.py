@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from claimeval.evaluation.grade import Grades
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.raters import Members, RatingComparison, words
-from claimeval.evaluation.validity import RefusedGrade, Validity
+from claimeval.evaluation.validity import GraderReport, Validity
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, confusion, heading, line, remark, table
 from claimeval.statistics.formatting import decimal, estimate, tally
-from claimeval.types.scales import Scale
 
 APART = 5
 """Answers that are shown of those which ratings and claims judge differently."""
@@ -128,11 +127,11 @@ def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> I
             yield line(Data(system), f"  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}")
 
 
-def refused(grades: Mapping[str, Sequence[RefusedGrade]], scale: Scale) -> Iterator[Block]:
+def refused(compared: Mapping[str, GraderReport]) -> Iterator[Block]:
     """Yield the number of grades that are not on the scale, and the first of them, for each assessor."""
-    for name, found in grades.items():
-        if found:
+    for name, report in compared.items():
+        if found := report.refused:
             first = ", ".join(f"{grade.query} {grade.document}: {grade.grade}" for grade in found[:SHOWN])
             more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-            ends = f"{scale.steps[0]} to {scale.steps[-1]}"
+            ends = f"{report.steps[0]} to {report.steps[-1]}"
             yield line(Data(name), f": {len(found)} refused, off the scale {ends} (", Data(first), f"{more})")
