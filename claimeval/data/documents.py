@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from claimeval.data.rows import read_cell
+from claimeval.data.cells import read_cell
 
 _TEXT = (
     "text", "content", "page_content", "pageContent", "document.content", "body", "chunk", "passage", "snippet",

@@ -37,17 +37,25 @@ class RowMapping(Record):
     rows: str | None = None
     """Path of the list of rows in a JSON file or in a line."""
     where: str | None = None
-    """A path that rows have to have, or NAME=VALUE; other rows are left out."""
+    """A path that rows have to have, NAME=VALUE, or NAME= for rows that do not have it; other rows are left out."""
     group: str | None = None
     """Columns, separated by commas, whose equal values make rows one sample; `none` for rows that are samples."""
     split: str | None = None
     """The separator of contexts that are joined in one text."""
     join: str | None = None
     """The text between the parts of an answer; None if an answer is one text."""
+    missing: tuple[str, ...] | None = None
+    """Texts that the file has in place of nothing, such as `null` or `-`."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The paths of each field. An empty path says that the data do not have the field."""
+    given: frozenset[str] = Field(default=frozenset(), exclude=True)
+    """Fields whose paths are the caller's and not those of the preset."""
     read_as: str | None = Field(default=None, exclude=True)
     """What was recognized, in words."""
+
+    def is_given(self, field: str) -> bool:
+        """Return whether the path of a field is the caller's and not that of the preset."""
+        return field in (self.given if self.preset else self.fields)
 
     @property
     def of_spans(self) -> bool:
@@ -61,8 +69,10 @@ class RowMapping(Record):
 
     def overridden_by(self, other: RowMapping) -> RowMapping:
         """Return this mapping with what the other one has."""
-        given = {name: value for name in _SETTINGS if (value := getattr(other, name))}
-        return self.model_copy(update={**given, "fields": {**self.fields, **other.fields}})
+        settings = {name: value for name in _SETTINGS if (value := getattr(other, name))}
+        own = {field for field, paths in other.fields.items() if not other.preset or self.fields.get(field) != paths}
+        fields = {"fields": {**self.fields, **other.fields}, "given": self.given | own}
+        return self.model_copy(update={**settings, **fields})
 
     @property
     def content(self) -> dict[str, str | tuple[str, ...]]:
@@ -86,12 +96,12 @@ class Preset(Record):
 
 
 NO_MAPPING = RowMapping()
-_SETTINGS = tuple(name for name in RowMapping.model_fields if name not in ("fields", "read_as"))
+_SETTINGS = tuple(name for name in RowMapping.model_fields if name not in ("fields", "given", "read_as"))
 
 
 def _has(row: Mapping[str, Any], paths: Iterable[str], quantifier: Any) -> bool:
     keys = row.keys()
-    return bool(quantifier(path in keys or any(True for _ in values_at(row, path)) for path in paths))
+    return bool(quantifier(path in keys or _is_chosen(row, path) for path in paths))
 
 
 @lru_cache(maxsize=1)
@@ -172,7 +182,8 @@ def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[
 
 def _is_chosen(row: Mapping[str, Any], where: str) -> bool:
     name, equals, wanted = where.partition("=")
-    return any(not equals or str(value) == wanted for value in values_at(row, name))
+    found = values_at(row, name)
+    return any(str(value) == wanted for value in found) if wanted else any(True for _ in found) != bool(equals)
 
 
 def columns(mapping: RowMapping) -> dict[str, str]:
@@ -182,13 +193,12 @@ def columns(mapping: RowMapping) -> dict[str, str]:
 
 def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     values, used, names = dict[str, object](), set[str](), tuple(row.fields)
-    recognized = presets()[mapping.preset].mapping.fields if mapping.preset else {}
     for field, paths in mapping.fields.items():
         column = " or ".join(paths)
         if len(paths) == 1 and not mapping.preset and (paths[0] in row.fields or not is_path(paths[0])):
             continue  # a column by its name, or the error of a column that is not there
         starts = [roots(names, path) for path in paths]
-        given = recognized.get(field) != paths
+        given = mapping.is_given(field)
         if given and not any(starts) and paths != ("",):
             continue
         values[column] = _value(row.fields, field, paths, mapping)
@@ -204,7 +214,7 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
     empty: object = None
     merged: list[Any] = []
     for path in paths:
-        found = list(values_at(row, path)) if path else []
+        found = [value for value in values_at(row, path) if value not in (mapping.missing or ())] if path else []
         if not found:
             empty = [] if field in LISTS and _is_empty_list(row, path) else empty
         elif field in _DOCUMENT_LISTS:
@@ -236,9 +246,11 @@ def _text(found: list[Any], field: str, join: str | None) -> object:
     if isinstance(value, str) and value[:1] not in ("{", "[", '"'):
         return value
     parts = opened(value)
+    if parts in ({}, []):
+        return None
     if isinstance(parts, list) and (field == "question" or all(isinstance(part, str) for part in parts)):
         return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
-    text = spoken(value, field)
+    text = spoken(parts, field)
     return value if text is None else text
 
 

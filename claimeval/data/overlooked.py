@@ -24,6 +24,8 @@ _KEPT = 20
 _TEXTS = ("question", "answer")
 _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
+_REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+")
+"""A text that only names where a value is."""
 Reads = Callable[[Sequence[SourceRow], RowMapping], bool]
 """Whether rows can be read with a mapping."""
 
@@ -33,12 +35,13 @@ class Overlooked:
 
     def __init__(self, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]], reads: Reads) -> None:
         self._name, self._mapping, self._names, self._reads = name, mapping, names, reads
-        self._given = {} if mapping.preset else mapping.fields
         fields = (*_TEXTS, "contexts", "reference_answers")
         self._having: dict[str, list[SourceRow]] = {field: [] for field in fields}
         self._lacking: dict[str, list[SourceRow]] = {field: [] for field in fields}
         self._json: dict[str, SourceRow] = {}
         self._rows, self._seen, self._jsons, self._names_only = 0, Counter[str](), Counter[str](), Counter[bool]()
+        self._references = 0
+        """Questions that are references."""
 
     @property
     def open(self) -> bool:
@@ -62,6 +65,7 @@ class Overlooked:
             if text and text[0] in "{[" and text.rstrip()[-1:] in ("}", "]") and not isinstance(opened(text), str):
                 self._jsons[field] += 1
                 self._json.setdefault(field, row)
+        self._references += bool(_REFERENCE.fullmatch(sample.question))
         if texts:
             self._names_only[all(map(_NAME.fullmatch, texts))] += 1
         return not self.open
@@ -70,8 +74,11 @@ class Overlooked:
         """Return options that would read more, if there are any. Raises DataError for what is read otherwise."""
         if not self._rows or self._mapping.of_spans:
             return None
+        note = presets()[self._mapping.preset].note if self._mapping.preset in presets() else None
         self._check_json()
         self._check_names()
+        if self._references == self._seen["question"] > 0 and not self._mapping.is_given("question"):
+            raise self._error(f"questions are references, not texts: {note or 'export the texts that they refer to'}")
         absent = [field for field in self._having if not self._seen[field] and self._mapping.fields.get(field) != ("",)]
         found = self._offered({field: self._lacking[field] for field in absent})
         missing = [field for field in found if field != "reference_answers"]
@@ -82,7 +89,6 @@ class Overlooked:
                 "read without)"
             )
         self._check_documents_without_texts()
-        note = presets()[self._mapping.preset].note if self._mapping.preset in presets() else None
         if note and "contexts" in absent and self._seen["answer"]:
             raise self._error(f"{note} (--field contexts=: read without)")
         self._check_some_rows()
@@ -103,7 +109,7 @@ class Overlooked:
 
     def _check_json(self) -> None:
         for field, row in self._json.items():
-            if 2 * self._jsons[field] < self._seen[field] or field in self._given:
+            if 2 * self._jsons[field] < self._seen[field] or self._mapping.is_given(field):
                 continue
             names = [*self._mapping.fields.get(field, ()), *self._names[field]]
             column = next((root for name in names for root in roots(tuple(row.origin), name)), field)
@@ -113,7 +119,7 @@ class Overlooked:
             raise self._error(f"{field} is JSON text: {better}{options({field: column})} to take the whole")
 
     def _check_names(self) -> None:
-        if self._names_only[True] and not self._names_only[False] and "contexts" not in self._given:
+        if self._names_only[True] and not self._names_only[False] and not self._mapping.is_given("contexts"):
             first = self._having["contexts"][0]
             column = next((name for name in self._names["contexts"] if name in first.origin), "contexts")
             raise self._error(
@@ -138,7 +144,7 @@ class Overlooked:
         """Raise DataError if rows without a question or an answer have it under a name that others do not have."""
         for field in _TEXTS:
             lacking, having = self._lacking[field], self._having[field]
-            if not lacking or not having or field in self._given:
+            if not lacking or not having or self._mapping.is_given(field):
                 continue
             path = self._offered({field: lacking}).get(field)
             if path and not any(roots(tuple(row.origin), path) for row in having):

@@ -1,17 +1,18 @@
 """Paths into rows of an export: `output.answer`, `docs[*].text`, `spans[type=RETRIEVER].output`, `context_*`.
 
 A key that has the whole text of a path goes before anything else, at every level: keys with dots need no quotes.
-JSON in a text is opened on the way.
+Lists and objects in texts are opened on the way.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
+
+from claimeval.data.cells import read_cell
 
 LISTS = frozenset((
     "contexts", "context_ids", "history", "messages",
@@ -29,7 +30,7 @@ def is_path(text: str) -> bool:
 
 def is_pattern(path: str) -> bool:
     """Return whether a path is a pattern of the names of columns."""
-    return "*" in path and not re.search(r"[.\[]", path)
+    return "*" in path and "[" not in path
 
 
 def values_at(value: Any, path: str) -> Iterator[Any]:
@@ -45,8 +46,8 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
     if isinstance(value, dict):
         if path in value:
             yield from () if value[path] is None else (value[path],)
-        elif is_pattern(path):
-            names = sorted((name for name in value if fnmatchcase(str(name), path)), key=_natural)
+        elif is_pattern(path) and (names := [name for name in value if fnmatchcase(name, path)]):
+            names.sort(key=_natural)
             yield from (value[name] for name in names if value[name] not in (None, ""))
         else:
             ends = [match.start() for match in re.finditer(r"[.\[]", path)]
@@ -80,13 +81,8 @@ def _items(values: list[Any], selector: str) -> list[Any]:
 
 
 def opened(value: Any) -> Any:
-    """Return the JSON object or list in a text; other values stay."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
+    """Return the list or object in a text; other values stay."""
+    return read_cell(value) if isinstance(value, str) else value
 
 
 def _natural(name: str) -> list[Any]:
@@ -98,7 +94,7 @@ def roots(names: tuple[str, ...], path: str) -> tuple[str, ...]:
     """Return the columns that a path leads into."""
     if path in names:
         return (path,)
-    if is_pattern(path):
-        return tuple(name for name in names if fnmatchcase(name, path))
+    if is_pattern(path) and (matching := tuple(name for name in names if fnmatchcase(name, path))):
+        return matching
     starts = [path[: match.start()] for match in re.finditer(r"[.\[]", path)]
     return tuple(name for name in reversed(starts) if name in names)[:1]

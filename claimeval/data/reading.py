@@ -18,12 +18,13 @@ from typing import Any, NamedTuple, cast, get_args
 from pydantic import ValidationError
 
 from claimeval.data import documents
+from claimeval.data.cells import looks_like_list, read_cell
 from claimeval.data.hints import by_shape, describes, options, proposals, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
-from claimeval.data.paths import is_path, is_pattern, roots
-from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
+from claimeval.data.paths import is_path, is_pattern, roots, values_at
+from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.traces import samples_in, trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, first_problem, unknown_name
@@ -411,9 +412,11 @@ class _CellValues:
         """Read lists of messages. A column with the name of such a list but without messages is metadata."""
         for field in ("history", "messages", "question"):
             value = self.present.get(field)
-            if value is None or (field == "question" and not isinstance(value, list)):
+            if value is None:
                 continue
             turns = turns_in(read_cell(value) if isinstance(value, str) else value)
+            if not turns and field == "question" and not isinstance(value, list):
+                continue
             if turns is not None:
                 del self.present[field]
                 self.present["history" if field == "history" else "messages"] = turns
@@ -457,7 +460,7 @@ class _CellValues:
         if value is None or isinstance(value, str):
             return value
         if not isinstance(value, (bool, int, float)):
-            column = self._columns.get(field, field)
+            column = self._path(field)
             paths = proposals([{column: value}], [field]) if field in ("question", "answer") else {}
             better = f": add {options(paths)}" if paths else ""
             if field == "answer" and isinstance(value, list) and value and all(isinstance(t, str) for t in value):
@@ -468,6 +471,12 @@ class _CellValues:
                 )
             raise self._error(f"{_kind(value)}; give one text", better, field=field)
         return _written(value)
+
+    def _path(self, field: str) -> str:
+        """Return the path that a field has its value from."""
+        column = self._columns.get(field, field)
+        paths = column.split(" or ")
+        return next((path for path in paths if any(True for _ in values_at(self._row.origin, path))), column)
 
     def conversation(self) -> dict[str, Any]:
         """Return the fields of a sample in its messages: the last question, with answer and tool results after it."""

@@ -1,16 +1,13 @@
 """Read the rows of files (JSON Lines, JSON, CSV or Parquet) and of tables in memory.
 
-No row is skipped: a row that cannot be read is a DataError with its line number. Cells with lists are read as JSON, or
-as Python, pandas and NumPy print them.
+No row is skipped: a row that cannot be read is a DataError with its line number.
 """
 
 from __future__ import annotations
 
-import ast
 import csv
 import dataclasses
 import datetime
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,8 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
-from pydantic_core import from_json
 
+from claimeval.data.cells import parse_json, read_cell
 from claimeval.data.paths import flat, roots, values_at
 from claimeval.types.errors import DataError, not_installed
 
@@ -146,27 +143,6 @@ def _decode(name: str, line: int, data: bytes) -> str:
             f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
             f"iconv -f {encoding} -t UTF-8 {path} > {path.stem}.utf8{path.suffix}"
         ) from error
-
-
-_JSON = json.JSONDecoder(strict=False)
-_LONG_NUMBERS = json.JSONDecoder(strict=False, parse_int=lambda digits: digits)
-"""Reads integers as texts, because Python does not convert more than 4,300 digits."""
-
-
-def parse_json(text: str) -> Any:
-    """Parse JSON from other programs. Raises ValueError with the problem if it is not JSON."""
-    try:
-        return from_json(text)
-    except ValueError:
-        pass  # the slower parsers below accept lone surrogates and line breaks within texts
-    try:
-        return _JSON.decode(text)
-    except RecursionError as error:
-        raise ValueError("too deeply nested") from error
-    except json.JSONDecodeError:
-        raise
-    except ValueError:
-        return _LONG_NUMBERS.decode(text)
 
 
 def read_json_lines(
@@ -307,6 +283,9 @@ def _csv(path: Path, on_error: OnError, positions: range | None, texts: Collecti
             if declared:
                 next(reader)
             names, index = _header(path, reader)
+            lists = _spread(names)
+            spread = {at for items in lists.values() for item in items for at, _ in item}
+            names = ["" if at in spread else name for at, name in enumerate(names)]
             for number, (line, cells) in _numbered(_csv_lines(reader), positions):
                 location = f"{path}, line {line}"
                 if len(cells) != len(names):
@@ -320,6 +299,7 @@ def _csv(path: Path, on_error: OnError, positions: range | None, texts: Collecti
                     for name, cell in zip(names, cells, strict=True)
                     if name
                 }
+                fields.update((name, _items(cells, items)) for name, items in lists.items() if name not in fields)
                 yield SourceRow(location, number, fields)
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
@@ -367,6 +347,28 @@ def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
     return names, index
 
 
+_OF_ITEM = re.compile(r"(.+?)\.(\d+)(?:\.(.+))?")
+"""The name of a column with an item of a list, or with a field of that item: `docs.0`, `docs.0.text`."""
+_NO_ITEM = frozenset({"", "null", "undefined"})
+"""Cells of lists that are shorter than others, as json-2-csv writes them."""
+
+
+def _spread(names: Sequence[str]) -> dict[str, list[list[tuple[int, str]]]]:
+    """Return the lists whose items have columns of their own: of each item the positions and names of its columns."""
+    lists: dict[str, dict[int, list[tuple[int, str]]]] = {}
+    for position, name in enumerate(names):
+        if match := _OF_ITEM.fullmatch(name):
+            lists.setdefault(match[1], {}).setdefault(int(match[2]), []).append((position, match[3] or ""))
+    complete = {name: items for name, items in lists.items() if items.keys() == set(range(len(items)))}
+    return {name: [columns for _, columns in sorted(items.items())] for name, items in complete.items()}
+
+
+def _items(cells: Sequence[str], items: Iterable[Iterable[tuple[int, str]]]) -> list[object] | None:
+    """Return the items of a list that have something in their columns; None if none has."""
+    found = ({name: cells[at] for at, name in item if cells[at] not in _NO_ITEM} for item in items)
+    return [item.get("", item) for item in found if item] or None
+
+
 def _duplicate(path: Path, *columns: str) -> DataError:
     found = f"columns {', '.join(map(repr, columns))}" if len(columns) > 1 else f"column {columns[0]!r}"
     return DataError(f"{path}, line 1: duplicate {found}; rename all but one of each, or export JSON")
@@ -375,60 +377,6 @@ def _duplicate(path: Path, *columns: str) -> DataError:
 def _delimiter(header: str) -> str:
     """Return the separator that gives the header the most columns; a comma if several do."""
     return max(",;\t|", key=lambda mark: len(next(csv.reader([header], delimiter=mark), ())))
-
-
-_LITERAL = re.compile(
-    r"""(?P<text>'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")
-    |(?P<ignored>,\s*dtype=[\w<>']+|(?:np\.\w+|array)(?=\())
-    |(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])|None\b|True\b|False\b|nan\b)
-    |(?P<open>[\[({])
-    |(?P<close>[\])}])
-    |(?P<mark>[,:])
-    |\s+
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""A token of a list as Python and NumPy print it."""
-_PRINTED = re.compile(r"""\s*(?:[\[{]|(?:np\.)?array\(|\(\s*(?:np\.\w+\()?["'])""")
-"""The beginning of a list or object, or of a tuple or array of texts."""
-_LOOKS_LIKE_A_LIST = re.compile(
-    r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$|(?:np\.)?array\(\s*\[|\(\s*(["'])[^"']*\1\s*,\s*["'])"""
-)
-
-
-def read_cell(text: str) -> object:
-    """Return the list or object in a text, as JSON or as Python, pandas or NumPy print it; else return the text."""
-    if not _PRINTED.match(text):
-        return text
-    with suppress(ValueError):
-        return parse_json(text)
-    try:
-        value = ast.literal_eval(_with_commas(text.strip()))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
-    return list(value) if isinstance(value, tuple) else value if isinstance(value, (list, dict)) else text
-
-
-def _with_commas(text: str) -> str:
-    """Return a printed list as Python code: add commas, which NumPy omits, and replace `nan` by None."""
-    parts, end, after_item = [], 0, False
-    while end < len(text):
-        token = _LITERAL.match(text, end)
-        if not token:
-            raise ValueError("not a list")
-        end, kind, part = token.end(), token.lastgroup, token.group()
-        if kind in (None, "ignored"):
-            continue
-        if after_item and kind in ("text", "value", "open"):
-            parts.append(",")
-        parts.append("None" if part == "nan" else part.replace("\n", "\\n").replace("\r", "\\r"))
-        after_item = kind in ("text", "value", "close")
-    return "".join(parts)
-
-
-def looks_like_list(text: str) -> bool:
-    """Return whether a text begins like a list or object of texts, or has commas within brackets."""
-    return bool(_LOOKS_LIKE_A_LIST.match(text))
 
 
 def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:

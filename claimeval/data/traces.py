@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 from typing import Any, NamedTuple, TypeVar
 
+from claimeval.data.cells import parse_json
 from claimeval.data.documents import document, listed
 from claimeval.data.paths import opened, values_at
-from claimeval.data.rows import SourceRow, parse_json, plain
+from claimeval.data.rows import SourceRow, plain
 from claimeval.types.errors import DataError
 
 Other = TypeVar("Other")
@@ -92,7 +93,7 @@ _OF_LANGFUSE = frozenset(
 )
 TRACES = (
     *("OpenTelemetry spans", "Phoenix spans", "Langfuse observations", "Langfuse traces", "LangSmith runs"),
-    *("MLflow traces of spans", "Opik trace"),
+    *("MLflow traces of spans", "Opik trace", "TruLens events"),
 )
 """The kinds of spans that are read as one sample a trace."""
 _EXPECTED = [f"assessments[{name}=expected_response].expectation.value" for name in ("assessment_name", "name")]
@@ -159,7 +160,7 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
     ):
         return "Phoenix spans"
     if names & {"traceId", "trace_id"}:
-        if names & {"spanId", "span_id"}:
+        if names & {"spanId", "span_id"} and "trace_start_time" not in names:
             return "OpenTelemetry spans"
         if names & {"type", "observationType"} and "input" in names:
             return "Langfuse observations"
@@ -169,6 +170,8 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
         return "Opik trace"
     if {"run_type", "inputs", "outputs"} <= names:
         return "LangSmith runs"
+    if {"event_id", "record_attributes"} <= names:
+        return "TruLens events"
     if isinstance(_mlflow_spans(fields), list):
         return "MLflow traces of spans"
     return "Langfuse traces" if {"id", "timestamp", "input", "output"} <= names and names & _OF_LANGFUSE else None
@@ -220,6 +223,8 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
         yield _of_tool({**fields, "model": model, "session_id": None}, name)  # the session of LangSmith is a project
         for run in _listed(fields.get("child_runs")):
             yield from _spans({"trace_id": name, **run})
+    elif "record_attributes" in fields:
+        yield _trulens(fields)
     elif spans := _mlflow_spans(fields):
         info = opened(fields.get("info")) if "info" in fields else fields
         name = _first(info, ("trace_id", "request_id"))
@@ -244,10 +249,28 @@ def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in attributes.items()} if isinstance(attributes, dict) else {}
 
 
+def _trulens(fields: Mapping[str, Any]) -> _Span:
+    """Return an event of TruLens as a span; those of an evaluation have neither a question nor an answer."""
+    attributes = opened(fields["record_attributes"])
+    recorded = {name.removeprefix("ai.observability."): value for name, value in attributes.items()}
+    span = {
+        "id": fields["event_id"], "parent_id": _first(fields, ("record.parent_span_id",)),
+        "start_time": fields.get("start_timestamp"), "type": recorded.get("span_type"),
+        "input": recorded.get("record_root.input"), "output": recorded.get("record_root.output"),
+        "expected_output": recorded.get("record_root.ground_truth_output"), "model": recorded.get("cost.model"),
+        "attributes": {"retrieval.documents": recorded.get("retrieval.retrieved_contexts")},
+    }  # fmt: skip
+    return _of_tool(span, str(recorded.get("record_id")))
+
+
 def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
     """Return the spans beside a trace in a file of Opik."""
     spans = fields.get("spans")
-    return spans if isinstance(fields.get("trace"), dict) and isinstance(spans, list) else None
+    return (
+        spans
+        if isinstance(fields.get("trace"), dict) and isinstance(spans, list) and "trace_id" not in fields
+        else None
+    )
 
 
 def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:

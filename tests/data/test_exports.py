@@ -87,11 +87,61 @@ def test_a_table_of_two_prompts_of_promptfoo_is_read_as_its_refusals_say(tmp_pat
     ]
 
 
-@pytest.mark.parametrize("field", ["id", "answer", "contexts"])
-def test_a_field_that_is_given_and_not_there_is_refused_in_an_export(field: str) -> None:
-    row = {"input": "Q?", "actual_output": "A.", "retrieval_context": ["A."]}
-    with pytest.raises(ce.DataError, match=f"no field 'nr', which was given for {field}"):
-        list(ce.read_samples([row], mapping={field: "nr"}))
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [("id", "nr"), ("answer", "nr"), ("contexts", "nr"), ("id", "id"), ("reference_answers", "ideal")],
+)
+def test_a_field_that_is_given_and_not_there_is_refused_in_an_export(field: str, path: str) -> None:
+    row = {"vars": {"question": "Q?"}, "provider": "m", "response": {"output": "A."}}
+    with pytest.raises(ce.DataError, match=f"no field '{path}', which was given for {field}"):
+        list(ce.read_samples([row], mapping={field: path}))
+    (sample,) = ce.read_samples([row], mapping="promptfoo results")
+    assert (sample.id, sample.answer) == ("1", "A."), "the paths of a preset itself need not be in every row"
+
+
+def test_rows_are_chosen_by_a_path_that_they_have_or_do_not_have() -> None:
+    rows: list[dict[str, Any]] = [
+        {"question": "Q1", "answer": "A", "parent": None, "kind": "x"},
+        {"question": "Q2", "answer": "A", "parent": "p", "kind": "x"},
+        {"question": "Q3", "answer": "A", "kind": "y"},
+    ]
+    chosen = {"parent": ["Q2"], "parent=": ["Q1", "Q3"], "kind=x": ["Q1", "Q2"]}
+    for where, questions in chosen.items():
+        assert [sample.question for sample in ce.read_samples(rows, mapping={"where": where})] == questions
+
+
+def test_texts_that_stand_for_nothing_are_missing() -> None:
+    rows = [{"q": "Q?", "a": "-", "docs": ["D."]}, {"q": "Q?", "a": "A.", "docs": "-"}]
+    mapping = {"question": ["q"], "answer": ["a", "b"], "contexts": ["docs", "more"], "missing": ["-"]}
+    first, second = ce.read_samples(rows, mapping=mapping)
+    assert (first.answer, [document.text for document in first.contexts or ()]) == (None, ["D."])
+    assert (second.answer, second.contexts) == ("A.", None)
+
+
+def test_questions_that_are_references_are_refused(tmp_path: Path) -> None:
+    calls = [json.loads(line) for line in (FOLDER / "weave.jsonl").read_text().splitlines()]
+    for call_of_op in calls:
+        if "example" in call_of_op["inputs"]:
+            call_of_op["inputs"]["example"] = "weave:///lab/rag/object/Dataset:x/attr/rows/id/y"
+    with pytest.raises(ce.DataError, match=r"questions are references, not texts: .*expand_columns=\["):
+        list(ce.read_samples(calls))
+    assert ce.read_samples(calls, mapping={"question": "inputs.example"}), "unless they are named"
+
+
+def test_the_option_in_the_message_about_a_list_has_the_path_of_the_list() -> None:
+    rows = [{"name": "rag", "input": {"question": "Q?"}, "output": {"answer": ["A.", "B."]}, "duration": 1}]
+    with pytest.raises(ce.DataError, match=r"add --field reference_answers=output\.answer --field answer=''"):
+        list(ce.read_samples(rows))
+    (sample,) = ce.read_samples(rows, mapping={"reference_answers": "output.answer", "answer": ""})
+    assert (sample.answer, sample.reference_answers) == (None, ("A.", "B."))
+
+
+def test_an_answer_that_is_json_is_taken_as_a_whole_from_a_recognized_export() -> None:
+    rows = [{"input": "Q?", "actual_output": '{"steps": ["Climb the tower."]}', "retrieval_context": ["C."]}]
+    with pytest.raises(ce.DataError, match="--field answer=actual_output to take the whole"):
+        list(ce.read_samples(rows))
+    (sample,) = ce.read_samples(rows, mapping={"answer": "actual_output"})
+    assert sample.answer == '{"steps": ["Climb the tower."]}'
 
 
 def test_a_preset_may_be_named() -> None:

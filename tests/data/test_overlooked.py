@@ -84,7 +84,7 @@ def test_a_row_whose_question_has_another_name_is_named() -> None:
             },
             "which are in the segments of the track's corpus",
         ),
-        ({"record_id": "r", "app_id": "a", "input": Q, "output": A}, "session.get_events()"),
+        ({"record_id": "r", "app_id": "a", "input": Q, "output": A}, "session.get_events().to_csv"),
         ({"question": Q, "answer": ["A", "B"]}, "gold answers, add --field reference_answers=answer --field answer="),
     ],
     ids=str,

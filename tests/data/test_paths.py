@@ -70,6 +70,43 @@ def test_columns_of_a_table_become_contexts_in_the_order_of_their_numbers(tmp_pa
     assert [document.text for document in sample.contexts or ()] == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("columns", "contexts"),
+    [
+        ({"docs.1": "two", "docs.0": "one"}, ["one", "two"]),
+        ({"docs.0": "one", "docs.1": "undefined"}, ["one"]),
+        ({"docs.0.text": "one", "docs.0.id": "a", "docs.1.text": "null", "docs.1.id": "null"}, ["one"]),
+        ({"docs.0": "null", "docs": "[]"}, []),
+        ({"docs.0": "null"}, None),
+    ],
+)
+def test_columns_of_the_items_of_a_list_are_read_as_the_list(
+    columns: dict[str, str], contexts: list[str] | None, tmp_path: Path
+) -> None:
+    names = ["question", "answer", *columns]
+    (tmp_path / "flat.csv").write_text(",".join(names) + "\n" + ",".join(["Q", "A", *columns.values()]) + "\n")
+    (sample,) = ce.read_samples(tmp_path / "flat.csv", mapping={"contexts": "docs"})
+    found = sample.contexts
+    assert (None if found is None else [document.text for document in found]) == contexts
+
+
+def test_columns_that_are_no_whole_list_stay_columns(tmp_path: Path) -> None:
+    (tmp_path / "again.csv").write_text("question,answer,score,score.1,model.3\nQ,A,1,2,m\n")
+    (sample,) = ce.read_samples(tmp_path / "again.csv")
+    assert sample.metadata == {"score": "1", "score.1": "2", "model.3": "m"}
+
+
+def test_objects_that_python_printed_are_opened(tmp_path: Path) -> None:
+    (tmp_path / "frame.csv").write_text(
+        """inputs,outputs\n"{'q': 'Who is ""it""?'}","{'a': ""It's Mara."", 'docs': ['Mara.', None]}"\n"""
+    )
+    (sample,) = ce.read_samples(
+        tmp_path / "frame.csv", mapping={"question": "inputs.q", "answer": "outputs.a", "contexts": "outputs.docs[*]"}
+    )
+    assert (sample.question, sample.answer) == ('Who is "it"?', "It's Mara.")
+    assert [document.text for document in sample.contexts or ()] == ["Mara."]
+
+
 def test_a_path_that_a_row_cannot_follow_is_missing_or_refused() -> None:
     found: list[dict[str, Any]] = [{"hits": [{"text": "one"}]}, {"hits": []}, {}]
     rows = [{"question": f"Q{n}", "answer": "A", "docs": docs} for n, docs in enumerate(found)]

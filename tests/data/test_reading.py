@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimeval.data import reading
+from claimeval.data.cells import read_cell
 from claimeval.data.mapping import parse_mapping
 from claimeval.data.reading import Problems, read_samples, sample
-from claimeval.data.rows import SourceRow, read_cell
+from claimeval.data.rows import SourceRow
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, Sample
 from tests.shared_data import shared_data

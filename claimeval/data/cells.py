@@ -1,0 +1,85 @@
+"""Read lists and objects in texts: as JSON, or as Python, pandas and NumPy print them into the cells of a table."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from contextlib import suppress
+from typing import Any
+
+from pydantic_core import from_json
+
+_JSON = json.JSONDecoder(strict=False)
+_LONG_NUMBERS = json.JSONDecoder(strict=False, parse_int=lambda digits: digits)
+"""Reads integers as texts, because Python does not convert more than 4,300 digits."""
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON from other programs. Raises ValueError with the problem if it is not JSON."""
+    try:
+        return from_json(text)
+    except ValueError:
+        pass  # the slower parsers below accept lone surrogates and line breaks within texts
+    try:
+        return _JSON.decode(text)
+    except RecursionError as error:
+        raise ValueError("too deeply nested") from error
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return _LONG_NUMBERS.decode(text)
+
+
+_LITERAL = re.compile(
+    r"""(?P<text>'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")
+    |(?P<ignored>,\s*dtype=[\w<>']+|(?:np\.\w+|array)(?=\())
+    |(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])|None\b|True\b|False\b|nan\b)
+    |(?P<open>[\[({])
+    |(?P<close>[\])}])
+    |(?P<mark>[,:])
+    |\s+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A token of a list as Python and NumPy print it."""
+_PRINTED = re.compile(r"""\s*(?:[\[{]|(?:np\.)?array\(|\(\s*(?:np\.\w+\()?["'])""")
+"""The beginning of a list or object, or of a tuple or array of texts."""
+_LOOKS_LIKE_A_LIST = re.compile(
+    r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$|(?:np\.)?array\(\s*\[|\(\s*(["'])[^"']*\1\s*,\s*["'])"""
+)
+
+
+def read_cell(text: str) -> object:
+    """Return the list or object in a text, as JSON or as Python, pandas or NumPy print it; else return the text."""
+    if not _PRINTED.match(text):
+        return text
+    with suppress(ValueError):
+        return parse_json(text)
+    try:
+        value = ast.literal_eval(_with_commas(text.strip()))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return list(value) if isinstance(value, tuple) else value if isinstance(value, (list, dict)) else text
+
+
+def _with_commas(text: str) -> str:
+    """Return a printed list as Python code: add commas, which NumPy omits, and replace `nan` by None."""
+    parts, end, after_item = [], 0, False
+    while end < len(text):
+        token = _LITERAL.match(text, end)
+        if not token:
+            raise ValueError("not a list")
+        end, kind, part = token.end(), token.lastgroup, token.group()
+        if kind in (None, "ignored"):
+            continue
+        if after_item and kind in ("text", "value", "open"):
+            parts.append(",")
+        parts.append("None" if part == "nan" else part.replace("\n", "\\n").replace("\r", "\\r"))
+        after_item = kind in ("text", "value", "close")
+    return "".join(parts)
+
+
+def looks_like_list(text: str) -> bool:
+    """Return whether a text begins like a list or object of texts, or has commas within brackets."""
+    return bool(_LOOKS_LIKE_A_LIST.match(text))
