@@ -106,13 +106,15 @@ class Comparison:
                 rows.append((position, m.metric, m.n, m.a, m.b, *ends, m.p, m.p_adjusted))
         return dataframe(columns, rows, columns[3:])
 
-    def report(self, out: str | Path | None = None, *, format: forms.Form = "html") -> str:
+    def report(self, out: str | Path | None = None, *, format: forms.Form | None = None) -> str:
         """Return the report of two runs, or the trend of more, as text, and write it to a file.
 
         Args:
             out: The file to write. None only returns the text. Pictures of Markdown are written next to it.
-            format: `html`, `md` or `json`.
+            format: `html`, `md` or `json`. Default: by the name of the file, else `html`.
         """
+        suffix = Path(out or "").suffix.lower()
+        format = format or ("md" if suffix == ".md" else "json" if suffix == ".json" else "html")
         if len(self.runs) > 2:
             return forms.of_series(self.trend, format, Path(out) if out else None)
         with ExitStack() as stack:
@@ -196,6 +198,8 @@ def _position(baseline: int | str, runs: Sequence[Run]) -> int:
     if isinstance(baseline, str):
         names = [{str(run.path), run.path.name} if run.path else set() for run in runs]
         positions = [i for i, run_names in enumerate(names) if baseline in run_names]
+        if not positions and baseline.isdecimal():
+            return _position(int(baseline), runs)
         if len(positions) != 1:
             raise unknown_name("baseline", baseline, [run.path.name for run in runs if run.path])
         return positions[0]

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import click
 
 from claimeval.cli.command import Argument, Names, command, group
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import CacheOptions
 from claimeval.cli.terminal import binary_output, flush, say
+from claimeval.judging import prompts
 from claimeval.runs.views import Column, columns, table
 from claimeval.statistics.formatting import byte_size, day, dollars
+from claimeval.store import transfer
+from claimeval.store.stats import collect_stats, verify
+from claimeval.store.store import Store, cache_folder, existing_cache
 from claimeval.types.errors import StoppedEarly, UsageError
 
 if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
     from claimeval.execution.batch.polling import BatchAdmin
-    from claimeval.store.store import Store
 
 DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
 R = TypeVar("R")
@@ -34,10 +36,7 @@ class StatsCommand(CacheOptions):
     """Show the content of the reply cache: number, size and dates of replies by model and prompt."""
 
     def do(self) -> int:
-        from claimeval.judging import prompts
-        from claimeval.store.stats import collect_stats
-
-        with _open(self.cache) as store:
+        with Store(existing_cache(self.cache)) as store:
             found, folder = collect_stats(store), store.folder
         output, on_disk = self.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
         content = "no replies"
@@ -49,14 +48,11 @@ class StatsCommand(CacheOptions):
         names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
         head = columns("prompt", numbers=("replies", "size", "first", "last"))
         for (model, endpoint), groups in groupby(usages, key=lambda usage: (usage.model, usage.endpoint)):
-            output.line()
-            output.line(model + (f" at {endpoint}" if endpoint else ""))
             rows = []
             for usage in groups:
                 name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
-                size, first, last = byte_size(usage.bytes), day(usage.first), day(usage.last)
-                rows.append((name, f"{usage.replies:,}", size, first, last))
-            output.draw([table("prompts", head, rows)])
+                rows.append((name, usage.replies, byte_size(usage.bytes), day(usage.first), day(usage.last)))
+            output.draw([table("prompts", head, rows, model + (f" at {endpoint}" if endpoint else ""))])
         if found.damaged or found.unreadable:
             output.line()
             output.line(f"damaged rows: {found.damaged}, unreadable: {found.unreadable}; {DAMAGED}", style="red")
@@ -71,9 +67,7 @@ class VerifyCommand(CacheOptions):
     """Drop the damaged rows; a run asks their questions again."""
 
     def do(self) -> int:
-        from claimeval.store.stats import verify
-
-        with _open(self.cache) as store:
+        with Store(existing_cache(self.cache)) as store:
             damage, folder = verify(store, drop_damaged=self.drop_damaged), store.folder
         dropped = f"damaged rows dropped: {damage.dropped}; their questions will be asked again"
         self.output.lines(
@@ -100,15 +94,21 @@ class ExportCommand(CacheOptions):
     """Only the replies behind the results of this run.  [default: all in the cache]"""
 
     def do(self) -> int:
-        from claimeval.runs.directory import read_results
-        from claimeval.store import transfer
+        from claimeval.runs.directory import read_results, replacing
 
         to_stdout, keys = str(self.file) == "-", None
+        if not to_stdout and self.file.exists():
+            raise UsageError(f"{self.file} exists already; give the name of a new file")
         if self.run:
             results = read_results(self.run)
             keys = (call.key for result in results for call in result.calls if call.reply is not None)
-        with _open(self.cache) as store, _writing(self.file) as file:
-            written = transfer.write(store, file, keys)
+        with Store(existing_cache(self.cache)) as store:
+            if to_stdout:
+                written = transfer.write(store, binary_output(), keys)
+                flush()
+            else:
+                with replacing(self.file, durable=True, mode=0o600) as out:
+                    written = transfer.write(store, out.buffer, keys)
         if written.left_out:
             what = "replies of the run that the cache lacks" if self.run else "damaged or unreadable rows left out"
             say(f"{what}: {written.left_out}")
@@ -117,26 +117,6 @@ class ExportCommand(CacheOptions):
             say(f"replies exported: {written.replies}")
             return code
         return self.output.result("cache export", {"file": str(self.file), **written._asdict()}, exit_code=code)
-
-
-@contextmanager
-def _writing(file: Path) -> Iterator[BinaryIO]:
-    """Open a new file, which is written atomically and readable by its owner only, or standard output for `-`."""
-    if str(file) == "-":
-        yield binary_output()
-        flush()
-        return
-    if file.exists():
-        raise UsageError(f"{file} exists already; give the name of a new file")
-    part = file.with_name(file.name + ".part")
-    try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(file)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 @command("cache import")
@@ -153,16 +133,9 @@ class ImportCommand(CacheOptions):
     """A file that `claimeval cache export` wrote; `-` for standard input."""
 
     def do(self) -> int:
-        from claimeval.store import transfer
-        from claimeval.store.store import Store, cache_folder
-
-        from_stdin = str(self.file) == "-"
-        try:
-            lines = sys.stdin.buffer if from_stdin else self.file.open("rb")
-        except OSError as error:
-            raise UsageError(f"cannot read {self.file}: {error.strerror or error}") from error
-        with nullcontext() if from_stdin else lines, Store(cache_folder(self.cache)) as store:
-            imported = transfer.read(lines, "standard input" if from_stdin else str(self.file), store)
+        name = "standard input" if str(self.file) == "-" else str(self.file)
+        with click.open_file(str(self.file), "rb") as lines, Store(cache_folder(self.cache)) as store:
+            imported = transfer.read(lines, name, store)
         self.output.line(f"replies added: {imported.added}, already present: {imported.present}")
         if imported.conflicts:
             keys = ", ".join(key[:12] for key in imported.conflicting)
@@ -170,12 +143,6 @@ class ImportCommand(CacheOptions):
             say(f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})")
         code = 1 if imported.conflicts else 0
         return self.output.result("cache import", {"file": str(self.file), **imported._asdict()}, exit_code=code)
-
-
-def _open(folder: Path | None) -> Store:
-    from claimeval.store.store import Store, existing_cache
-
-    return Store(existing_cache(folder))
 
 
 group("cache", "Inspect, verify, export and import cached replies.")
@@ -259,11 +226,10 @@ class CancelCommand(CacheOptions):
         if bool(self.names) == self.every:
             raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
 
-        async def give_up(admin: BatchAdmin) -> list[Batch]:
-            batches = admin.select(self.names)
-            return await (admin.forget(batches) if self.forget else admin.cancel(batches))
-
-        return _print(self.output, "batch cancel", _with_admin(self.cache, give_up))
+        ended = _with_admin(
+            self.cache, lambda admin: admin.forget(self.names) if self.forget else admin.cancel(self.names)
+        )
+        return _print(self.output, "batch cancel", ended)
 
 
 def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]]) -> R:
@@ -272,7 +238,7 @@ def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]
     from claimeval.types.requests import CallError
 
     async def main() -> R:
-        with _open(folder) as store:
+        with Store(existing_cache(folder)) as store:
             async with open_batch_admin(store) as admin:
                 return await action(admin)
 

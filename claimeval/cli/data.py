@@ -56,15 +56,13 @@ class DoctorCommand(OutputOptions):
             say(note)
         if self.data is None and not self.judges:
             raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
-        tried = dict[str, object]()
         probes = []
         for judge in self.judges:
             probes.append(ce.probe(judge))
             output.line()
             output.line(bold=probes[-1].judge)
             output.pairs(probes[-1].lines.items(), indent=2)
-        if probes:
-            tried["probes"] = [probed.model_dump(mode="json") for probed in probes]
+        tried: dict[str, object] = {"probes": [one.model_dump(mode="json") for one in probes]} if probes else {}
         failed = int(not all(probed.ok for probed in probes))
         if self.data is None:
             return output.result("doctor", tried, exit_code=failed)

@@ -12,7 +12,7 @@ from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import Keys
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.formatting import decimal, interval, number_of
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -185,19 +185,15 @@ def _text(document: Document) -> str:
 
 
 def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
-    if lgtm.value is None:
-        output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}")
-    else:
-        ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
-        questions = "question" if lgtm.n == 1 else "questions"
-        output.line(f"{ends}, n {lgtm.n} {questions}", bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
-        if not lgtm.reported:
-            output.line(f" no interval: {lgtm.because}", style="dim")
+    ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
+    known = f"  {lgtm.because}" if lgtm.value is None else f"{ends}, n {number_of(lgtm.n, 'question')}"
+    output.line(known, bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
     counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
     blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""
     none = f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
     within = lgtm.bounds and interval(lgtm.bounds)
     output.lines(
+        lgtm.value is not None and not lgtm.reported and f" no interval: {lgtm.because}",
         f" documents: {counts}{blank}",
         f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}",
         within and f" bounds: {within}, if all without a label in them were bad, or good",
@@ -223,7 +219,7 @@ class AgreementCommand(OutputOptions):
     Example: claimeval agreement judge-a.txt judge-b.txt --labels human.txt
     """
 
-    runs: Annotated[tuple[Path, ...], Argument("RUN")]
+    run: Annotated[tuple[Path, ...], Argument("RUN")]
     """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several assessors."""
     labels: Path | None = None
     """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an import]"""
@@ -261,22 +257,21 @@ class AgreementCommand(OutputOptions):
         from claimeval.runs.directory import cluster_field, load_manifest
         from claimeval.runs.views.agreement import ShortNames, view
 
-        if not self.runs:
+        if not self.run:
             raise UsageError("agreement needs a run directory, or files of grades with --labels")
         if self.plot:
             check_name(self.plot)
-        settings = arguments(self, run=self.runs)
-        for name in ("runs", "plot"):
-            del settings[name]
+        settings = arguments(self)
+        del settings["plot"]
         with notes_on_stderr(quiet=self.output.quiet):
             report = ce.agreement(**settings)
-        run = self.runs[0] if self.runs[0].is_dir() else None
+        run = self.run[0] if self.run[0].is_dir() else None
         names = ShortNames(load_manifest(run).short_names if run else {})
         picture = of_agreement(report, names) if self.plot else None
         if self.plot and picture is None:
             raise UsageError("there is nothing to draw: --plot is for several raters of the claims of a run")
         field = cluster_field(run, self.cluster) if run else None
-        self.output.draw(view(report, names, str(self.runs[0]), field))
+        self.output.draw(view(report, names, str(self.run[0]), field))
         if report.raters:
             _print_next(self, report)
         if picture and self.plot:
@@ -299,7 +294,7 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
         more = f"{most:,} more labels would give the share of equal labels {width}."
         args.output.line(more if most else f"The share of equal labels is known {width}.", indent=1)
     labels = f" --labels {args.labels}" if args.labels else ""
-    args.output.line(f" The score corrected by these labels: claimeval correct {args.runs[0]}{labels}")
+    args.output.line(f" The score corrected by these labels: claimeval correct {args.run[0]}{labels}")
     share = f"{power(report.items, 0.1):.0%} of cases"
     text = f"`claimeval experiment --select` would see a true gain of 10 points by another prompt in {share}."
     args.output.line(text, indent=1)

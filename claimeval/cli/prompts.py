@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from claimeval.cli.command import Argument, command, group
 from claimeval.cli.shared import OutputOptions, RowOptions, arguments
+from claimeval.judging import prompts
+from claimeval.judging.prompts import Prompt, find
 from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from claimeval.judging.prompts import Prompt
-    from claimeval.types.records import Claim, Sample
+from claimeval.types.records import Claim, Sample
 
 Name = Annotated[str, Argument("PROMPT")]
 
@@ -25,19 +23,12 @@ class PromptListCommand(OutputOptions):
     """List the shipped prompts with their reply formats, purposes and digests."""
 
     def do(self) -> int:
-        from claimeval.judging import prompts
-
         shipped = [prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)]
-        rows = [
-            (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose)
-            for prompt in shipped
-            if "." not in prompt.name
-        ]
+        rows = [(one.name, one.reply, one.digest[:8], one.purpose) for one in shipped if "." not in one.name]
         self.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
         translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
-        self.output.line(
-            f"In {', '.join(prompts.languages())} there are {translated}, called assess/three_way.de and so on"
-        )
+        languages = ", ".join(prompts.languages())
+        self.output.line(f"In {languages} there are {translated}, called assess/three_way.de and so on")
         return self.output.result("prompts list", {"prompts": list(map(_named, shipped))})
 
 
@@ -66,8 +57,6 @@ class ShowCommand(PromptOptions):
     """Print a prompt's file."""
 
     def do(self) -> int:
-        from claimeval.judging.prompts import find
-
         prompt = find(self.prompt, self.step)
         self.output.data(prompt.source)
         return self.output.result("prompts show", {**_named(prompt), "source": prompt.source})
@@ -84,7 +73,6 @@ class DiffCommand(StepOptions):
 
     def do(self) -> int:
         from claimeval.evaluation.rendering import difference
-        from claimeval.judging.prompts import find
 
         lines = difference(find(self.a, self.step), find(self.b, self.step))
         for line in lines or ["no difference"]:
@@ -97,14 +85,12 @@ class CheckCommand(PromptOptions):
     """Load a prompt as a run would, and check its header, variables and blocks."""
 
     def do(self) -> int:
-        from claimeval.judging.prompts import STEPS, find
-
         prompt = find(self.prompt, self.step)
         scale = f", scale {prompt.scale.name}" if prompt.scale else ""
         self.output.line(
             f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
         )
-        if unused := STEPS[prompt.step].variables - prompt.reads:
+        if unused := prompts.STEPS[prompt.step].variables - prompt.reads:
             self.output.line(f"unused variables: {', '.join(sorted(unused))}")
         return self.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 
@@ -131,7 +117,6 @@ class RenderCommand(PromptOptions):
     def do(self) -> int:
         from claimeval.api.data import read_samples
         from claimeval.evaluation.rendering import messages
-        from claimeval.judging.prompts import find
         from claimeval.metrics.rows import metric
         from claimeval.runs.directory import has_results, read_results
 

@@ -93,14 +93,12 @@ class RankCommand:
             if not (self.trec and requested.measures):
                 raise UsageError(message)
             say(message)
-        level = self.level
-        if level is None:
-            level = 1 if self.trec else relevant_from(self.qrels) or 1
+        usual = (None if self.trec else relevant_from(self.qrels)) or 1
         judgments = ir.find_qrels(self.qrels, self.split) if self.qrels.is_dir() else self.qrels
         evaluator = ir.Evaluator(
             judgments,
             [*requested.measures, *(rankings.CURVES if self.plot else ())],
-            level=level,
+            level=usual if self.level is None else self.level,
             judged_only=self.judged_only,
             max_retrieved=self.max_retrieved,
             ties=self.ties,
@@ -125,15 +123,11 @@ class RankCommand:
             for label, evaluated in zip(labels, shown, strict=True):
                 for remark in output.warnings(evaluated):
                     say(f"{label}: {remark}")
-                summary, run_id = not self.no_summary, requested.run_id
-                prefix = "Z" if self.z_scores else ""
-                write_data(
-                    ir.trec_text(evaluated, per_query=self.per_query, summary=summary, run_id=run_id, prefix=prefix)
-                )
+                shape = {"per_query": self.per_query, "summary": not self.no_summary, "run_id": requested.run_id}
+                write_data(ir.trec_text(evaluated, **shape, prefix="Z" if self.z_scores else ""))
             return 0
-        write_plain(output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary))
-        if self.paired:
-            write_plain("\n" + output.pairings_text(pairings, labels[0]))
+        text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
+        write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
 
 

@@ -17,8 +17,6 @@ from claimeval.cli.shared import Metrics, Out, OutputOptions, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.options import require_at_least
 
-FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
-
 
 @command("report")
 class ReportCommand(OutputOptions):
@@ -183,11 +181,9 @@ class CompareCommand(OutputOptions):
         output = self.output
         if self.plot:
             check_name(self.plot)
-        baseline: int | str = self.baseline or 0
-        if isinstance(baseline, str) and baseline.isdecimal():
-            baseline = int(baseline)
+        of = self.baseline or 0
         with notes_on_stderr(quiet=output.quiet):
-            compared = ce.compare(*self.runs, baseline=baseline, metrics=self.metrics, by=self.by, cluster=self.cluster)
+            compared = ce.compare(*self.runs, baseline=of, metrics=self.metrics, by=self.by, cluster=self.cluster)
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend
             output.draw(series.view(trend, min(self.flips, series.CHANGED)))
@@ -203,12 +199,10 @@ class CompareCommand(OutputOptions):
             elif self.by:
                 output.draw([views.slices(pair, self.by)])
             output.line()
-            again = shlex.join(
-                ["claimeval", "report", str(self.runs[compared.baseline]), "--compare", str(self.runs[i])]
-            )
+            two = shlex.join([str(self.runs[compared.baseline]), "--compare", str(self.runs[i])])
             more = "" if self.details else " (all causes, tests and flips: --details)"
             separate = pair.culprit.separate
-            output.lines(separate and f"To tell them apart: {separate}", f"Next: {again}{more}")
+            output.lines(separate and f"To tell them apart: {separate}", f"Next: claimeval report {two}{more}")
         self._write(compared)
         record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
         return output.result("compare", record)
@@ -221,7 +215,7 @@ class CompareCommand(OutputOptions):
         if self.out or self.plot:
             self.output.line()
         if self.out:
-            compared.report(self.out, format=FORMS.get(self.out.suffix.lower(), "html"))
+            compared.report(self.out)
             self.output.line(f"Report: {self.out}")
         if self.plot:
             if len(compared.runs) > 2:

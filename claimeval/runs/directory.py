@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self, TextIO, TypeVar
@@ -350,10 +351,10 @@ def draft(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, durable: bool = False) -> Iterator[TextIO]:
+def replacing(path: Path, *, durable: bool = False, mode: int = 0o666) -> Iterator[TextIO]:
     """Open a text file that takes its place atomically after the block; if `durable`, its content is then on disk."""
-    part = draft(path)
-    with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=no_follow) as file:
+    part, opener = draft(path), partial(no_follow, mode=mode)
+    with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=opener) as file:
         yield file
         if durable:
             file.flush()
@@ -401,10 +402,10 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def no_follow(path: str, flags: int) -> int:
+def no_follow(path: str, flags: int, mode: int = 0o666) -> int:
     """Open a file of a run for writing. Raises UsageError for a link, which could point to any other file."""
     try:
-        return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+        return os.open(path, flags | os.O_NOFOLLOW, mode)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise UsageError(

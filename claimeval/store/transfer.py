@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from typing import BinaryIO, Literal, NamedTuple, TypeVar
+from typing import IO, BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -93,7 +93,7 @@ def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
+def read(file: IO[bytes], name: str, store: Store) -> TransferCounts:
     """Add the replies of a file to a reply cache. Reading the file again changes nothing.
 
     If the cache has a different reply to the same request, it is kept and the conflict is counted. Raises DataError

@@ -74,7 +74,7 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
 
     async def give_up(admin: BatchAdmin) -> list[Batch]:
         await asyncio.sleep(0.1)
-        return await admin.cancel(admin.select([]))
+        return await admin.cancel([])
 
     (batch,) = with_admin(tmp_path, give_up)
     assert batch.status in ("cancelling", "CANCELLATION_REQUESTED")
@@ -95,7 +95,7 @@ def test_a_batch_that_no_provider_has_is_dropped(server: ThreadHandle, tmp_path:
     go(server, [f"openai:judge@{server.url}/nowhere/v1"], tmp_path)
     (batch,) = open_batches(tmp_path)
     assert batch.state == "ready"
-    (dropped,) = with_admin(tmp_path, lambda admin: admin.cancel([batch]))
+    (dropped,) = with_admin(tmp_path, lambda admin: admin.cancel([batch.name]))
     assert dropped.state == "dropped"
     assert server.batch_lines() == []
 
@@ -113,7 +113,7 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
     stopped = go(server, [judge], tmp_path)
     (why,) = stopped.run.outcome.status.stopped.values()
     assert f"(batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)" in why
-    (dropped,) = with_admin(tmp_path, lambda admin: admin.forget([batch]))
+    (dropped,) = with_admin(tmp_path, lambda admin: admin.forget([batch.name]))
     assert dropped.state == "dropped"
     assert go(server, [judge], tmp_path, detach=True).creates == 2
 
@@ -124,7 +124,7 @@ def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server
     ahead(start_server, server, Plan())
 
     async def too_late(admin: BatchAdmin) -> CollectedBatches:
-        (batch,) = await admin.cancel(admin.select([]))
+        (batch,) = await admin.cancel([])
         assert batch.status == "completed"
         return await admin.collect([])
 

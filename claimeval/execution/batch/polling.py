@@ -306,14 +306,16 @@ class BatchAdmin:
         await poller.poll((batch.name for batch in self.batches(closed=False)), "batches", detach=False)
         return received
 
-    async def cancel(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Ask the providers to stop these batches, and drop batches that no provider has."""
+    async def cancel(self, prefixes: Sequence[str]) -> list[Batch]:
+        """Ask the providers to stop the selected batches, and drop batches that no provider has."""
+        batches = self.select(prefixes)
         for batch in batches:
             await self._lifecycle.cancel(batch)
         return [await self._lifecycle.refresh(batch.name) for batch in batches]
 
-    async def forget(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Drop these batches without asking their providers."""
+    async def forget(self, prefixes: Sequence[str]) -> list[Batch]:
+        """Drop the selected batches without asking their providers."""
+        batches = self.select(prefixes)
         for batch in batches:
             await self._lifecycle.forget(batch)
         return [self._state[batch.name] for batch in batches]
