@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claimeval.api.data import Data, Examination, Metrics, Read, path_of, samples_of, surveyed
+from claimeval.api.data import Data, Examination, Metrics, Read, ReadSamples, path_of, samples_of, surveyed
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import (
     Judges,
@@ -306,13 +306,14 @@ def _source(data: Data, read: Read) -> RejudgeSource:
     from claimeval.runs.rejudge import RejudgeSource, open_source
 
     path = path_of(data)
-    if path:
-        source = open_source(path, mapping=read.parsed, skip_malformed=read.skip_malformed)
-    elif isinstance(data, Run):
+    source = open_source(path) if path else None
+    if source is None and isinstance(data, Run):
         source = RejudgeSource(data.manifest.data.path or "run", data.results, data.manifest)
-    else:
+    elif source is None:
         samples = samples_of(data, read._replace(limit=None))
-        source = RejudgeSource("data", Reiterable(lambda: map(SampleResult.of, samples)))
+        assert isinstance(samples, ReadSamples), "runs are opened above"
+        unjudged = Reiterable(lambda: map(SampleResult.of, samples))
+        source = RejudgeSource(str(path or "data"), unjudged, note=samples.problems.note, mapping=samples.mapping)
     if read.limit is None:
         return source
     return source._replace(results=Reiterable(lambda: islice(source.results, read.limit)), limit=read.limit)

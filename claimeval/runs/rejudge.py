@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.data.mapping import NO_MAPPING, RowMapping
-from claimeval.data.reading import Problems, mapping_of_file, read_samples
 from claimeval.data.result_files import recognize
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import (
@@ -81,8 +80,8 @@ class RejudgeSource(NamedTuple):
         return record.model_copy(update={"data": data, "source": source})
 
 
-def open_source(path: Path, *, mapping: RowMapping = NO_MAPPING, skip_malformed: bool = False) -> RejudgeSource:
-    """Open a run directory, a result file of another tool, or a file of samples."""
+def open_source(path: Path) -> RejudgeSource | None:
+    """Open a run directory or a result file of another tool; return None for other files."""
     if (path / MANIFEST).exists():
         results, note = RunResults.of(path), None
         if line := incomplete(path):
@@ -96,10 +95,7 @@ def open_source(path: Path, *, mapping: RowMapping = NO_MAPPING, skip_malformed:
         record = recorded_manifest(kind, str(path), panel)
         judged = Reiterable(lambda: (recorded.result for recorded in kind.samples()))
         return RejudgeSource(str(path), judged, record, file=path)
-    problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
-    mapping = mapping_of_file(path, mapping)
-    unjudged = Reiterable(lambda: map(SampleResult.of, read_samples(path, mapping=mapping, problems=problems)))
-    return RejudgeSource(str(path), unjudged, None, problems.note, mapping=mapping)
+    return None
 
 
 class Results(Reiterable[T]):
