@@ -116,11 +116,10 @@ class _Span(NamedTuple):
     question: str | None = None
     answer: str | None = None
     documents: Sequence[dict[str, Any]] = ()
+    """Of a chain, those in what went into or came out of it."""
     model: str = ""
     response: str = ""
     """The provider's id of the answer."""
-    beside: Sequence[dict[str, Any]] = ()
-    """Documents in what went into or came out of a span that retrieves nothing itself."""
     reference: str | None = None
 
 
@@ -360,7 +359,7 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
         answer=next((text for name in _SAID if (text := _text(by_name.get(name), _ANSWER))), None),
         model=f"{provider}:{model}" if model and provider and ":" not in model else model,
         response=_first(attributes, ("gen_ai.response.id",)),
-        beside=[] if kind == "llm" else beside,
+        documents=[] if kind == "llm" else beside,
         reference=_text(attributes.get("reference.value"), _ANSWER),
     )
 
@@ -406,9 +405,8 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
         "response_id": next((span.response for span in reversed(calls) if span.response), None),
     }
     reranked = [span for span in retrievals if span.kind == "reranker"]
-    beside = next((span.beside for span in [*reversed(top), *reversed(with_text)] if span.beside), None)
-    contexts = beside
-    if retrievals and (any(span.documents for span in retrievals) or not beside):
+    contexts = next((span.documents for span in [*reversed(top), *reversed(with_text)] if span.documents), None)
+    if retrievals and (any(span.documents for span in retrievals) or not contexts):
         contexts = [found for span in reranked[-1:] or retrievals for found in span.documents]
     reference = next((span.reference for span in top if span.reference), None)
     fields = {
@@ -535,12 +533,7 @@ def _of_response(response: Any) -> dict[str, Any]:
 
 
 def _content(value: Any) -> Any:
-    """Return the text of a message of LangChain, the fields of its documents and of nodes of LlamaIndex, also in lists.
-
-    Other values stay.
-    """
-    if isinstance(value, (list, tuple)):
-        return [_page(item) for item in value]
+    """Return the text of a message of LangChain, the fields of its documents and of nodes of LlamaIndex."""
     if isinstance(content := getattr(value, "content", None), (str, list)) and hasattr(value, "type"):
         parts = [content] if isinstance(content, str) else content
         return "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in parts)
@@ -548,8 +541,8 @@ def _content(value: Any) -> Any:
 
 
 def _page(item: Any) -> Any:
-    """Return the fields of a document of LangChain or a node of LlamaIndex; other values stay."""
-    if isinstance(item, tuple):  # with its score
+    """Return the fields of a document of LangChain or a node of LlamaIndex, also in lists; other values stay."""
+    if isinstance(item, (list, tuple)):
         return [_page(value) for value in item]
     if hasattr(item, "page_content") and not dataclasses.is_dataclass(item):
         return {"id": getattr(item, "id", None), "page_content": item.page_content}
