@@ -36,7 +36,7 @@ from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 
 if TYPE_CHECKING:
-    from claimeval.data.sampling import LogStratum
+    from claimeval.data.sampling import DrawnRows
 
 Data = str | Path | Run | Sample | Mapping[str, Any] | Iterable[Any]
 """A file; a run directory; a `Run`; one sample or dict; rows as dicts, dataclasses or models; a DataFrame, Arrow table
@@ -143,17 +143,6 @@ def surveyed(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     return result.model_copy(update={"mapping": read.mapping, "offered": read.problems.offered})
 
 
-class DrawnRows(list[dict[str, Any]]):
-    """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and sampling probability."""
-
-    def __init__(self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int) -> None:
-        super().__init__(rows)
-        self.strata = strata
-        """Counts of rows and distinct questions, in the log and drawn, by value of the field `stratify`."""
-        self.empty_questions = empty_questions
-        """Number of rows with an empty question, which were left out."""
-
-
 def draw(
     log: Data,
     *,
@@ -206,19 +195,16 @@ def draw(
     target = None if out is None else Path(out)
     if target and path and target.exists() and target.resolve() == path.resolve():
         raise UsageError(f"{target} is the log itself; choose another file")
-    name = path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows"
-    drawn = sampling.draw(
+    rows = sampling.draw(
         _log_rows(log, path, question),
         n,
+        source=path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows",
         every=every,
         seed=seed,
         stratify=stratify,
         question_field=question,
         duplicate_threshold=None if keep_duplicates else duplicate_threshold,
         min_per_stratum=min_per_stratum,
-    )
-    rows = DrawnRows(
-        (json.loads(sampling.as_line(row, name, seed)) for row in drawn.rows), drawn.strata, drawn.empty_questions
     )
     if target:
         target.write_text(as_lines(rows), encoding="utf-8", errors="backslashreplace")

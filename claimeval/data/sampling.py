@@ -14,9 +14,9 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
@@ -42,15 +42,6 @@ _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"\w+")
 
 
-class DrawnRow(NamedTuple):
-    """A row that was drawn."""
-
-    row: SourceRow
-    stratum: str | None
-    probability: float
-    """Probability in (0, 1] that a question of this stratum is drawn."""
-
-
 class LogStratum(NamedTuple):
     """A stratum of the log, or the whole log."""
 
@@ -64,13 +55,15 @@ class LogStratum(NamedTuple):
     """Rows left out because a drawn row, possibly of another stratum, is the same or nearly the same."""
 
 
-class LogDraw(NamedTuple):
-    """Rows drawn from a log, in the order of the log."""
+class DrawnRows(list[dict[str, Any]]):
+    """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and sampling probability."""
 
-    rows: tuple[DrawnRow, ...]
-    strata: dict[str, LogStratum]
-    empty_questions: int
-    """Rows left out because their question is blank."""
+    def __init__(self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int) -> None:
+        super().__init__(rows)
+        self.strata = strata
+        """Counts of rows and distinct questions, in the log and drawn, by value of the field `stratify`."""
+        self.empty_questions = empty_questions
+        """Number of rows with an empty question, which were left out."""
 
 
 class _Kept(NamedTuple):
@@ -127,17 +120,19 @@ def draw(
     rows: Iterable[SourceRow],
     count: int | None = None,
     *,
+    source: str = "rows",
     every: int | None = None,
     seed: int,
     stratify: str | None = None,
     question_field: str | None = None,
     duplicate_threshold: float | None = DUPLICATE_THRESHOLD,
     min_per_stratum: int = MIN_PER_STRATUM,
-) -> LogDraw:
+) -> DrawnRows:
     """Draw rows from a log. Memory grows with `count` and the number of strata.
 
     Args:
         rows: The rows of the log.
+        source: Name of the log.
         count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions. Default: 200.
         every: Draw one in this many distinct questions instead: those whose number is below its inverse.
         seed: Seed of the draw.
@@ -148,7 +143,7 @@ def draw(
         min_per_stratum: Minimum number of rows of each stratum, if it has as many.
 
     Returns:
-        The rows with their probabilities, and counts by stratum. Rows with a blank question are left out.
+        The rows in the order of the log, and counts by stratum. Rows with a blank question are left out.
 
     Raises:
         UsageError: If there are more strata than rows to draw, or `every` is given with a count or strata, or draws
@@ -200,25 +195,24 @@ def draw(
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
     distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
-    drawn: list[DrawnRow] = []
+    drawn: list[dict[str, Any]] = []
     strata = {}
     for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]):
         reservoir = reservoirs[name]
         candidates, duplicates = _without_duplicates(reservoir.smallest(), share, distinct)
         probability = 1 / every if every else min(1.0, len(candidates) / max(1, size - duplicates))
-        drawn += [DrawnRow(candidate.row, name if stratify else None, probability) for candidate in candidates]
+        of_stratum = {"stratum": name} if stratify else {}
+        drawn += [with_origin(kept.row, source, seed, probability, **of_stratum) for kept in candidates]
         exact = keep_duplicates or reservoir.exact
         strata[name] = LogStratum(reservoir.rows, counted[name], exact, len(candidates), duplicates)
-    return LogDraw(tuple(sorted(drawn, key=lambda row: row.row.number)), dict(sorted(strata.items())), empty)
+    return DrawnRows(sorted(drawn, key=lambda row: row["drawn"]["row"]), dict(sorted(strata.items())), empty)
 
 
-def as_line(drawn: DrawnRow, source: str, seed: int) -> str:
-    """Return the row as a line of JSON, with its source and its probability in the field `drawn`."""
-    origin: dict[str, object] = {"from": source, "row": drawn.row.number, "seed": seed}
-    if drawn.stratum is not None:
-        origin["stratum"] = drawn.stratum
-    origin["probability"] = float(f"{drawn.probability:.6g}")
-    return json.dumps({**drawn.row.fields, "drawn": origin}, ensure_ascii=False, default=str)
+def with_origin(row: SourceRow, source: str, seed: int, probability: float, **stratum: str) -> dict[str, Any]:
+    """Return a row as JSON, with its source and the probability in (0, 1] of its question in the field `drawn`."""
+    origin = {"from": source, "row": row.number, "seed": seed, **stratum, "probability": float(f"{probability:.6g}")}
+    drawn: dict[str, Any] = json.loads(json.dumps({**row.fields, "drawn": origin}, default=str))
+    return drawn
 
 
 def _without_duplicates(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import string
 from collections import Counter
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from claimeval.data.rows import SourceRow
-from claimeval.data.sampling import LogDraw, as_line, draw
+from claimeval.data.sampling import DrawnRows, draw, with_origin
 from claimeval.types.errors import DataError, UsageError
 
 
@@ -25,8 +24,8 @@ def words(count: int, seed: int = 0) -> list[str]:
     return ["".join(rng.choices(string.ascii_lowercase, k=12)) for _ in range(count)]
 
 
-def questions(drawing: LogDraw) -> list[object]:
-    return [drawn.row.fields["question"] for drawn in drawing.rows]
+def questions(drawn: DrawnRows) -> list[object]:
+    return [row["question"] for row in drawn]
 
 
 def test_the_same_seed_draws_the_same_in_any_order_of_the_log() -> None:
@@ -58,7 +57,7 @@ def test_rows_are_the_unit_where_copies_are_kept() -> None:
     found = draw(rows(*["often"] * 90, *words(10)), 50, seed=0, duplicate_threshold=None)
     assert questions(found).count("often") >= 40
     assert found.strata[""].questions == 100
-    assert {drawn.probability for drawn in found.rows} == {0.5}
+    assert {row["drawn"]["probability"] for row in found} == {0.5}
 
 
 def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
@@ -69,7 +68,7 @@ def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
         10,
         seed=0,
     )
-    assert len(found.rows) == 2
+    assert len(found) == 2
     assert "Why?" in questions(found)
     assert found.strata[""].rows == 4
     assert found.strata[""].questions == 3
@@ -84,8 +83,8 @@ def test_strata_get_their_share_and_no_less_than_the_least() -> None:
     ]
     found = draw(log, 100, seed=0, stratify="metadata.topic", min_per_stratum=15)
     assert {name: one.drawn for name, one in found.strata.items()} == {"common": 85, "rare": 15}
-    rare = [drawn for drawn in found.rows if drawn.stratum == "rare"]
-    assert {drawn.probability for drawn in rare} == {15 / 20}
+    rare = [row["drawn"] for row in found if row["drawn"]["stratum"] == "rare"]
+    assert {drawn["probability"] for drawn in rare} == {15 / 20}
 
 
 def test_a_question_that_stands_in_several_strata_is_drawn_for_one() -> None:
@@ -95,14 +94,14 @@ def test_a_question_that_stands_in_several_strata_is_drawn_for_one() -> None:
         for i, topic in enumerate(t for t in "abcd" for _ in names)
     ]
     found = draw(log, 40, seed=0, stratify="topic", min_per_stratum=0)
-    assert len(set(questions(found))) == len(found.rows) == 40
+    assert len(set(questions(found))) == len(found) == 40
     assert {one.drawn for one in found.strata.values()} == {10}
     assert len(set(questions(draw(log, 60, seed=0, stratify="topic")))) == 60
 
 
 def test_probabilities_of_large_logs_keep_their_digits() -> None:
-    drawn = draw(rows("Why?"), 1, seed=0).rows[0]._replace(probability=200 / 123_456_789)
-    assert json.loads(as_line(drawn, "log", 0))["drawn"]["probability"] == pytest.approx(200 / 123_456_789, rel=1e-5)
+    row = with_origin(rows("Why?")[0], "log", 0, 200 / 123_456_789)
+    assert row["drawn"]["probability"] == pytest.approx(200 / 123_456_789, rel=1e-5)
 
 
 def test_more_strata_than_rows_to_be_drawn_are_refused() -> None:
@@ -140,8 +139,8 @@ def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated
 
 
 def test_provenance_stays_in_the_row() -> None:
-    (drawn,) = draw(rows("Why?", topic="x"), 5, seed=3, stratify="topic").rows
-    assert json.loads(as_line(drawn, "log.jsonl", 3)) == {
+    (row,) = draw(rows("Why?", topic="x"), 5, source="log.jsonl", seed=3, stratify="topic")
+    assert row == {
         "question": "Why?",
         "topic": "x",
         "drawn": {"from": "log.jsonl", "row": 1, "seed": 3, "stratum": "x", "probability": 1.0},
@@ -165,4 +164,4 @@ def test_questions_that_differ_in_a_number_are_no_near_copies() -> None:
     found = draw(
         rows("What was the revenue of the firm in 2022?", "What was the revenue of the firm in 2023?"), 5, seed=0
     )
-    assert len(found.rows) == 2
+    assert len(found) == 2
