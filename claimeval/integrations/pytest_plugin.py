@@ -302,7 +302,8 @@ class Claimeval:
             return []
         answers = sum(len(part.results) for part in self._parts)
         lines = [f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"]
-        first, *later = [_run_of(part) for part in sorted(self._parts, key=_main_first)]
+        main_first = sorted(self._parts, key=lambda part: (part.manifest.job != "score", -len(part.results)))
+        first, *later = map(_run_of, main_first)
         for run in (first, *later):
             judges = "".join(f", {judge.name}" for judge in run.manifest.judges) if later else ""
             for name, metric in run.summary.items():
@@ -414,10 +415,6 @@ def _joined(first: Manifest, second: Manifest) -> Manifest | None:
     )
 
 
-def _main_first(part: _JobResults) -> tuple[bool, int]:
-    return part.manifest.job != "score", -len(part.results)
-
-
 def _run_of(part: _JobResults) -> Run:
     """Return the run of a part, with results in the order of their names and a score for every metric."""
     from claimeval.api.run import Run
@@ -429,12 +426,11 @@ def _run_of(part: _JobResults) -> Run:
         update={"data": DataSource(samples=len(part.results)), "notes": (*part.manifest.notes, NOTE), "created": None}
     )
     units = {name: score.unit for result in part.results.values() for name, score in result.scores.items()}
-    tallies, results = SummaryBuilder(manifest), []
-    for _, result in sorted(part.results.items()):
-        scores = {
-            name: result.scores.get(name) or Score.undefined("not_asked", units.get(name, "share"))
-            for name in manifest.names
-        }
-        results.append(result.model_copy(update={"scores": scores}))
-        tallies.add(results[-1])
-    return Run(manifest, tallies.summary(), tuple(results))
+    not_asked = {name: Score.undefined("not_asked", units.get(name, "share")) for name in manifest.names}
+    complete = (
+        result.model_copy(update={"scores": {name: result.scores.get(name, not_asked[name]) for name in not_asked}})
+        for _, result in sorted(part.results.items())
+    )
+    tallies = SummaryBuilder(manifest)
+    results = tuple(tallies.each(complete))
+    return Run(manifest, tallies.summary(), results)
