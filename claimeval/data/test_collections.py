@@ -103,20 +103,35 @@ def read_qrels(path: Path) -> Grades:
 
     Pairs without a grade are left out. Raises DataError with file and line for an invalid grade or a duplicate pair.
     """
-    if path.suffix.lower() not in FORMATS:
-        return _whole(path)
-    return _table(path, None)[path.stem]
+    return next(iter(read_assessors(path, None).values()))
 
 
-def read_assessors(path: Path, names: Sequence[str] = ()) -> dict[str, Grades]:
+def read_assessors(path: Path, names: Sequence[str] | None = ()) -> dict[str, Grades]:
     """Return the grades of each assessor in a file, by name.
 
     A table can have the grades of multiple assessors in the field `grades`: an object of name to grade, or a list in
-    the order of `names` (default: `1`, `2`, ...). Any other file has one assessor, named after the file.
+    the order of `names` (default: `1`, `2`, ...). Any other file has one assessor, named after the file; with `names`
+    None, so has a table.
     """
     if path.suffix.lower() not in FORMATS:
         return {path.name: _whole(path)}
-    return _table(path, names)
+    table: dict[str, Grades] = {}
+    locations: dict[tuple[str, str], str] = {}
+    for row in read_rows(path):
+        query, document = (_id(row, field) for field in ("query", "document"))
+        if (query, document) in locations:
+            raise DataError(
+                f"{row.location}: document {document!r} was already graded for query {query!r} in "
+                f"{locations[query, document]}. Remove one of the rows"
+            )
+        locations[query, document] = row.location
+        for assessor, grade in _row_grades(row, path.stem, names).items():
+            grades = table.setdefault(assessor, {})
+            if grade is not None:
+                grades.setdefault(query, {})[document] = grade
+    if not any(table.values()):
+        raise DataError(f"{path} has no grades")
+    return table
 
 
 def _whole(path: Path) -> Grades:
@@ -158,26 +173,6 @@ def read_names(path: Path) -> tuple[str, ...]:
     if len(names) != 1 or len(set(names[0])) < len(names[0]):
         raise DataError(f"{path}: expected a JSON list of unique names, or an object with one such list")
     return tuple(names[0])
-
-
-def _table(path: Path, names: Sequence[str] | None) -> dict[str, Grades]:
-    table: dict[str, Grades] = {}
-    locations: dict[tuple[str, str], str] = {}
-    for row in read_rows(path):
-        query, document = (_id(row, field) for field in ("query", "document"))
-        if (query, document) in locations:
-            raise DataError(
-                f"{row.location}: document {document!r} was already graded for query {query!r} in "
-                f"{locations[query, document]}. Remove one of the rows"
-            )
-        locations[query, document] = row.location
-        for assessor, grade in _row_grades(row, path.stem, names).items():
-            grades = table.setdefault(assessor, {})
-            if grade is not None:
-                grades.setdefault(query, {})[document] = grade
-    if not any(table.values()):
-        raise DataError(f"{path} has no grades")
-    return table
 
 
 def _row_grades(row: SourceRow, name: str, names: Sequence[str] | None) -> Mapping[str, int | None]:
