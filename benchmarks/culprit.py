@@ -471,7 +471,7 @@ def write(folder: Path, side: Side) -> None:
     judge, extractor = (Judge(name=name, model=f"scripted:{name}") for name in (side.judge, side.extractor))
     prompt = PromptRecord(name=side.prompt, step="assess", source=side.prompt, digest=side.prompt)
     manifest = Manifest(metrics=METRICS, judges=(judge,), extractor=extractor, prompts=(prompt,))
-    manifest = manifest.finished(len(side.rows))
+    manifest = manifest.of_samples(len(side.rows))
     tallies, writer = SummaryBuilder(manifest), RunWriter(folder, manifest)
     for row in side.rows[: side.finished]:
         done = result(side, row)

@@ -138,7 +138,7 @@ async def _run_here(
     _announce(prepared.job, options)
     progress, budget = prepared.progress(prepared.total, options), prepared.budget(options)
     begun = folder is not None and folder.exists()
-    made = prepared.manifest
+    made = prepared.manifest.of_samples(prepared.total if prepared.unit == "samples" else None)
     with (
         RunWriter(folder, made, overwrite=overwrite, compressed=options.compress)
         if folder
@@ -172,7 +172,7 @@ class ShardRun(Run):
     ):
         summary = tallies.summary(complete=status.complete, stopped=status.reason)
         results = RunResults(part.lines, part.replies) if index else ()
-        super().__init__(manifest.finished(summary.samples), summary, results, ending=Ending.of(status))
+        super().__init__(manifest.of_samples(summary.samples), summary, results, ending=Ending.of(status))
         self.part = part
         """The files of its results."""
 

@@ -270,7 +270,7 @@ class ImportRepliesCommand(OutputOptions):
             run = ce.import_replies(**arguments(self))
         counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
         output = self.output
-        print_run(output, self.out, run.manifest, run.record, run.record.samples)
+        print_run(output, self.out, run.manifest, run.record)
         rows = []
         for judge, read in counts.readings.items():
             numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing

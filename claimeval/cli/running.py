@@ -147,8 +147,7 @@ class Finished(NamedTuple):
                 output.draw([views.slices(field, means)])
             output.line()
         else:
-            total = self.prepared.total if self.prepared else None
-            print_run(output, folder, run.manifest, run.record, total or samples)
+            print_run(output, folder, run.manifest, run.record)
             calls = self.calls + reused if progress and run.manifest.asked else ""
             last = [*filter(None, (report_line(folder, samples), calls, price))]
         for line in last:
@@ -288,8 +287,8 @@ def report_line(folder: Path, samples: int) -> str | None:
     return f"`claimeval report {quote(str(folder))}` writes the report" if samples > WHOLE else None
 
 
-def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
-    """Print the scores, the panel, the claims to read first, and the run directory; `total` samples are its data."""
+def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary) -> None:
+    """Print the scores, the panel, the claims to read first, and the run directory."""
     front, diagnosis = FrontBuilder(manifest, WORST), DiagnosisTally(concludes=manifest.concludes)
     for result in read_results(folder) if summary.samples <= MANY else ():
         front.add(result)
@@ -302,7 +301,6 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         diagnosis=diagnosis.counts(),
         read=shown.read,
         answers=shown.answers,
-        total=total,
     )
     output.draw(blocks)
     output.line()

@@ -46,7 +46,7 @@ class DataSource(Record):
     digest: str | None = None
     """SHA-256 of the file's bytes."""
     samples: int | None = None
-    """Number of samples in the run; None until it is complete."""
+    """Number of samples; None if it is unknown. A run that stopped early has results of fewer."""
     limit: int | None = None
     """Maximum number of samples that are read; None for all."""
     mapping: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
@@ -264,8 +264,8 @@ class Manifest(Record):
         source = DataSource(path=data, digest=digest, limit=limit, mapping=mapping.content)
         return self.model_copy(update={"data": source})
 
-    def finished(self, samples: int) -> Manifest:
-        """Return the manifest of a complete run with this number of samples."""
+    def of_samples(self, samples: int | None) -> Manifest:
+        """Return the manifest of a run on this number of samples."""
         return self.model_copy(update={"data": self.data.model_copy(update={"samples": samples})})
 
     def judges_alike(self, other: Manifest) -> bool:

@@ -81,7 +81,8 @@ class RunInMemory:
 
     def finish(self, summary: Summary) -> None:
         """End the run with its summary."""
-        self.manifest = self.manifest.finished(summary.samples)
+        if summary.complete:
+            self.manifest = self.manifest.of_samples(summary.samples)
 
 
 class OpenFiles:
@@ -216,7 +217,8 @@ class RunWriter(OpenFiles):
             self._sync()
             self._place(self._replies_part, REPLIES if self._asked else None, REPLIES)
             self._place(RESULTS_PART, RESULTS_COMPRESSED if self._compressed else RESULTS, RESULTS, RESULTS_COMPRESSED)
-            self.amend(self.manifest.finished(summary.samples))
+            if summary.complete:
+                self.amend(self.manifest.of_samples(summary.samples))
             write_summary(self.folder, summary)
 
     def _place(self, part: str, name: str | None, *names: str) -> None:

@@ -176,14 +176,19 @@ def front(manifest: Manifest, summary: Summary, results: Iterable[SampleResult],
     return builder.front(summary)
 
 
+def samples_of(manifest: Manifest, summary: Summary) -> str:
+    """Return how many samples have results, and of how many if the run stopped early."""
+    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
+    if summary.complete:
+        return count
+    number, _, rest = count.partition(" sample")
+    of = f" of {total:,}" if (total := manifest.data.samples) else ""
+    return f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
+
+
 def _head(manifest: Manifest, summary: Summary) -> str:
     """Return what was judged, and by whom."""
-    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
-    total = manifest.data.samples
-    if not summary.complete:
-        number, _, rest = count.partition(" sample")
-        of = f" of {total:,}" if total else ""
-        count = f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
+    count = samples_of(manifest, summary)
     if not manifest.judges:
         return count
     if not manifest.concludes:

@@ -16,6 +16,7 @@ from claimeval.types.records import Document, SampleResult, Score
 from claimeval.types.scales import THREE_WAY
 from tests.cli.terminal import Terminal
 from tests.command_line import call
+from tests.first_day.servers import judged, serve
 
 LONG = "x" * 200
 HEAD = "24 samples, judged by recorded replies"
@@ -49,6 +50,20 @@ def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path:
         shown = call("demo", "--top", top, folder=tmp_path)
         assert shown.stdout.count(" ✗ ") == top
     call("demo", "--top", -1, folder=tmp_path, exits=2)
+
+
+def test_a_run_that_stopped_early_says_of_how_many_samples_in_every_form(tmp_path: Path) -> None:
+    lines = [json.dumps({"question": f"q{n}?", "answer": f"Fact {n}.", "contexts": [f"Fact {n}."]}) for n in range(5)]
+    (tmp_path / "data.jsonl").write_text("\n".join(lines))
+    head = " of 5 samples (stopped early), judged by m"
+    with serve(judged) as server:
+        command = ("score", "data.jsonl", "-j", f"openai:m@{server.url}", "-o", "run", "--concurrency", 1)
+        stopped = call(*command, "--max-calls", 4, folder=tmp_path, exits=3)
+        again = call(*command, "--max-calls", 4, "--json", folder=tmp_path, exits=3)
+    assert head in stopped.stdout
+    assert json.loads(again.stdout)["front"]["head"].endswith(head)
+    assert " of 5 samples (stopped early), judged by `m`" in call("report", "run", "-f", "md", folder=tmp_path).stdout
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["data"]["samples"] == 5
 
 
 def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_killed_run_is_reported_judged_again_and_compared_as_far_as_it_went(ki
     assert (len(run), run.complete, run.record.samples) == (2, False, 2)
     assert [result.sample.id for result in run] == [run.results[i].sample.id for i in range(2)]
     report = call("report", killed, "--format", "md")
-    assert ("2 samples (stopped early)" in report.stdout, line in report.stderr) == (True, True)
+    assert ("2 of 3 samples (stopped early)" in report.stdout, line in report.stderr) == (True, True)
     again = call("rejudge", killed, "--out", tmp_path / "again")
     assert line in again.stderr
     assert len(ce.Run.load(tmp_path / "again")) == 2

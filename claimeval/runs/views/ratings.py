@@ -15,7 +15,7 @@ from claimeval.statistics.formatting import decimal, estimate, tally
 APART = 5
 """Answers that are shown of those which ratings and claims judge differently."""
 SHOWN = 5
-"""RefusedGrade grades that are shown for each assessor."""
+"""Refused grades that are shown for each assessor."""
 
 
 BESIDE = (

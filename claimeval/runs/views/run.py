@@ -17,6 +17,7 @@ from claimeval.metrics.derived import ZERO_IS_BEST, derived, loss
 from claimeval.metrics.extraction import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import ScoresSummary
+from claimeval.runs.front import samples_of
 from claimeval.runs.judges import JudgeNumbers
 from claimeval.runs.notes import notes
 from claimeval.runs.overview import Overview
@@ -70,7 +71,6 @@ def view(
     read: Sequence[WorstClaim] = (),
     answers: Sequence[WorstAnswer] = (),
     extraction: ExtractionSummary | None = None,
-    total: int | None = None,
 ) -> Iterator[Block]:
     """Yield what is shown of a run.
 
@@ -82,10 +82,9 @@ def view(
         read: The claims to read first.
         answers: The answers to read first.
         extraction: The quality of the claims.
-        total: The number of all samples, of which a run that stopped early has only some.
     """
     names = manifest.short_names
-    yield heading(Data(Path(manifest.data.path or "samples").name), *_judged_by(manifest, summary, total))
+    yield heading(Data(Path(manifest.data.path or "samples").name), *_judged_by(manifest, summary))
     yield from cautions(manifest, summary)
     yield scores(summary.metrics, names)
     against = {row.name: row.against for row in manifest.rows}
@@ -133,7 +132,7 @@ def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
             yield Line((Data(note.text),), "note" if note.kind == "note" else "caution")
 
 
-def _judged_by(manifest: Manifest, summary: Summary, total: int | None) -> tuple[str, ...]:
+def _judged_by(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
     names = manifest.short_names
     named = [names[judge.name] for judge in manifest.judges]
     judges = Data(", ".join(named)) if len(named) <= MEMBERS else f"{len(named)} judges"
@@ -142,11 +141,7 @@ def _judged_by(manifest: Manifest, summary: Summary, total: int | None) -> tuple
         extracted_by = (", each on the claims it extracted",)
     elif extractor and names[extractor.name] != judges and extractor.provider != IMPORTED:
         extracted_by = ", claims extracted by ", Data(names[extractor.name])
-    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
-    if not summary.complete:
-        number, _, rest = count.partition(" sample")
-        of = f" of {total:,}" if total else ""
-        count = f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
+    count = samples_of(manifest, summary)
     return (f": {count}, judged by ", judges, *extracted_by) if judges else (f": {count}",)
 
 
