@@ -109,7 +109,8 @@ class Finished(NamedTuple):
         report = run.path and run.path / "report.html"
         written = str(report) if report and report.exists() else None
         asked = {"calls_of_this_command": self.progress.record()} if self.progress and run.manifest.asked else {}
-        return {"report": written, **run.record.model_dump(), "notes": run.notes, **screen, **asked}
+        told = {"notes": run.notes, "failed_gates": self.ending.failed}
+        return {"report": written, **run.record.model_dump(), **told, **screen, **asked}
 
     def _shard(self, run: ShardRun) -> dict[str, object]:
         """Print the result of a shard and the next step of the run."""

@@ -270,16 +270,17 @@ class Manifest(Record):
 
     def judges_alike(self, other: Manifest) -> bool:
         """Return whether two runs have the same judges, prompts, settings and panel."""
-        return all(
-            _decisive(getattr(self, field)) == _decisive(getattr(other, field))
-            for field in ("panel", "settings", "questions", "judges", "asked_with")
-        )
+        return self.is_alike(other, "panel", "settings", "questions", "judges", "asked_with")
+
+    def is_alike(self, other: Manifest, *fields: str) -> bool:
+        """Return whether two runs are the same in these fields, whatever was learned about judges and their prices."""
+        return all(_decisive(getattr(self, field)) == _decisive(getattr(other, field)) for field in fields)
 
     def differs(self, other: Manifest) -> str | None:
         """Return the first setting in which two runs differ; None if they must have the same numbers."""
         compared = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
         for field in (*compared, "cluster"):
-            if _decisive(getattr(self, field)) != _decisive(getattr(other, field)):
+            if not self.is_alike(other, field):
                 return field
         for field in ("path", "digest", "limit", "mapping"):
             if getattr(self.data, field) != getattr(other.data, field):

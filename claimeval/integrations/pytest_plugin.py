@@ -393,9 +393,8 @@ def _failed_calls(result: SampleResult) -> list[str]:
 
 def _joined(first: Manifest, second: Manifest) -> Manifest | None:
     """Return the manifest of both runs together, which may have different metrics; None if their settings differ."""
-    for name in ("job", "judges", "extractor", "panel", "settings", "cluster"):
-        if getattr(first, name) != getattr(second, name):
-            return None
+    if not first.is_alike(second, "job", "judges", "extractor", "panel", "settings", "cluster"):
+        return None
     questions = {question.name: question for question in first.questions}
     if any(questions.setdefault(question.name, question) != question for question in second.questions):
         return None

@@ -124,6 +124,13 @@ def test_gates(claimeval: Run, data: Path, server: ThreadHandle, options: list[s
     assert bool(server.exchanges()) == (code != 2)
 
 
+def test_json_lists_the_gates_that_failed(claimeval: Run, data: Path, server: ThreadHandle) -> None:
+    command = ("score", data, "-j", spec(server), "-m", "faithfulness", "--json")
+    done = claimeval(*command, "--fail-under", "faithfulness=0.9", exits=1)
+    assert json.loads(done.stdout)["failed_gates"] == ["gate failed: faithfulness is 0.750, below 0.9"]
+    assert json.loads(claimeval(*command).stdout)["failed_gates"] == []
+
+
 def test_claims_lost_to_failures_fail_the_run_unless_allowed(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1")
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")

@@ -11,6 +11,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.testing import ScriptedJudge
+from tests.first_day.servers import judged, serve
 
 pytest_plugins = "pytester"
 
@@ -258,6 +259,21 @@ def test_words(claimeval):
     assert others == {"measure": ["test_bot.py::test_words: a"], "score-2": ["test_bot.py::test_other_judge"]}
     session(pytester, TESTS)
     assert dict(of_session(pytester).attached) == {}, "those of an earlier session are gone"
+
+
+def test_an_answer_and_a_data_set_that_one_judge_read_are_one_run(pytester: pytest.Pytester) -> None:
+    """Only the run of the data set has what was learned about the judge: that it honors the JSON schema."""
+    tests = """
+def test_answer(claimeval):
+    claimeval.check("Fact one.", ["Fact one."], question="Which?", judge={judge!r})
+def test_data(claimeval):
+    rows = [{{"question": "Which?", "answer": "Fact two.", "contexts": ["Fact two."]}}]
+    claimeval.score(rows, judges={judge!r}, metrics="faithfulness")
+"""
+    with serve(judged) as server:
+        done = session(pytester, tests.format(judge=f"openai:m@{server.url}"))
+    (line,) = [line for line in done.outlines if line.startswith("faithfulness ")]
+    assert line.endswith("n 2")
 
 
 def test_a_folder_of_others_is_not_written_to(pytester: pytest.Pytester) -> None:

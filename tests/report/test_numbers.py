@@ -50,7 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_script(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_run(Output(), run, load_manifest(run), load_summary(run), 1)
+    print_run(Output(), run, load_manifest(run), load_summary(run))
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "html", tmp_path / "run.html")
     plain_table = (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]

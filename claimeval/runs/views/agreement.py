@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from claimeval.evaluation.summary.panel import Dispute
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.views import (
     Block,
@@ -22,7 +21,7 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.views.ratings import refused, validity
-from claimeval.runs.views.run import CONFUSIONS, dispute_in_words, judges
+from claimeval.runs.views.run import CONFUSIONS, disputes, judges
 from claimeval.statistics.bootstrap import NOT_REQUESTED
 from claimeval.statistics.formatting import decimal, estimate, number_of
 from claimeval.types.clusters import cluster_noun
@@ -36,6 +35,8 @@ PAIRS = 15
 """Maximum number of pairs of raters that are shown; for more, the range is shown."""
 COLUMNS = 3
 """Maximum number of raters that are shown in columns; more are shown in rows."""
+MAIN = ("accuracy", "balanced", "F1", "kappa", "same")
+"""Measures that rows of raters have: names begin with one of these."""
 DISPUTES = 10
 """Disputed claims that are shown."""
 
@@ -87,7 +88,9 @@ def view(
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:
             yield calibration(names[rater.rater], rater.calibration)
-    yield from disputes(report.disputes, names)
+    if report.disputes:
+        yield heading("Disputed claims", ", most divided first; --json has up to 20")
+        yield from disputes(report.disputes, names, DISPUTES)
 
 
 def _of(number: Estimate | None) -> str:
@@ -104,14 +107,12 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
         lines: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
         lines += [(name, *(_known(number) for number in found)) for name, found in by_measure(raters) if any(found)]
         return table("people", columns, lines)
-    graded = raters[0].weighted_kappa is not None
-    shown = ("accuracy", "balanced", "F1", "kappa", *(("grades", "kappa^2") if graded else ()))
-    rows = []
-    for r in raters:
-        found = [r.accuracy, r.balanced_accuracy, r.f1, r.kappa]
-        found += [r.kappa_of_labels, r.weighted_kappa or r.kappa] if graded else []
-        rows.append((Data(names[r.rater]), r.compared, *(number.value if number else None for number in found)))
-    head = (Column("rater"), Column("compared", "count"), *(Column(name, "number") for name in shown))
+    shown = [(name, values) for name, values in by_measure(raters) if name.startswith(MAIN) and any(values)]
+    rows = [
+        (Data(names[rater.rater]), rater.compared, *numbers)
+        for rater, *numbers in zip(raters, *([v and v.value for v in values] for _, values in shown), strict=True)
+    ]
+    head = (Column("rater"), Column("compared", "count"), *(Column(name, "number") for name, _ in shown))
     return table("people", head, rows)
 
 
@@ -156,13 +157,6 @@ def calibration(name: str, report: CalibrationReport) -> Table:
         Column("95 % interval", "range", at=lambda bin_: (bin_.low, bin_.high)), Column("claims", "count", at="n"),
     )  # fmt: skip
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
-
-
-def disputes(found: Sequence[Dispute], names: Mapping[str, str]) -> Iterator[Block]:
-    """Yield the claims on which judges are most divided."""
-    if found:
-        yield heading("Disputed claims", ", most divided first; --json has up to 20")
-        yield from (line("- ", Data(dispute_in_words(dispute, names))) for dispute in found[:DISPUTES])
 
 
 def _without_interval(report: Agreement, names: Mapping[str, str]) -> dict[str, list[str]]:

@@ -269,8 +269,7 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
         yield line(f"escalation spared {summary.cost.skipped} calls")
     if found.disputes:
         yield line("The claims that divide them most:")
-    for dispute in found.disputes[:DISPUTES]:
-        yield line("- ", Data(dispute_in_words(dispute, names)))
+        yield from disputes(found.disputes, names, DISPUTES)
 
 
 def _rules(panel: Panel, judges: int) -> str:
@@ -303,12 +302,15 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
         )  # fmt: skip
 
 
-def dispute_in_words(dispute: Dispute, names: Mapping[str, str]) -> str:
-    """Return a disputed claim with its sample and votes."""
-    votes = ", ".join(f"{names.get(judge, judge)}: {vote}" for judge, vote in dispute.votes.items())
-    if len(dispute.votes) > MEMBERS:
-        votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
-    return f"{dispute.sample} {visible(dispute.claim, CLAIM)} ({votes})"
+def disputes(found: Sequence[Dispute], names: Mapping[str, str], most: int) -> Iterator[Line]:
+    """Yield at most `most` disputed claims with samples and votes, and with their evidence if it differs among them."""
+    several = len({dispute.evidence for dispute in found}) > 1
+    for dispute in found[:most]:
+        votes = ", ".join(f"{names.get(judge, judge)}: {vote}" for judge, vote in dispute.votes.items())
+        if len(dispute.votes) > MEMBERS:
+            votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
+        against = f"against {dispute.evidence}; " if several else ""
+        yield line("- ", Data(f"{dispute.sample} {visible(dispute.claim, CLAIM)} ({against}{votes})"))
 
 
 def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
