@@ -48,7 +48,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
 ) -> None:
     says = {"openai:one@http://127.0.0.1:1": TOWER_SAYS, "mistral:two": {}}
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
-    print_run(Output(), run, load_manifest(run), load_summary(run), 1)
+    print_run(Output(), run, load_manifest(run), load_summary(run))
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
     AgreementCommand(run=(run,)).do()
     agreement = capsys.readouterr().out
