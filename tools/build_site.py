@@ -78,22 +78,18 @@ def command_line() -> Iterator[str]:
 
     from claimeval.cli.main import app, commands
 
-    os.environ["COLUMNS"] = "80"
-    yield "# Command line\n\n" + _help(app, click.Context(app, info_name="claimeval"))
+    parent = click.Context(app, info_name="claimeval", terminal_width=80)
+    yield "# Command line\n\n" + _help(app, parent)
     for heading, names in commands().items():
         yield f"\n## {heading}\n"
         for name in names:
-            parent = click.Context(app, info_name="claimeval")
             command = app.get_command(parent, name)
             assert command, name
             context = click.Context(command, info_name=name, parent=parent)
             yield f"\n### {name}\n\n" + _help(command, context)
-            if isinstance(command, click.Group):
-                for sub in command.list_commands(context):
-                    inner = command.get_command(context, sub)
-                    assert inner, sub
-                    below = click.Context(inner, info_name=sub, parent=context)
-                    yield f"\n#### {name} {sub}\n\n" + _help(inner, below)
+            for sub, inner in sorted(getattr(command, "commands", {}).items()):
+                below = click.Context(inner, info_name=sub, parent=context)
+                yield f"\n#### {name} {sub}\n\n" + _help(inner, below)
 
 
 def _help(command: object, context: object) -> str:

@@ -252,4 +252,4 @@ def _ranked(
     if (corpus is None) != (trec_run is None):
         raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
     runs = () if trec_run is None else (trec_run,)
-    return graded_samples(data, read, corpus=corpus, trec_runs=runs, depth=depth, qrels=None)
+    return graded_samples(data, read, corpus=corpus, trec_runs=runs, depth=depth, human=None)

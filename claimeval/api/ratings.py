@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -20,11 +21,12 @@ from claimeval.evaluation.kinds import Judging
 from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
 from claimeval.evaluation.retrieval import MEASURES
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Sample
 from claimeval.types.scales import Scale
 
+logger = logging.getLogger("claimeval")
 _NO_PROMPTS: Mapping[str, str | Path] = MappingProxyType({})
 _NO_CRITERIA: Mapping[str, str] = MappingProxyType({})
 
@@ -159,7 +161,8 @@ def grade(
 
     Raises:
         UsageError: Before any call, for what you can fix.
-        DataError: A row of the data is malformed, or an id cannot stand in a qrels file.
+        DataError: A row of the data is malformed, an id cannot stand in a qrels file, or people graded none of the
+            documents.
         StoppedEarly: As for `score`.
     """
     return blocking(agrade(**locals()))
@@ -201,10 +204,15 @@ async def agrade(
     )
     job = grade_job(job_options)
     read = Read(mapping, limit, skip_malformed, group)
-    samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
+    human = None if qrels is None else read_qrels(Path(qrels))
+    samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, human=human)
     examination = Examination(samples, data, read, options)
     if against == "question":
-        survey(examination)
+        counts = survey(examination, human or {})
+        if human is not None and not counts.by_people:
+            raise DataError(f"people graded none of these pairs in {qrels}; are the ids the same?")
+        if counts.without_text:
+            logger.info(f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the document")
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     prepared = Prepared.over(job, examination)
@@ -218,7 +226,7 @@ def graded_samples(
     corpus: str | Path | None,
     trec_runs: Sequence[str | Path],
     depth: int,
-    qrels: str | Path | None,
+    human: ir.Qrels | None,
 ) -> Iterable[Sample]:
     """Return the samples whose contexts are graded: those of the data, or one per query of the collection.
 
@@ -228,7 +236,7 @@ def graded_samples(
         corpus: The documents of a collection.
         trec_runs: TREC runs whose top documents form the pool.
         depth: The number of documents taken from each TREC run.
-        qrels: Grades whose pairs are graded again.
+        human: Grades by people, whose pairs are graded again.
 
     Raises:
         UsageError: There is neither data nor a corpus, or a corpus without TREC runs and qrels.
@@ -237,10 +245,9 @@ def graded_samples(
         if data is None:
             raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
         return samples_of(data, read)
-    if not trec_runs and qrels is None:
+    if not trec_runs and human is None:
         raise UsageError("with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels")
     runs = [ir.read_run(Path(path)) for path in trec_runs]
-    human = read_qrels(Path(qrels)) if qrels is not None else None
     ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
     queries = read_queries(Path(corpus) if data is None else _path(data))
     names_needed = {name for names in ids.values() for name in names}

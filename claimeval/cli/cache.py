@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
 
-from claimeval.cli.command import Argument, Names, command, group
+from claimeval.cli.command import command, group
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import CacheOptions
 from claimeval.cli.terminal import binary_output, flush, say
@@ -88,7 +88,7 @@ class ExportCommand(CacheOptions):
     Example: claimeval cache export replies.jsonl, or claimeval cache export - --run runs/a | gzip > replies.jsonl.gz
     """
 
-    file: Annotated[Path, Argument("FILE")]
+    file: Annotated[Path, "FILE"]
     """File to write; `-` for standard output."""
     run: Path | None = None
     """Only the replies behind the results of this run.  [default: all in the cache]"""
@@ -129,7 +129,7 @@ class ImportCommand(CacheOptions):
     Example: claimeval cache import replies.jsonl --cache other/cache
     """
 
-    file: Annotated[Path, Argument("FILE")]
+    file: Annotated[Path, "FILE"]
     """A file that `claimeval cache export` wrote; `-` for standard input."""
 
     def do(self) -> int:
@@ -155,9 +155,9 @@ class BatchListCommand(CacheOptions):
     Example: claimeval batch list --refresh
     """
 
-    names: Annotated[tuple[str, ...], Argument("NAME")] = ()
+    names: Annotated[tuple[str, ...], "NAME"] = ()
     """Names as listed, or their beginnings.  [default: all]"""
-    every: Annotated[bool, Names("--all")] = False
+    every: Annotated[bool, "--all"] = False
     """Also list batches that have ended."""
     refresh: bool = False
     """Ask the providers for the status, without reading results."""
@@ -215,9 +215,9 @@ class CancelCommand(CacheOptions):
     Example: claimeval batch cancel 3f2a9c01
     """
 
-    names: Annotated[tuple[str, ...], Argument("NAME")] = ()
+    names: Annotated[tuple[str, ...], "NAME"] = ()
     """Names as `claimeval batch list` shows them, or their beginnings."""
-    every: Annotated[bool, Names("--all")] = False
+    every: Annotated[bool, "--all"] = False
     """Cancel all pending batches."""
     forget: bool = False
     """Drop a lost batch here without asking the provider. Its cost stays unknown."""

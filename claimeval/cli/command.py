@@ -1,7 +1,8 @@
 """Commands from frozen dataclasses: each field is an option, and its docstring is the help text.
 
-The fields of nested dataclasses are options too. Values are checked by the dataclass, so that the command line and
-Python refuse the same values with the same messages.
+The texts that annotate a field are the names of its option, if they are not `--` and the name of the field; a text
+without a hyphen is the placeholder of a positional argument. The fields of nested dataclasses are options too. Values
+are checked by the dataclass, so that the command line and Python refuse the same values with the same messages.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import (
@@ -65,33 +66,17 @@ KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
 """The click type and placeholder of each type; for a union, the first one listed here."""
 SOURCES = "claimeval.settings"
 """Where a context keeps the file or variable of each setting that a command took from the project."""
-_HELP = {"help_option_names": ["-h", "--help"]}
 WIDTH = 100
 """Maximum width of a help page in columns."""
 COLUMN = 26
 """Width of the names of options in columns; longer names have a separate line."""
 
 
-class Argument:
-    """Marks a positional argument, with its placeholder."""
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of the pairs of a mapping, such as `FIELD=COLUMN`; each use of the option adds one."""
 
-    def __init__(self, metavar: str | None = None) -> None:
-        self.metavar = metavar
-
-
-class Names:
-    """The names of an option, if they are not `--` and the name of its field."""
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-
-class Pairs(Names):
-    """Marks a mapping that is given as pairs: each use of the option adds one, in the form `FIELD=COLUMN`."""
-
-    def __init__(self, name: str, form: str, *, several: bool = False) -> None:
-        super().__init__(name)
-        self.form, self.several = form, several
+    text: str
 
 
 class Heading:
@@ -124,25 +109,6 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
         return [CompletionItem(word) for word in self.words if str(word).startswith(incomplete)]
 
 
-class PairType(click.ParamType):  # type: ignore[type-arg]  # as above
-    """A name and a value."""
-
-    name = "pair"
-
-    def __init__(self, pairs: Pairs, number: bool) -> None:
-        self.pairs, self.number = pairs, number
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        key, equals, text = value.partition("=")
-        try:
-            if equals and text:
-                return key, float(text) if self.number else text
-        except ValueError:
-            pass
-        (option,) = self.pairs.names
-        raise UsageError(f"{option} {value!r} is not of the form {self.pairs.form}")
-
-
 class Once(click.Option):
     """An option with one value. Another value is refused, so that none is dropped."""
 
@@ -170,29 +136,26 @@ class CommandParameter:
     record: type
     field: str
 
-
-class HelpPage(click.Command):
-    """A command whose help page is at most `WIDTH` columns wide."""
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the help page."""
-        formatter = help_formatter()
-        self.format_help(ctx, formatter)
-        return formatter.getvalue().rstrip("\n")
+    @property
+    def text(self) -> str:
+        """The text of the field."""
+        return field_texts(self.record)[self.field]
 
 
-class RecordCommand(HelpPage):
+class RecordCommand(click.Command):
     """A command from a dataclass, whose help lists the options under headings."""
 
     def __init__(self, name: str, record: Any) -> None:
         self.record, self.entries = record, list(_entries(record, "Options"))
         self.door: Callable[..., Any] | None = getattr(record, "door", None)
         """Calls the API function of the command with its record and run options; None if it cannot be planned."""
-        parameters = [entry.parameter for entry in self.entries]
-        super().__init__(name, params=parameters, context_settings=_HELP, callback=self._call, help=record.__doc__)
+        self.run: Callable[[Any], int] = record.do
+        """Runs the command with its record, and returns the exit code."""
+        super().__init__(name, params=[entry.parameter for entry in self.entries], help=record.__doc__)
 
-    def _call(self, **values: Any) -> None:
-        click.get_current_context().exit(self.record(**_field_values(self.record, values)).do())
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command with the options of the context, and exit."""
+        ctx.exit(self.run(self.record(**_field_values(self.record, ctx.params))))
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -214,21 +177,15 @@ class RecordCommand(HelpPage):
             say(f"from {source}: {', '.join(str(setting) for setting in used if setting.source == source)}")
         return context
 
-    def read(self, arguments: list[str], *, parent: click.Context | None = None) -> Any:
-        """Parse the arguments into the record, without running the command."""
-        with self.make_context(self.name, arguments, parent=parent) as context:
-            return self.record(**_field_values(self.record, context.params))
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options of each heading."""
-        texts = self._explained()
+        self._explain()
         rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
-        for entry in self.entries:
-            text = texts[entry.record][entry.field]
-            if isinstance(entry.parameter, click.Option):
-                rows[entry.heading].append(entry.parameter.get_help_record(ctx) or ("", ""))
+        for entry, parameter in zip(self.entries, self.params, strict=True):
+            if isinstance(parameter, click.Option):
+                rows[entry.heading].append(parameter.get_help_record(ctx) or ("", ""))
             else:
-                rows["Positional arguments"].append((entry.parameter.metavar or "", text))
+                rows["Positional arguments"].append((parameter.metavar or "", entry.text))
         rows["Options"].append(("--help", "Show this message and exit."))
         for heading, listed in rows.items():
             if listed:
@@ -237,23 +194,14 @@ class RecordCommand(HelpPage):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the options that complete a word, with their texts."""
-        self._explained()
+        self._explain()
         return super().shell_complete(ctx, incomplete)
 
-    def _explained(self) -> dict[type, dict[str, str]]:
-        """Give the options their texts, and return these by record and field."""
-        texts = {record: field_texts(record) for record in {entry.record for entry in self.entries}}
-        for entry in self.entries:
-            if isinstance(entry.parameter, click.Option):
-                entry.parameter.help = texts[entry.record][entry.field]
-        return texts
-
-
-def help_formatter() -> click.HelpFormatter:
-    """Return a formatter as wide as the terminal, within limits."""
-    from shutil import get_terminal_size
-
-    return click.HelpFormatter(width=max(50, min(get_terminal_size().columns, WIDTH)))
+    def _explain(self) -> None:
+        """Give the options their texts."""
+        for entry, parameter in zip(self.entries, self.params, strict=True):
+            if isinstance(parameter, click.Option):
+                parameter.help = entry.text
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -275,7 +223,7 @@ def command(name: str) -> Callable[[Record], Record]:
     return made
 
 
-class CommandGroup(HelpPage, click.Group):
+class CommandGroup(click.Group):
     """A command with subcommands."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -287,9 +235,10 @@ class CommandGroup(HelpPage, click.Group):
 def group(name: str, text: str) -> None:
     """Make a command of the commands whose names begin with its name."""
     members = {of.partition(" ")[2]: one for of, one in MADE.items() if of.startswith(f"{name} ")}
-    MADE[name] = CommandGroup(name, members, help=text, context_settings=_HELP)
+    MADE[name] = CommandGroup(name, members, help=text)
 
 
+@cache
 def field_texts(record: type) -> dict[str, str]:
     """Return the first paragraph of each field's docstring, read from the source of the record and its bases."""
     import ast
@@ -341,14 +290,24 @@ def _entries(
             )
 
 
-def _unique(option: Pairs, _: click.Context, __: click.Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a mapping. Raises UsageError if a name has two values, unless it may have several."""
-    values: dict[str, Any] = {}
-    for key, value in pairs:
-        if option.several:
+def _mapping(option: str, form: Form, kind: Any, _: click.Context, __: click.Parameter, given: Iterable[str]) -> Any:
+    """Return pairs as a mapping, whose values are numbers, texts or tuples of texts.
+
+    Raises UsageError for another form, and if a name has two values, unless these are tuples.
+    """
+    values = dict[str, Any]()
+    for pair in given:
+        key, _equals, text = pair.partition("=")
+        try:
+            value = float(text) if kind is float else text
+        except ValueError:
+            text = ""
+        if not text:
+            raise UsageError(f"{option} {pair!r} is not of the form {form.text}")
+        if get_origin(kind) is tuple:
             values[key] = (*values.get(key, ()), value)
         elif values.setdefault(key, value) != value:
-            raise UsageError(f"{option.names[0]} {key} is given twice: {values[key]} and {value}; give one")
+            raise UsageError(f"{option} {key} is given twice: {values[key]} and {value}; give one")
     return values
 
 
@@ -363,27 +322,22 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
     if words:
         kind, metavar = WordChoice(tuple(words), kind), "TEXT"
     default = {} if value is MISSING else {"default": value}
-    for annotation in annotations:
-        if isinstance(annotation, Pairs):
-            return click.Option(
-                [name, *annotation.names], type=PairType(annotation, number=get_args(hint)[1] is float), metavar="TEXT",
-                multiple=True, callback=partial(_unique, annotation),
-            )  # fmt: skip
-        if isinstance(annotation, Argument):
-            metavar = annotation.metavar or name.upper()
-            metavar = (f"[{metavar}]" if default else metavar) + "..." * repeated
-            settings = {} if repeated else default  # click 8.1 takes no default for any number
-            return click.Argument(
-                [name], type=kind, nargs=-1 if repeated else 1, metavar=metavar, required=not default, **settings
-            )
     option = "--" + name.replace("_", "-")
-    names = next((annotation.names for annotation in annotations if isinstance(annotation, Names)), (option,))
+    names = [part for part in annotations if isinstance(part, str)] or [option]
+    if not names[0].startswith("-"):
+        metavar = (f"[{names[0]}]" if default else names[0]) + "..." * repeated
+        settings = {} if repeated else default  # click 8.1 takes no default for any number
+        return click.Argument(
+            [name], type=kind, nargs=-1 if repeated else 1, metavar=metavar, required=not default, **settings
+        )
+    for form in (part for part in annotations if isinstance(part, Form)):
+        made = partial(_mapping, names[0], form, get_args(hint)[1])
+        return click.Option([name, *names], metavar="TEXT", multiple=True, callback=made)
     if bool in parts or words == [True]:
         if optional and not words:
-            names = (f"{option}/--no-{option[2:]}",)
+            names = [f"{option}/--no-{option[2:]}"]
         return click.Option([name, *names], is_flag=True, flag_value=True, **default)
-    made = click.Option if repeated else Once
-    return made(
+    return (click.Option if repeated else Once)(
         [name, *names], type=kind, metavar=metavar, multiple=repeated, required=not default,
         show_default=bool(value) and bool(default), **default,
     )  # fmt: skip

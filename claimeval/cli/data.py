@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import claimeval as ce
-from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import say, write_data
@@ -40,9 +40,9 @@ class DoctorCommand(OutputOptions):
     Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
     """
 
-    data: Annotated[Path | None, Argument("DATA")] = None
+    data: Annotated[Path | None, "DATA"] = None
     """The samples: .jsonl, .json, .csv or .parquet."""
-    judges: Annotated[tuple[str, ...], Names("-j", "--judge")] = ()
+    judges: Annotated[tuple[str, ...], "-j", "--judge"] = ()
     """Test PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
     metrics: Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
@@ -116,9 +116,9 @@ class DrawCommand(OutputOptions):
     Example: zcat logs/*.jsonl.gz | claimeval draw - --n 200 -o test.jsonl
     """
 
-    log: Annotated[Path, Argument("LOG")]
+    log: Annotated[Path, "LOG"]
     """Questions as they were asked, or traces: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
-    n: Annotated[int | None, Names("-n", "--n")] = None
+    n: Annotated[int | None, "-n", "--n"] = None
     """Rows to draw.  [default: 200]"""
     every: int | None = None
     """Draw one in N different questions instead of --n rows."""
@@ -181,11 +181,11 @@ class WriteQueriesCommand(OutputOptions):
     Example: claimeval write-queries docs.jsonl -j openai:gpt-5-mini --n 200
     """
 
-    corpus: Annotated[Path, Argument("CORPUS")]
+    corpus: Annotated[Path, "CORPUS"]
     """Documents: .jsonl with id and text, .tsv, or a BEIR folder."""
-    judge: Annotated[str, Names("-j", "--judge")]
+    judge: Annotated[str, "-j", "--judge"]
     """PROVIDER:MODEL[@URL] or judge file that writes."""
-    n: Annotated[int, Names("-n", "--n")] = 50
+    n: Annotated[int, "-n", "--n"] = 50
     """Documents to draw and write about."""
     per_document: int = 1
     """Questions about each document, 10 at most."""
@@ -249,9 +249,9 @@ class ImportRepliesCommand(OutputOptions):
     Example: claimeval import-replies judged.jsonl --mapping judged.yaml --out runs/judged
     """
 
-    file: Annotated[Path, Argument("FILE")]
+    file: Annotated[Path, "FILE"]
     """The recorded replies: .jsonl, .json, .csv or .parquet."""
-    out: Annotated[Path, Names("-o", "--out")]
+    out: Annotated[Path, "-o", "--out"]
     """Run directory."""
     mapping: Path | None = None
     """YAML file with the fields of sample, claim, replies and human label, and the forms of replies. Or
@@ -263,14 +263,14 @@ class ImportRepliesCommand(OutputOptions):
     panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
 
     def do(self) -> int:
-        from claimeval.cli.running import print_run
+        from claimeval.cli.running import front_of, print_run
         from claimeval.runs.import_replies import COUNTS, UNREAD, ImportCounts
 
         with notes_on_stderr(quiet=True):  # the run has them
             run = ce.import_replies(**arguments(self))
         counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
         output = self.output
-        print_run(output, self.out, run.manifest, run.record)
+        print_run(output, run, front_of(run))
         rows = []
         for judge, read in counts.readings.items():
             numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing

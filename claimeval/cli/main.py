@@ -11,11 +11,12 @@ import gc
 import importlib
 import os
 import sys
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
 
-from claimeval.cli.command import MADE, HelpPage
+from claimeval.cli.command import MADE, WIDTH
 from claimeval.cli.terminal import (
     end_on_next_signal,
     flush,
@@ -103,7 +104,7 @@ def commands() -> dict[str, dict[str, str]]:
     return by_heading | ({"Installed": of_others} if of_others else {})
 
 
-class Root(HelpPage, click.Group):
+class Root(click.Group):
     """Imports a command when it is called, and lists all commands under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -146,14 +147,12 @@ class Root(HelpPage, click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the two options, then the commands under their headings."""
-        options = [("--version", "Show the version and exit."), ("--help", "Show this message and exit.")]
-        width = max(len(name) for name in self.list_commands(ctx))
-        for heading, rows in {
-            "Options": options,
-            **{name: list(rows.items()) for name, rows in commands().items()},
-        }.items():
+        with formatter.section("Options"):
+            formatter.write_dl([("--version", "Show the version and exit."), ("--help", "Show this message and exit.")])
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, rows in commands().items():
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(0 if heading == "Options" else width), text) for name, text in rows])
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows.items()])
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) -> None:
@@ -177,11 +176,9 @@ app = Root(
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors of claimeval and of the system are raised."""
-    if not arguments:
-        write_plain(app.get_help(click.Context(app, info_name="claimeval")) + "\n")
-        return 2
+    width = max(50, min(get_terminal_size().columns, WIDTH))
     try:
-        with app.make_context("claimeval", arguments) as context:
+        with app.make_context("claimeval", arguments, terminal_width=width) as context:
             app.invoke(context)
             return 0
     except click.exceptions.Exit as end:

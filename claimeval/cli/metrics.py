@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from click.shell_completion import CompletionItem, get_completion_class
 
-from claimeval.cli.command import Argument, command
+from claimeval.cli.command import command
 from claimeval.cli.main import COMPLETE, app
 from claimeval.cli.shared import OutputOptions
 from claimeval.runs.views import columns, table
@@ -26,7 +26,7 @@ class MetricsCommand(OutputOptions):
     Example: claimeval metrics faithfulness
     """
 
-    name: Annotated[str | None, Argument("NAME")] = None
+    name: Annotated[str | None, "NAME"] = None
     """A metric, a group of metrics, or a vote rule.  [default: all]"""
 
     def do(self) -> int:
@@ -86,7 +86,7 @@ class CompletionCommand(OutputOptions):
     fish: `claimeval completion fish | source` to ~/.config/fish/config.fish.
     """
 
-    shell: Annotated[Literal["bash", "zsh", "fish"], Argument("SHELL")]
+    shell: Annotated[Literal["bash", "zsh", "fish"], "SHELL"]
     """bash, zsh or fish."""
 
     def do(self) -> int:

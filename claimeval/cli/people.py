@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import claimeval as ce
-from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import Keys
@@ -46,9 +46,9 @@ class AnnotateCommand(OutputOptions):
     Example: claimeval annotate queries.tsv --documents --corpus docs.jsonl --trec-run bm25.run
     """
 
-    run: Annotated[Path, Argument("RUN|DATA")]
+    run: Annotated[Path, "RUN|DATA"]
     """A run directory; with --documents also samples, or queries if there is a --corpus."""
-    n: Annotated[int | None, Names("-n", "--n")] = None
+    n: Annotated[int | None, "-n", "--n"] = None
     """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw (default: 50)."""
     metric: str | None = None
     """Metric whose claims are drawn, or rating whose answers are.  [default: the first of the run]"""
@@ -219,7 +219,7 @@ class AgreementCommand(OutputOptions):
     Example: claimeval agreement judge-a.txt judge-b.txt --labels human.txt
     """
 
-    run: Annotated[tuple[Path, ...], Argument("RUN")]
+    run: Annotated[tuple[Path, ...], "RUN"]
     """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several assessors."""
     labels: Path | None = None
     """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an import]"""
@@ -233,9 +233,9 @@ class AgreementCommand(OutputOptions):
     """Equal values count as one cluster.  [default: as in the run]"""
     plot: Path | None = None
     """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater with people."""
-    scores: Annotated[tuple[str, ...], Names("--score"), ANSWERS] = ()
+    scores: Annotated[tuple[str, ...], "--score", ANSWERS] = ()
     """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
-    ratings: Annotated[tuple[str, ...], Names("--rating"), ANSWERS] = ()
+    ratings: Annotated[tuple[str, ...], "--rating", ANSWERS] = ()
     """Field of ratings by people (numbers); repeatable.  [default: rating]"""
     pairs: Annotated[bool, ANSWERS] = False
     """Each row has scores of two answers, and a rating that is higher the more the second is preferred."""
@@ -243,9 +243,9 @@ class AgreementCommand(OutputOptions):
     """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
     assessors: Annotated[Path | None, DOCUMENTS] = None
     """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one."""
-    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run"), DOCUMENTS] = ()
+    trec_runs: Annotated[tuple[Path, ...], "--trec-run", DOCUMENTS] = ()
     """TREC run to order by the grades of both; repeatable."""
-    measures: Annotated[str, Names("-m", "--measures"), DOCUMENTS] = MEASURES
+    measures: Annotated[str, "-m", "--measures", DOCUMENTS] = MEASURES
     """Rank measures that order the TREC runs."""
     out: Annotated[Out, DOCUMENTS] = None
     """Folder to write the grades of each assessor to, as qrels."""
@@ -310,7 +310,7 @@ class CorrectCommand(OutputOptions):
     Example: claimeval annotate runs/a --n 150, then claimeval correct runs/a
     """
 
-    run: Annotated[Path, Argument("RUN")]
+    run: Annotated[Path, "RUN"]
     """A run directory."""
     labels: Path | None = None
     """Human labels of claims or samples.  [default: those from `claimeval annotate`, else those of an import]"""

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimeval.cli.command import MADE, RecordCommand, help_formatter
-from claimeval.cli.main import COMMANDS, COMPLETE, app
+from claimeval.cli.command import MADE, RecordCommand
+from claimeval.cli.main import COMMANDS, app
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.terminal import write_plain
 from claimeval.runs.views import forecast as views
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from claimeval.api.run import Run
     from claimeval.cli.score import ExperimentCommand, ScoreCommand
     from claimeval.evaluation.forecast import Forecast
@@ -36,64 +35,51 @@ Example: claimeval plan score answers.jsonl -j openai:gpt-5-mini -m faithfulness
 Example: claimeval plan experiment.yaml"""
 
 
-class Plan(click.Command):
-    """Takes the arguments of another command."""
+class Plan(click.Group):
+    """Has the commands that can be planned; what names none is the data of `score`, or the file of `experiment`."""
 
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the help page."""
-        formatter = help_formatter()
-        formatter.write_usage(ctx.command_path, "[COMMAND] [OPTIONS] ...")
-        self.format_help_text(ctx, formatter)
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands that can be planned: those with a `door`, and experiment."""
+        return [*sorted(name for name in COMMANDS if getattr(app.get_command(ctx, name), "door", None)), "experiment"]
+
+    def get_command(self, ctx: click.Context, name: str) -> RecordCommand | None:
+        """Return the command, which forecasts instead of running; None if it cannot be planned."""
+        command = copy(app.get_command(ctx, name))
+        if not isinstance(command, RecordCommand) or not (command.door or name == "experiment"):
+            return None
+        command.params = list(map(copy, command.params))
+        for parameter in command.params:
+            parameter.required &= parameter.name != "out"  # nothing is written
+        command.run = partial(forecast_job, name, command.door) if command.door else forecast_experiment
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name, or the default. Raises UsageError if it cannot be planned."""
+        if args[0] in ("-h", "--help"):
+            write_plain(ctx.get_help() + "\n")
+            ctx.exit()
+        if app.get_command(ctx, args[0]) is None:
+            args = ["experiment" if Path(args[0]).suffix in (".yaml", ".yml") else "score", *args]
+        if not (ctx.resilient_parsing or self.get_command(ctx, args[0])):
+            planned = ", ".join(self.list_commands(ctx))
+            raise UsageError(f"{args[0]} asks no judge; these can be planned: {planned}")
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands that can be planned."""
         with formatter.section("Commands"):
-            formatter.write_text(", ".join(planned_commands()) + "; `claimeval COMMAND --help` lists the options.")
-        return formatter.getvalue().rstrip("\n")
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what completes the planned command."""
-        from click.shell_completion import ShellComplete
-
-        words = [*ctx.params["arguments"], *ctx.args]
-        return ShellComplete(app, {}, "claimeval", COMPLETE).get_completions(words, incomplete)
-
-
-def call(arguments: Sequence[str]) -> None:
-    """Plan the command that the arguments name, and exit with the code."""
-    context = click.get_current_context()
-    if not arguments or arguments[0] in ("-h", "--help"):
-        write_plain(context.get_help() + "\n")
-        context.exit(0 if arguments else 2)
-    name = arguments[0]
-    if app.get_command(context, name) is None:
-        name = "experiment" if Path(name).suffix in (".yaml", ".yml") else "score"
-    command = copy(app.get_command(context, name))
-    if not isinstance(command, RecordCommand) or not (command.door or name == "experiment"):
-        raise UsageError(f"{name} asks no judge; these can be planned: {', '.join(planned_commands())}")
-    command.params = [copy(parameter) for parameter in command.params]
-    for parameter in command.params:
-        parameter.required &= parameter.name != "out"  # nothing is written
-    args = command.read(list(arguments[arguments[0] == name :]), parent=context)
-    context.exit(forecast_job(name, command.door, args) if command.door else forecast_experiment(args))
-
-
-def planned_commands() -> list[str]:
-    """Return the commands that can be planned: those with a `door`, and experiment."""
-    context = click.Context(app)
-    return [*sorted(name for name in COMMANDS if getattr(app.get_command(context, name), "door", None)), "experiment"]
+            names = ", ".join(self.list_commands(ctx))
+            formatter.write_text(f"{names}; `claimeval COMMAND --help` lists the options.")
 
 
 MADE["plan"] = Plan(
     "plan",
-    params=[
-        click.Argument(
-            ["arguments"],
-            nargs=-1,
-            type=click.UNPROCESSED,
-            shell_complete=lambda ctx, _, incomplete: ctx.command.shell_complete(ctx, incomplete),
-        )
-    ],
-    callback=call,
     help=HELP,
     add_help_option=False,
+    options_metavar="[COMMAND] [OPTIONS]",
+    subcommand_metavar="...",
     context_settings={"ignore_unknown_options": True},
 )
 

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from claimeval.cli.command import SOURCES, Names
+from claimeval.cli.command import SOURCES
 from claimeval.cli.terminal import say, write_data
 from claimeval.runs.views import Block, Column, Entries, Line, Table, through
 from claimeval.types.errors import HIDDEN, NoteWarning, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.containers import Lines
+    from rich.text import Text
 
 WORDS = 16
 """Minimum width to which a column of words is folded."""
@@ -43,7 +45,7 @@ class Output:
 
     json: bool = False
     """Print JSON on standard output."""
-    quiet: Annotated[bool, Names("-q", "--quiet")] = False
+    quiet: Annotated[bool, "-q", "--quiet"] = False
     """Print errors only; of a run, the scores in one line."""
 
     @cached_property
@@ -53,20 +55,25 @@ class Output:
 
         return Console(highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet)
 
-    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0) -> None:
-        """Print a line that begins with `bold`, folded between words.
+    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, lead: str = "bold") -> None:
+        """Print a line that begins with `bold`, in the style `lead`, folded between words.
 
         Indented text may have lines of its own, and is folded at 100 columns at most. Without a terminal, other text is
         not folded.
         """
         from rich.text import Text
 
-        shown = Text.assemble((escaped(bold), "bold"), (_lines(text) if indent else escaped(text), style))
-        console = self.console
-        width = min(console.width, PROSE) - indent if indent else self._columns
-        for line in shown.wrap(console, max(width, 1), overflow="fold"):
+        shown = Text.assemble((escaped(bold), lead), (_lines(text) if indent else escaped(text), style))
+        width = min(self.console.width, PROSE) - indent if indent else self._columns
+        for line in self._fold(shown, width):
+            self.console.print(Text(" " * indent) + line, soft_wrap=True)
+
+    def _fold(self, text: Text, width: int) -> Lines:
+        """Return the lines of the text, folded at this width."""
+        lines = text.wrap(self.console, max(width, 1), overflow="fold")
+        for line in lines:
             line.rstrip()
-            console.print(Text(" " * indent) + line, soft_wrap=True)
+        return lines
 
     def lines(self, *texts: object, style: str = "") -> None:
         """Print each of the texts as a line; what is empty, None, False or 0 is left out."""
@@ -75,12 +82,7 @@ class Output:
 
     def note(self, text: str, *, kind: str = "Note") -> None:
         """Print a note that readers of the numbers must know."""
-        from rich.text import Text
-
-        shown = Text.assemble((f"{kind}: ", "bold yellow"), escaped(text))
-        for line in shown.wrap(self.console, self._columns, overflow="fold"):
-            line.rstrip()
-            self.console.print(line, soft_wrap=True)
+        self.line(text, bold=f"{kind}: ", lead="bold yellow")
 
     @property
     def _columns(self) -> int:
@@ -109,7 +111,7 @@ class Output:
         """Return the lines of the text, folded at this width."""
         from rich.text import Text
 
-        return [line.plain for line in Text(_lines(text)).wrap(self.console, width)]
+        return [line.plain for line in self._fold(Text(_lines(text)), width)]
 
     def draw(self, blocks: Iterable[Block]) -> None:
         """Print views. Headings, titled tables and entries begin with an empty line."""
@@ -150,16 +152,15 @@ class Output:
             widths = [_width(column, cells[i], WORDS if i else NAMES, lines) for i, column in enumerate(shown.columns)]
             if sum(widths) <= wide:
                 break
-        kept, left_out = list(range(len(widths))), list[int]()
-        while sum(widths[i] for i in kept) > wide and any(shown.columns[i].rank for i in kept):
-            highest = max(shown.columns[i].rank for i in kept)
-            left_out += [i for i in kept if shown.columns[i].rank == highest]
-            kept = [i for i in kept if i not in left_out]
+        kept = list(range(len(widths)))
+        for rank in sorted({column.rank for column in shown.columns if column.rank}, reverse=True):
+            if sum(widths[i] for i in kept) > wide:
+                kept = [i for i in kept if shown.columns[i].rank < rank]
         if shown.title:
             self.line()
             self.line(bold=shown.title)
         if sum(widths[i] for i in kept) > self._columns:
-            left_out, names = [], [column.name for column in shown.columns]
+            kept, names = list(range(len(widths))), [column.name for column in shown.columns]
             for row in shown.rows:
                 self.line(bold=row[0] or "-")
                 self.pairs([pair for pair in zip(names[1:], row[1:], strict=True) if pair[1]], indent=1)
@@ -181,10 +182,8 @@ class Output:
             console.width = width
         for note in shown.notes:
             self.line(note, style="dim", indent=1)
-        if left_out:
-            needed = sum(widths[i] for i in (*kept, *left_out))
-            absent = ", ".join(shown.columns[i].name for i in sorted(left_out))
-            self.line(f"not shown below {needed} columns: {absent}", style="dim", indent=1)
+        if absent := ", ".join(column.name for i, column in enumerate(shown.columns) if i not in kept):
+            self.line(f"not shown below {sum(widths)} columns: {absent}", style="dim", indent=1)
 
     def pairs(self, rows: Iterable[tuple[str, str]], *, indent: int = 0, bold: str = "") -> None:
         """Print names next to texts; that of the name `bold` is bold."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from claimeval.cli.command import Argument, command, group
+from claimeval.cli.command import command, group
 from claimeval.cli.shared import OutputOptions, RowOptions, arguments
 from claimeval.judging import prompts
 from claimeval.judging.prompts import Prompt, find
@@ -15,7 +15,7 @@ from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, escaped
 from claimeval.types.records import Claim, Sample
 
-Name = Annotated[str, Argument("PROMPT")]
+Name = Annotated[str, "PROMPT"]
 
 
 @command("prompts list")
@@ -66,9 +66,9 @@ class ShowCommand(PromptOptions):
 class DiffCommand(StepOptions):
     """Show how two prompts differ, line by line. Exits with 1 if they do."""
 
-    a: Annotated[str, Argument("A")]
+    a: Annotated[str, "A"]
     """three_way, assess/three_way, or the path of a .j2 file."""
-    b: Annotated[str, Argument("B")]
+    b: Annotated[str, "B"]
     """The other prompt."""
 
     def do(self) -> int:
@@ -106,7 +106,7 @@ class RenderCommand(PromptOptions):
 
     prompt: Name
     """three_way, assess/three_way, or the path of a .j2 file."""
-    data: Annotated[Path, Argument("DATA")]
+    data: Annotated[Path, "DATA"]
     """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
     sample: str | None = None
     """Id of the sample.  [default: the first]"""

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Annotated, Literal
 
-from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.command import command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, OutputOptions
 from claimeval.cli.terminal import say, write_data, write_plain
@@ -24,35 +24,33 @@ class RankCommand:
     Example: claimeval rank qrels_docs.txt pages.run --collapse-ids '#.*'
     """
 
-    qrels: Annotated[Path, Argument("QRELS")]
+    qrels: Annotated[Path, "QRELS"]
     """A TREC file (query, iteration, document, grade), JSON (query to document to grade), or a BEIR folder."""
-    trec_runs: Annotated[tuple[Path, ...], Argument("TREC_RUN")]
+    trec_runs: Annotated[tuple[Path, ...], "TREC_RUN"]
     """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
     to document to score; `-` is standard input."""
-    measures: Annotated[tuple[str, ...], Names("-m", "--measures")] = ()
+    measures: Annotated[tuple[str, ...], "-m", "--measures"] = ()
     """ndcg@10, P@5, recall@100, map, mrr, hit@5, ERR@20, rbp(p=0.8), P(rel=2)@5, ...; comma-separated or repeated.
     Names of trec_eval work too: ndcg_cut.10,20, official, set, all_trec."""
-    per_query: Annotated[bool, Names("-q", "--per-query")] = False
+    per_query: Annotated[bool, "-q", "--per-query"] = False
     """Also show the values of each query."""
-    no_summary: Annotated[bool, Names("-n", "--no-summary")] = False
+    no_summary: Annotated[bool, "-n", "--no-summary"] = False
     """Do not show the means."""
-    complete: Annotated[bool, Names("-c", "--complete")] = False
+    complete: Annotated[bool, "-c", "--complete"] = False
     """Count queries missing from the run as 0, as --missing zero does."""
     missing: Literal["skip", "zero", "error"] = "skip"
     """Queries missing from the run: skip, zero (count as 0) or error."""
-    max_retrieved: Annotated[int | None, Names("-M", "--max-retrieved")] = None
+    max_retrieved: Annotated[int | None, "-M", "--max-retrieved"] = None
     """Evaluate only the top N documents of each query."""
-    level: Annotated[float | None, Names("-l", "--level")] = None
+    level: Annotated[float | None, "-l", "--level"] = None
     """Lowest grade that counts as relevant.  [default: 1, or as in the scale of `claimeval grade`]"""
-    judged_only: Annotated[bool, Names("-J", "--judged-only")] = False
+    judged_only: Annotated[bool, "-J", "--judged-only"] = False
     """Drop documents without a judgment first."""
-    collection: Annotated[int, Names("-N", "--collection")] = 0
+    collection: Annotated[int, "-N", "--collection"] = 0
     """Documents in the collection, for utility."""
-    rel_info: Annotated[Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"], Names("-R", "--rel-info-format")] = (
-        "qrels"
-    )
+    rel_info: Annotated[Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"], "-R", "--rel-info-format"] = "qrels"
     """Format of the judgments; only qrels is supported."""
-    z_scores: Annotated[Path | None, Names("-Z", "--z-scores")] = None
+    z_scores: Annotated[Path | None, "-Z", "--z-scores"] = None
     """File of query, measure, mean and standard deviation: show Z scores instead of values."""
     ties: Literal["trec", "stable", "error"] = "trec"
     """Equal scores: trec (by document id), stable (as given) or error."""
@@ -140,7 +138,7 @@ class FuseCommand(OutputOptions):
     Example: claimeval fuse bm25.run dense.run --method sum --weights 0.3,0.7 -o weighted.run
     """
 
-    trec_runs: Annotated[tuple[Path, ...], Argument("TREC_RUN")]
+    trec_runs: Annotated[tuple[Path, ...], "TREC_RUN"]
     """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
     to document to score."""
     method: Literal["rrf", "sum", "mnz", "min", "max", "anz", "med"] = "rrf"
@@ -150,9 +148,9 @@ class FuseCommand(OutputOptions):
     """Normalization of each query's scores, to make runs comparable; not used by rrf."""
     weights: str | None = None
     """Weight of each run, as in 0.3,0.7.  [default: 1]"""
-    k: Annotated[int, Names("-k", "--rank-constant")] = 60
+    k: Annotated[int, "-k", "--rank-constant"] = 60
     """Constant of rrf; a larger one gives the top ranks less weight."""
-    depth: Annotated[int | None, Names("-d", "--depth")] = None
+    depth: Annotated[int | None, "-d", "--depth"] = None
     """Documents to keep per query.  [default: all]"""
     tag: str | None = None
     """Tag of the new run.  [default: the method]"""

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from claimeval.cli.command import Argument, Heading, Names, Pairs, command
+from claimeval.cli.command import Form, Heading, command
 from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Out, Shown, arguments
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent, tally
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
-    from claimeval import ir
     from claimeval.api.run import Run
     from claimeval.evaluation.kinds import JobKind
     from claimeval.evaluation.validity import Validity
@@ -42,11 +41,11 @@ class RateCommand(JobOptions):
     """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
     ask: Annotated[str | None, QUESTIONS] = None
     """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
-    criteria: Annotated[Mapping[str, str], Pairs("--criterion", "NAME=SENTENCE"), QUESTIONS] = field(
+    criteria: Annotated[Mapping[str, str], "--criterion", Form("NAME=SENTENCE"), QUESTIONS] = field(
         default_factory=dict
     )
     """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
-    prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE"), QUESTIONS] = field(default_factory=dict)
+    prompts: Annotated[Mapping[str, str], "--prompt", Form("QUESTION=FILE"), QUESTIONS] = field(default_factory=dict)
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
     shown: Front = Shown()
 
@@ -97,20 +96,20 @@ class GradeCommand(JobOptions):
     Example: claimeval grade queries.tsv --corpus docs.jsonl --trec-run bm25.run -j openai:gpt-5-mini
     """
 
-    data: Annotated[Path, Argument("DATA")]
+    data: Annotated[Path, "DATA"]
     """Samples or a run whose contexts are graded; with --corpus, queries; or a BEIR folder."""
     judges: Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     corpus: Path | None = None
     """The documents: .jsonl with id and text, or .tsv."""
-    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
+    trec_runs: Annotated[tuple[Path, ...], "--trec-run"] = ()
     """A TREC run whose top documents are graded; repeatable."""
     depth: int = 10
     """Documents to grade for each query and TREC run."""
     qrels: Path | None = None
     """Human grades to compare with: TREC, BEIR or a table with query_id, doc_id, grade. With --corpus, these pairs
     are graded too."""
-    measures: Annotated[str | None, Names("-m", "--measures")] = None
+    measures: Annotated[str | None, "-m", "--measures"] = None
     """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of the samples."""
     out: Out = None
     """Run directory; default RUN/grade or runs/DATA-SETTINGS."""
@@ -129,14 +128,17 @@ class GradeCommand(JobOptions):
         require_at_least(self, 1, "documents_per_call")
 
     def door(self, options: RunOptions) -> Run:
+        from claimeval import ir
         from claimeval.api.ratings import grade
 
         matching = self.against == "reference_contexts"
         if matching and (self.corpus or self.trec_runs or self.qrels):
             raise UsageError("--corpus, --trec-run and --qrels go with --against question")
         settings = arguments(self, corpus=self._corpus, out=self.out or "runs/", options=options)
+        if not matching:
+            ir.parse(self.measures or MEASURES)  # they order TREC runs; `grade` takes measures of matches only
         if not (matching and self.measures):
-            del settings["measures"]  # they order TREC runs; `grade` takes measures of matches only
+            del settings["measures"]
         return grade(**settings)
 
     def do(self) -> int:
@@ -144,14 +146,13 @@ class GradeCommand(JobOptions):
         from claimeval.runs.jobs import QRELS
         from claimeval.runs.views import ratings as views
 
-        people = self._people()
         # pairs are checked below; a sample counts as lost for a single ungraded pair
         finished = self.watch("grade", Gates(max_missing=1.0))
         run, output = finished.run, self.output
         if finished.of_shard:
             return finished.show()
         grades = summarize_grades(run.results, run.manifest)
-        compared = self._compared(run, people) if people else {}
+        compared = self._compared(run)
         if self.against == "question" and run.path and not finished.stopped:
             output.draw(views.grades(grades, run.manifest))
             output.draw(views.validity(compared, confusions=True))
@@ -180,41 +181,15 @@ class GradeCommand(JobOptions):
 
         return self.corpus or (self.data if self.data.is_dir() and not has_results(self.data) else None)
 
-    def _people(self) -> ir.Qrels | None:
-        """Return the grades by people, which are refused before any call if they fit nothing that is graded."""
+    def _compared(self, run: Run) -> dict[str, Validity]:
+        """Return how the grades compare with those by people, if there are some."""
         from claimeval import ir
-        from claimeval.api.data import Read
-        from claimeval.api.ratings import graded_samples
         from claimeval.data.test_collections import read_qrels
-        from claimeval.evaluation.grade import survey
-        from claimeval.evaluation.validity import check_grades, share_pairs
-
-        if self.against == "reference_contexts":
-            return None
-        ir.parse(self.measures or MEASURES)
-        reading = self.reading
-        rows = Read(arguments(reading)["mapping"], reading.limit, reading.skip_malformed, reading.group)
-        corpus, runs = self._corpus, self.trec_runs
-        samples = graded_samples(self.data, rows, corpus=corpus, trec_runs=runs, depth=self.depth, qrels=self.qrels)
-        surveyed = survey(samples)
-        if surveyed.without_text:
-            say(f"{surveyed.without_text} of {surveyed.pairs} pairs have no text of the question or the document")
-        if self.qrels is None:
-            return None
-        people = read_qrels(self.qrels)
-        check_grades(people)
-        pairs = ((sample.id, context.id) for sample in samples for context in sample.contexts or ())
-        if not share_pairs(pairs, people):
-            raise DataError(f"people graded none of these pairs in {self.qrels}; are the ids the same?")
-        return people
-
-    def _compared(self, run: Run, people: ir.Qrels) -> dict[str, Validity]:
-        from claimeval import ir
         from claimeval.evaluation.validity import share_pairs, validity
         from claimeval.ir.output import labels
         from claimeval.types.clusters import cluster_of
 
-        qrels, judges = run.qrels, run.manifest.judges
+        qrels, judges, people = run.qrels, run.manifest.judges, read_qrels(self.qrels) if self.qrels else {}
         if not share_pairs(((query, name) for query, grades in qrels.items() for name in grades), people):
             return {}
         clusters = {sample.id: cluster_of(sample, run.manifest.cluster) for sample in run.samples}

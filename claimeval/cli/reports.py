@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import click
 
 import claimeval as ce
-from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.command import command
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.shared import Metrics, Out, OutputOptions, arguments
 from claimeval.cli.terminal import ProgressLine, say
@@ -27,11 +27,11 @@ class ReportCommand(OutputOptions):
     Examples: claimeval report runs/a --compare runs/b; claimeval report runs/a --format md > comment.md
     """
 
-    run: Annotated[Path, Argument("RUN")]
+    run: Annotated[Path, "RUN"]
     """A run directory, or the folder of an experiment."""
     compare: Path | None = None
     """A second run over the same samples; differences are second minus first."""
-    format: Annotated[Literal["html", "md", "csv", "json"], Names("-f", "--format")] = "html"
+    format: Annotated[Literal["html", "md", "csv", "json"], "-f", "--format"] = "html"
     """html (one page, opens offline), md (for a pull request), csv or json."""
     rows: str | None = None
     """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with --compare,
@@ -70,13 +70,13 @@ class ViewCommand(OutputOptions):
     Examples: claimeval view runs; claimeval view runs --label-as ada
     """
 
-    folder: Annotated[Path, Argument("FOLDER")] = Path("runs")
+    folder: Annotated[Path, "FOLDER"] = Path("runs")
     """A folder with run directories, up to four levels deep."""
     port: int = 8811
     """Port to listen on; 0 chooses a free port."""
     label_as: str | None = None
     """Your name: label in the browser, and store it with each label."""
-    browser: Annotated[bool, Names("--open")] = False
+    browser: Annotated[bool, "--open"] = False
     """Open the list in the browser."""
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class PushCommand(OutputOptions):
     Examples: claimeval push runs/a --to langfuse --dry-run; claimeval push runs/a --to otlp --url http://localhost:4318
     """
 
-    run: Annotated[Path, Argument("RUN")]
+    run: Annotated[Path, "RUN"]
     """A run directory."""
     to: Literal["otlp", "mlflow", "langfuse"]
     """otlp (events for a collector of OpenTelemetry), mlflow (a run) or langfuse (scores of traces)."""
@@ -151,7 +151,7 @@ class CompareCommand(OutputOptions):
     Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness --plot trend.svg
     """
 
-    runs: Annotated[tuple[Path, ...], Argument("RUN")]
+    runs: Annotated[tuple[Path, ...], "RUN"]
     """Run directories over the same samples. Differences are later minus earlier."""
     metrics: Metrics = None
     """Comma-separated; prints the series of these metrics, also for two runs."""

@@ -7,27 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
-from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.printer import UNLIMITED, Output, notes_on_stderr
 from claimeval.cli.shared import Gates, Shown
 from claimeval.cli.terminal import ProgressLine, encodes, end_on_next_signal, say, write_data
-from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.report.selection import WHOLE
-from claimeval.runs.directory import beside, read_results, results_file
+from claimeval.runs.directory import beside, results_file
 from claimeval.runs.ending import Ending
-from claimeval.runs.front import Front, FrontBuilder
-from claimeval.runs.front import front as front_of
-from claimeval.runs.slices import DiagnosisTally
+from claimeval.runs.front import Front, FrontScore, front
 from claimeval.runs.views import run as views
 from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import dollars, number_of
-from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, visible
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, escaped, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -36,8 +31,6 @@ MANY = 20_000
 """Number of samples above which claims to read are not printed."""
 WORST = 5
 """Claims to read first."""
-
-
 LINES = 24
 """Lines of the first screen. With fewer claims to read, it holds more metrics."""
 NOTES = 3
@@ -55,7 +48,7 @@ class Finished(NamedTuple):
     output: Output
     run: Run
     progress: Progress | None
-    """The calls of the command; None if it only reads."""
+    """The calls of the command; None if it asks nobody."""
     prepared: Prepared | None
     ending: Ending
     """How it ended, failed gates included."""
@@ -76,7 +69,17 @@ class Finished(NamedTuple):
     def calls(self) -> str:
         """The calls of the command, in a line."""
         sent, cached = (self.progress.calls, self.progress.cached) if self.progress else (0, 0)
-        return f"Calls: {sent} sent, {cached} answered from the reply cache"
+        claims, verdicts = self.reused
+        words = f"claims of {claims} texts, {verdicts} lists of verdicts"
+        reused = f", {claims + verdicts} reused from the run ({words})" if claims or verdicts else ""
+        return f"Calls: {sent} sent, {cached} answered from the reply cache{reused}"
+
+    @property
+    def reused(self) -> tuple[int, int]:
+        """Extractions and assessments of the run that is judged again which were not repeated."""
+        cost = self.run.record.cost
+        claims = sum(step.cost.reused for step in cost.by if step.step == "extract") if cost else 0
+        return claims, cost.total.reused - claims if cost else 0
 
     def show(
         self, more: Mapping[str, object] = MappingProxyType({}), *, tables: bool = True, shown: Shown | None = None
@@ -92,16 +95,16 @@ class Finished(NamedTuple):
         record = {**self.record(tables=tables, shown=shown), **more}
         return self.output.result(self.command, record, path=folder, exit_code=self.ending.code, stopped=self.stopped)
 
-    def record(self, *, tables: bool = True, shown: Shown | None = None, reused: str = "") -> dict[str, Any]:
-        """Print the run and how it ended, and return the fields of the JSON object; `reused` are calls in words."""
+    def record(self, *, tables: bool = True, shown: Shown | None = None) -> dict[str, Any]:
+        """Print the run and how it ended, and return the fields of the JSON object."""
         run, screen = self.run, dict[str, object]()
         if isinstance(run, ShardRun):
             screen = self._shard(run)
         elif run.path and (run.record.samples or not self.stopped):
             if tables:
-                screen = self._screen(run.path, shown, reused)
-            elif line := report_line(run.path, run.record.samples):
-                self.output.line(line)
+                screen = self._screen(run.path, shown)
+            else:
+                self.output.line(report_line(run.path))
         for line in self.ending.lines:
             say(line)
         if self.of_shard:
@@ -125,34 +128,31 @@ class Finished(NamedTuple):
             output.line(f"{ended} of {count} shards are finished; {next_step}")
         return {"shard": str(part.shard), **run.record.model_dump(), "notes": run.notes}
 
-    def _screen(self, folder: Path, shown: Shown | None, reused: str) -> dict[str, object]:
+    def _screen(self, folder: Path, shown: Shown | None) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
-        run, output, progress, samples = self.run, self.output, self.progress, self.run.record.samples
-        price = paid_and_worth(run.record, progress) if run.manifest.asked else ""
-        record: dict[str, object] = {}
+        run, output = self.run, self.output
+        of = front_of(run, max(WORST, shown.top if shown else 0))
+        details, asked = shown is None or shown.details, run.manifest.asked
+        price = paid_and_worth(run.record, self.progress) if asked else ""
+        calls = self.calls if self.progress and asked else ""
+        look = f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"
+        report, record = report_line(folder), dict[str, object]()
+        last = [*filter(None, (report, calls, price) if details else (price, report, look))]
         if shown:
-            first = front_of(run.manifest, run.record, run.results if samples <= MANY else (), shown.top)
+            first = of.model_copy(update={"read": of.read[: shown.top], "answers": of.answers[: shown.top]})
             record["front"] = first.model_dump(mode="json")
             if output.quiet and not output.json:
+                scores = (f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in first.scores)
                 rows, width = output.size
-                within = [f" ({score.ends}{'*' * score.bounds})" if score.ends else "" for score in first.scores]
-                pairs = zip(first.scores, within, strict=True)
-                line = ", ".join(f"{score.name} {score.value}{ends}" for score, ends in pairs)
-                write_data("\n".join([*(output.wrap(line, width) if rows else [line]), ""]))
-            report = report_line(folder, samples) or f"`claimeval report {quote(str(folder))}` writes the report"
-            last = [report, f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"]
-            last[:0] = [price] if price else []
+                lines = output.wrap(", ".join(scores), width if rows else UNLIMITED)
+                write_data("\n".join([*lines, ""]))
             print_front(output, first, top=shown.top, closing=len(last) + self.said)
-        if shown and not shown.details:
-            for field, means in run.record.by.items():
-                output.draw([views.slices(field, means)])
-            output.line()
+        if details:
+            print_run(output, run, of)
         else:
-            print_run(output, folder, run.manifest, run.record)
-            calls = self.calls + reused if progress and run.manifest.asked else ""
-            last = [*filter(None, (report_line(folder, samples), calls, price))]
-        for line in last:
-            output.line(line)
+            output.draw(views.slices(field, means) for field, means in run.record.by.items())
+            output.line()
+        output.lines(*last)
         return record
 
 
@@ -190,7 +190,8 @@ def watch(
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
     failed = () if isinstance(run, ShardRun) or run.ending.stopped else run.gate(**gates.limits)
-    return Finished(command, output, run, progress, jobs[0], run.ending.gated(failed), len(said))
+    prepared = jobs[0] if jobs else None
+    return Finished(command, output, run, prepared and progress, prepared, run.ending.gated(failed), len(said))
 
 
 def print_front(output: Output, front: Front, *, top: int, closing: int) -> None:
@@ -203,10 +204,10 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
         closing: The number of other lines: messages above, what was paid, and where to go on.
     """
     width = output.size[1]
-    more = [fitted(f" {text}", width) for text in (front.missing, front.few) if text]
-    above = ["", fitted(front.head, width), *_notes(front, width), "", *_scores(front, width), *more]
+    more = [f" {text}" for text in (front.missing, front.few) if text]
+    above = ["", front.head, *_notes(output, front), "", *_scores(front), *more]
     if front.sentence:
-        above += ["", *wrap(front.sentence, width)]
+        above += ["", *output.wrap(front.sentence, width)]
     pairs = [(f"{claim.sample_id}: {claim.claim}", _near(claim)) for claim in front.read]
     for answer in front.answers:
         (first, word), *others = answer.ratings.items()
@@ -219,36 +220,37 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
         above += ["", "First to read"]
     mark = "✗" if encodes("✗") else "x"
     for said, near in pairs:
-        above += [fitted(f" {mark} {said}", width), fitted(f"   {near}", width)]
+        above += [f" {mark} {visible(said)}", f"   {visible(near)}"]
     for line in above:
-        output.line(line)
+        output.line(fitted(line, width))
 
 
-def _notes(front: Front, width: int) -> Iterator[str]:
-    """Yield the first notes; the ending says why a run stopped."""
-    texts = [
-        f"{'Note' if note.kind == 'note' else 'Caution'}: {note.text}"
-        for note in front.notes
-        if note.kind != "incomplete"
-    ]
-    lines = [line for text in texts for line in wrap(visible(text), width)]
-    if len(lines) > NOTES:
-        lines = [fitted(text, width) for text in texts[: NOTES - 1]]
-        lines += [f"More notes: --details ({len(texts) - len(lines)})"] if len(texts) > len(lines) else []
-    yield from lines
+def _notes(output: Output, front: Front) -> list[str]:
+    """Return the first notes; the ending says why a run stopped."""
+    notes = [note for note in front.notes if note.kind != "incomplete"]
+    texts = [f"{'Note' if note.kind == 'note' else 'Caution'}: {visible(note.text)}" for note in notes]
+    lines = [line for text in texts for line in output.wrap(text, output.size[1])]
+    if len(lines) <= NOTES:
+        return lines
+    more = [f"More notes: --details ({len(texts) - NOTES + 1})"] if len(texts) >= NOTES else []
+    return [*texts[: NOTES - 1], *more]
 
 
-def _scores(front: Front, width: int) -> Iterator[str]:
+def _scores(front: Front) -> Iterator[str]:
     """Yield a line for each metric: its name, value, bar, ends and counts."""
     names = max((len(score.name) for score in front.scores), default=0)
     values = max((len(score.value) for score in front.scores), default=0)
-    ends = max((len(score.ends) + score.bounds for score in front.scores), default=0)
+    ends = max((len(_ends(score)) for score in front.scores), default=0)
     for score in front.scores:
-        reported = f"{score.ends}{'*' * score.bounds}"
-        line = f" {score.name:{names}}  {score.value:>{values}} {bar(score.share)}  {reported:{ends}}  {score.counts}"
-        yield fitted(line, width)
+        value = f"{score.value:>{values}} {bar(score.share)}"
+        yield f" {score.name:{names}}  {value}  {_ends(score):{ends}}  {score.counts}"
     if any(score.bounds for score in front.scores):
         yield " * bounds, not an interval: judges abstained on over a tenth of the claims"
+
+
+def _ends(score: FrontScore) -> str:
+    """Return the ends that are reported of a score, with a mark on bounds."""
+    return f"{score.ends}{'*' * score.bounds}"
 
 
 def bar(share: float | None) -> str:
@@ -261,11 +263,10 @@ def bar(share: float | None) -> str:
 
 
 def fitted(text: str, width: int) -> str:
-    """Return the text as one line of at most `width` columns; blanks at its start stay."""
+    """Return the text as one line of at most `width` columns."""
     from rich.cells import cell_len, set_cell_size
 
-    start = text[: len(text) - len(text.lstrip(" "))]
-    line = start + visible(text) if "  " not in text.strip() else text
+    line = escaped(text)
     return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1).rstrip()}…"
 
 
@@ -280,32 +281,31 @@ def _near(claim: WorstClaim) -> str:
     return f"{start}{place}: {claim.excerpt.partition('] ')[2]}"
 
 
-def report_line(folder: Path, samples: int) -> str | None:
-    """Return a line with the path of the report, or with the command that writes it for a large run."""
+def report_line(folder: Path) -> str:
+    """Return a line with the path of the report or, as for a large run, with the command that writes it."""
     report = folder / "report.html"
-    if report.exists():
-        return f"Report: {report}"
-    return f"`claimeval report {quote(str(folder))}` writes the report" if samples > WHOLE else None
+    return f"Report: {report}" if report.exists() else f"`claimeval report {quote(str(folder))}` writes the report"
 
 
-def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary) -> None:
+def front_of(run: Run, top: int = WORST) -> Front:
+    """Return the front of a run; of a large one, without claims to read first."""
+    return front(run.manifest, run.record, run.results if run.record.samples <= MANY else (), top)
+
+
+def print_run(output: Output, run: Run, first: Front) -> None:
     """Print the scores, the panel, the claims to read first, and the run directory."""
-    front, diagnosis = FrontBuilder(manifest, WORST), DiagnosisTally(concludes=manifest.concludes)
-    for result in read_results(folder) if summary.samples <= MANY else ():
-        front.add(result)
-        diagnosis.add(result)
-    shown = front.front(summary)
+    assert run.path, "the run is on disk"
     blocks = views.view(
-        manifest,
-        summary,
-        sides=beside(folder, summary.metrics),
-        diagnosis=diagnosis.counts(),
-        read=shown.read,
-        answers=shown.answers,
+        run.manifest,
+        run.record,
+        sides=beside(run.path, run.record.metrics),
+        diagnosis=run.diagnosis() if run.record.samples <= MANY else None,
+        read=first.read[:WORST],
+        answers=first.answers[:WORST],
     )
     output.draw(blocks)
     output.line()
-    output.line(f"Run: {folder} ({results_file(folder).name}, summary.json, manifest.json)")
+    output.line(f"Run: {run.path} ({results_file(run.path).name}, summary.json, manifest.json)")
 
 
 def paid_and_worth(summary: Summary, progress: Progress | None) -> str:

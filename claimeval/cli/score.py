@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli import shared
-from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.statistics.formatting import number_of
@@ -60,7 +60,7 @@ class DemoCommand:
     was asked once with the shipped prompts; its version and temperature are not known.
     """
 
-    out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
+    out: Annotated[Path, "-o", "--out"] = Path("runs/demo")
     """Run directory."""
     output: Output = Output()
     shown: shared.Front = shared.Shown()
@@ -72,8 +72,8 @@ class DemoCommand:
 
         judge = {"name": "recorded replies", "model": "recorded:demo"}
         door = partial(score, bundled("demo.jsonl"), judges=judge, out=self.out, overwrite=True)
-        finished = watch("demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output)
-        return finished.show(shown=self.shown)
+        watched = watch("demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output)
+        return watched.show(shown=self.shown)
 
 
 @command("rejudge")
@@ -89,7 +89,7 @@ class RejudgeCommand(shared.JobOptions):
     Only vote again:      claimeval rejudge runs/b --vote unanimous -o runs/d
     """
 
-    sources: Annotated[tuple[Path, ...], Argument("SOURCE")]
+    sources: Annotated[tuple[Path, ...], "SOURCE"]
     """Run directories, files of samples, or results of RAGChecker; several go to OUT/NAME."""
     judges: shared.Judges = ()
     """As for score, or a judge of the run by name; repeatable.  [default: all judges of the run]"""
@@ -97,7 +97,7 @@ class RejudgeCommand(shared.JobOptions):
     """Keep the verdicts of the run's judges next to those of new judges."""
     metrics: shared.Metrics = None
     """Comma-separated.  [default: as in the run]"""
-    out: Annotated[Path, Names("-o", "--out")]
+    out: Annotated[Path, "-o", "--out"]
     """Run directory."""
     questions: shared.Asked = shared.Questions()
     panel: Voting = PanelOptions()
@@ -136,15 +136,11 @@ class RejudgeCommand(shared.JobOptions):
         finished = watch("rejudge", door, self.options, self.gates, self.output)
         if finished.of_shard:
             return finished, finished.record()
-        cost = finished.run.record.cost
-        claims = sum(step.cost.reused for step in cost.by if step.step == "extract") if cost else 0
-        verdicts = cost.total.reused - claims if cost else 0
-        words = f"claims of {claims} texts, {verdicts} lists of verdicts"
-        reused = f", {claims + verdicts} reused from the run ({words})" if claims or verdicts else ""
-        record = finished.record(shown=self.shown, reused=reused)
-        made = {"reused_claims": claims, "reused_verdicts": verdicts}
+        claims, verdicts = finished.reused
+        calls = {"reused_claims": claims, "reused_verdicts": verdicts}
         sent = finished.progress.record() if finished.progress else {}
-        return finished, {"run": str(folder), **record, "calls_of_this_command": {**sent, **made}}
+        record = {"run": str(folder), **finished.record(shown=self.shown), "calls_of_this_command": {**sent, **calls}}
+        return finished, record
 
 
 @command("merge")
@@ -156,7 +152,7 @@ class MergeCommand:
     Example: claimeval merge runs/a
     """
 
-    run: Annotated[Path, Argument("RUN")]
+    run: Annotated[Path, "RUN"]
     """The run directory: the --out of the shards."""
     compress: bool = False
     """Write `results.jsonl.gz` instead of `results.jsonl`."""
@@ -164,16 +160,11 @@ class MergeCommand:
     gates: shared.Gated = shared.Gates()
 
     def do(self) -> int:
-        from claimeval.api.run import Run, check_gates
-        from claimeval.cli.running import Finished
+        from claimeval.api.run import Run
+        from claimeval.cli.running import watch
 
-        with notes_on_stderr(quiet=self.output.quiet):
-            run = Run.merge(self.run, compress=self.compress)
-        check_gates(run.summary, self.gates.fail_under, self.gates.fail_over)
-        if self.gates.by:
-            run = run.with_slices(self.gates.by)
-        ending = run.ending.gated(run.gate(**self.gates.limits))
-        return Finished("merge", self.output, run, None, None, ending).show()
+        door = partial(Run.merge, self.run, compress=self.compress)
+        return watch("merge", lambda _: door(), RunOptions(), self.gates, self.output).show()
 
 
 @command("experiment")
@@ -186,7 +177,7 @@ class ExperimentCommand:
     A file may be: {data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt: [three_way, binary]}}
     """
 
-    file: Annotated[Path, Argument("FILE")]
+    file: Annotated[Path, "FILE"]
     """YAML file with data, judges and a grid or arms."""
     out: shared.Out = None
     """Folder to write.  [default: experiments/FILE]"""

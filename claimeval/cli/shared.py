@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from claimeval.cli.command import Argument, Heading, Names, Pairs
+from claimeval.cli.command import Form, Heading
 from claimeval.cli.printer import Output
 from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
-Data = Annotated[Path, Argument("DATA")]
-Fields = Annotated[Mapping[str, tuple[str, ...]], Pairs("--field", "FIELD=PATH", several=True)]
-Judges = Annotated[tuple[str, ...], Names("-j", "--judge")]
-Metrics = Annotated[str | None, Names("-m", "--metrics")]
+Data = Annotated[Path, "DATA"]
+Fields = Annotated[Mapping[str, tuple[str, ...]], "--field", Form("FIELD=PATH")]
+Judges = Annotated[tuple[str, ...], "-j", "--judge"]
+Metrics = Annotated[str | None, "-m", "--metrics"]
 Flag = Literal[True] | None
 """A flag whose default is the setting of the panel file, or of the run that is rejudged."""
-Out = Annotated[Path | None, Names("-o", "--out")]
+Out = Annotated[Path | None, "-o", "--out"]
 _COST = Heading(
     "Cost and speed",
     "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",
@@ -82,9 +82,9 @@ _LIMIT = "METRIC=VALUE with a value from 0 to 1"
 class Gates:
     """Limits on the results; a failed one ends the command with exit code 1."""
 
-    fail_under: Annotated[Mapping[str, float], Pairs("--fail-under", _LIMIT)] = field(default_factory=dict)
+    fail_under: Annotated[Mapping[str, float], "--fail-under", Form(_LIMIT)] = field(default_factory=dict)
     """METRIC=X: exit 1 if lower. Repeatable."""
-    fail_over: Annotated[Mapping[str, float], Pairs("--fail-over", _LIMIT)] = field(default_factory=dict)
+    fail_over: Annotated[Mapping[str, float], "--fail-over", Form(_LIMIT)] = field(default_factory=dict)
     """METRIC=X: exit 1 if higher. Repeatable."""
     max_missing: float = 0.01
     """Exit 1 if a larger share is lost to failures."""

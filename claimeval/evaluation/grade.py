@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from claimeval.data.test_collections import relevance_scale
@@ -27,6 +28,7 @@ from claimeval.evaluation.judgment import (
 from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.raters import Member, MemberVotes
+from claimeval.evaluation.validity import check_grades, share_pairs
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.ir import Qrels, TrecRun
@@ -72,18 +74,23 @@ def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> di
 
 
 class PoolCounts(NamedTuple):
-    """Sizes of a pool."""
+    """Sizes of a pool, in pairs of question and document."""
 
-    queries: int
     pairs: int
     without_text: int
     """Pairs that cannot be graded because the question or the document has no text."""
+    by_people: int
+    """Pairs that people graded."""
 
 
-def survey(samples: Iterable[Sample]) -> PoolCounts:
-    """Count queries and pairs. Raises DataError if their grades could not be written to a qrels file."""
+def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> PoolCounts:
+    """Count the pairs to grade.
+
+    Raises DataError if grades could not be written to a qrels file, or those of people are no grades.
+    """
+    check_grades(human)
     queries: dict[str, set[str]] = {}
-    pairs = without_text = 0
+    pairs = without_text = by_people = 0
     for sample in samples:
         documents = queries.setdefault(sample.id, set())
         for document in sample.contexts or ():
@@ -97,11 +104,12 @@ def survey(samples: Iterable[Sample]) -> PoolCounts:
             documents.add(document.id)
             pairs += 1
             without_text += not gradable(sample.question, document)
+            by_people += share_pairs([(sample.id, document.id)], human)
     if not pairs:
         raise DataError("there is nothing to grade: no question has a document")
     if without_text == pairs:
         raise DataError("no pair of question and document has both texts; check that the ids of the files are the same")
-    return PoolCounts(len(queries), pairs, without_text)
+    return PoolCounts(pairs, without_text, by_people)
 
 
 def gradable(question: str, document: Document) -> bool:

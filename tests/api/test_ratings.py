@@ -155,6 +155,19 @@ def test_documents_of_a_pool_are_graded(server: ThreadHandle, tmp_path: Path) ->
     assert [vote.unassessed for vote in found.results[0].assessments] == [None, None, "missing_input"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("other 0 a 1\n", "people graded none of these pairs in .*human.txt"), ("good 0 a 2000\n", "2000 is no grade")],
+)
+def test_grades_by_people_that_fit_nothing_are_refused_before_any_call(
+    server: ThreadHandle, tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / "human.txt").write_text(text)
+    with pytest.raises(DataError, match=words):
+        ce.grade(SAMPLES, judges=judge(server), qrels=tmp_path / "human.txt")
+    assert not server.exchanges()
+
+
 def test_contexts_are_matched_with_reference_contexts(start_server: StartServer) -> None:
     yes = '{"grades": [{"id": "d1", "reason": "r", "grade": 1}]}'
     other = start_server(judge=lambda body: Reply(yes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 import click
 import pytest
 
-from claimeval.cli.command import MADE, Argument, Heading, Names, Pairs, RecordCommand, command, field_texts, group
+from claimeval.cli.command import MADE, Form, Heading, RecordCommand, command, field_texts, group
 from claimeval.cli.main import HINTS, UNLISTED, app
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
@@ -39,11 +40,11 @@ class Options:
     Example: it do DATA
     """
 
-    data: Annotated[Path, Argument("DATA")]
+    data: Annotated[Path, "DATA"]
     """The data."""
-    more: Annotated[tuple[str, ...], Argument("MORE")] = ()
+    more: Annotated[tuple[str, ...], "MORE"] = ()
     """More data."""
-    judges: Annotated[tuple[str, ...], Names("-j", "--judge")]
+    judges: Annotated[tuple[str, ...], "-j", "--judge"]
     """Repeatable."""
     name: str | None = None
     """A text."""
@@ -61,7 +62,7 @@ class Options:
     """A flag with a counterpart."""
     only: Literal[True] | None = None
     """A flag that is true or not given."""
-    limits: Annotated[Mapping[str, float], Pairs("--limit", "METRIC=X")] = field(default_factory=dict)
+    limits: Annotated[Mapping[str, float], "--limit", Form("METRIC=X")] = field(default_factory=dict)
     """Pairs."""
     nested: Annotated[Nested, Heading("Panel", "depth")] = Nested()
 
@@ -78,9 +79,24 @@ def of(name: str) -> RecordCommand:
 
 def parsed(*arguments: str) -> Options:
     """The record that the command makes of the arguments."""
-    found = of("do").read(["DATA", "-j", "x", *arguments])
+    found = read(of("do"), *arguments)
     assert isinstance(found, Options)
     return found
+
+
+def read(one: RecordCommand, *arguments: str) -> Any:
+    """What a command would run with."""
+    found: list[Any] = []
+
+    def keep(record: Any) -> int:
+        found.append(record)
+        return 0
+
+    one = copy(one)
+    one.run = keep
+    with pytest.raises(click.exceptions.Exit), one.make_context("do", ["DATA", "-j", "x", *arguments]) as context:
+        one.invoke(context)
+    return found[0]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +143,7 @@ class Deeper(Options):
 
 def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() -> None:
     one = of("deeper")
-    records = [one.read(["DATA", "-j", "x", *arguments]) for arguments in ((), ("--depth", "9"))]
+    records = [read(one, *arguments) for arguments in ((), ("--depth", "9"))]
     assert [record.nested for record in records] == [Nested(depth=5, hidden=1), Nested(depth=9, hidden=1)]
     assert "[default: 5]" in one.get_help(click.Context(one))
 
@@ -189,8 +205,9 @@ def test_a_record_that_inherits_has_the_texts_of_its_base() -> None:
 
 
 def every_command(one: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, click.Command]]:
-    if not isinstance(one, click.Group):
+    if path and not getattr(one, "commands", None):
         return [(" ".join(path), one)]
+    assert isinstance(one, click.Group)
     context = click.Context(one)
     names = [*one.list_commands(context), *(UNLISTED if not path else ())]
     found: list[tuple[str, click.Command]] = []

@@ -119,6 +119,13 @@ def test_every_job_can_be_planned_and_other_commands_say_that_they_cannot(
     assert "compare asks no judge" in claimeval("plan", "compare", "r", "r", exits=2).stderr
 
 
+def test_help_is_that_of_the_planned_command(claimeval: Run) -> None:
+    assert claimeval("plan", "-h").stdout.startswith("Usage: claimeval plan [COMMAND] [OPTIONS] ...\n")
+    assert claimeval("plan", "rate", "--help").stdout.startswith("Usage: claimeval plan rate [OPTIONS] DATA\n")
+    assert claimeval("plan", "a.yaml", "-h").stdout.startswith("Usage: claimeval plan experiment [OPTIONS] FILE\n")
+    assert "can be planned" not in claimeval("plan", exits=2).stdout
+
+
 def test_a_mistake_is_said_as_score_says_it(claimeval: Run, data: Path) -> None:
     done = claimeval("plan", data, "--judge", "nobody:x", exits=2)
 

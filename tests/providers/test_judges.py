@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import claimeval as ce
 from claimeval.cli.people import AgreementCommand
 from claimeval.cli.printer import Output
-from claimeval.cli.running import print_run
+from claimeval.cli.running import front_of, print_run
 from claimeval.providers.specs import parse_judge, short_names
 from claimeval.report import forms
-from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.types.requests import Judge
 from tests.report.runs import TOWER_SAYS, make
 
@@ -48,7 +48,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
 ) -> None:
     says = {"openai:one@http://127.0.0.1:1": TOWER_SAYS, "mistral:two": {}}
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
-    print_run(Output(), run, load_manifest(run), load_summary(run))
+    print_run(Output(), ce.Run.load(run), front_of(ce.Run.load(run)))
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
     AgreementCommand(run=(run,)).do()
     agreement = capsys.readouterr().out

@@ -10,11 +10,10 @@ import pytest
 import claimeval as ce
 from claimeval.cli.printer import Output
 from claimeval.cli.reports import CompareCommand
-from claimeval.cli.running import print_run
+from claimeval.cli.running import front_of, print_run
 from claimeval.report import experiments as printing
 from claimeval.report import forms
 from claimeval.report.assets import bundle
-from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.statistics.formatting import decimal, percent, signed
 from claimeval.testing import ScriptedJudge
@@ -50,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_script(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_run(Output(), run, load_manifest(run), load_summary(run))
+    print_run(Output(), ce.Run.load(run), front_of(ce.Run.load(run)))
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "html", tmp_path / "run.html")
     plain_table = (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]
