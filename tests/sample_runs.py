@@ -119,5 +119,6 @@ def attach(folder: Path, kind: str, results: Sequence[SampleResult], units: Mapp
     record = Manifest(job="measure", metrics=tuple(units), versions=versions())
     tallies = SummaryBuilder(record)
     with RunWriter(folder / kind, record) as writer:
-        writer.add_all(tallies.each(results))
+        for result in tallies.each(results):
+            writer.add(result)
         writer.finish(tallies.summary())

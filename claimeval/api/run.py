@@ -487,7 +487,8 @@ class Run:
         if self.path and self.path.resolve() == folder.resolve():
             return folder
         with RunWriter(folder, self.manifest, overwrite=overwrite) as writer:
-            writer.add_all(self.results)
+            for result in self.results:
+                writer.add(result)
             writer.finish(self.record)
         return folder
 

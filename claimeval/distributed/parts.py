@@ -27,7 +27,6 @@ from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, file_digest
 from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import DONE
-from claimeval.runs import lines
 from claimeval.runs.directory import (
     MANIFEST,
     OUTCOME,
@@ -35,7 +34,7 @@ from claimeval.runs.directory import (
     RESULTS,
     RESULTS_COMPRESSED,
     SUMMARY,
-    OpenFiles,
+    ResultFiles,
     RunWriter,
     check_free,
     draft,
@@ -45,7 +44,7 @@ from claimeval.runs.directory import (
     write_text,
 )
 from claimeval.runs.jobs import RunSink, read_vote_labels
-from claimeval.runs.lines import Compressed, Packed, compress, join
+from claimeval.runs.lines import Lines, compress
 from claimeval.types.clusters import single_cluster
 from claimeval.types.errors import DataError, UsageError, repeated_id
 from claimeval.types.options import PanelOptions, Shard
@@ -61,6 +60,11 @@ class PartFile(Record):
     bytes: int
     digest: str
     """SHA-256 of its bytes."""
+
+    @classmethod
+    def of(cls, path: Path) -> PartFile:
+        """Return size and digest of a file."""
+        return cls(bytes=path.stat().st_size, digest=file_digest(path))
 
 
 class PartIndex(Record):
@@ -83,8 +87,6 @@ class PartIndex(Record):
     """Whether a judge was asked."""
     results: PartFile
     replies: PartFile
-    packed: Packed
-    """Offsets of the first and last member of the replies."""
     learned: dict[str, Learned] = Field(default_factory=dict)
     """Lessons about the judges' servers, by judge."""
     tallies: dict[str, Any]
@@ -187,7 +189,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-class PartWriter(OpenFiles):
+class PartWriter(ResultFiles):
     """Writes a part line by line; `finish` renames the files to their final names.
 
     The part is locked until `finish` or the end of a `with` block. Raises UsageError if another process writes it.
@@ -195,38 +197,10 @@ class PartWriter(OpenFiles):
 
     def __init__(self, part: Part) -> None:
         self.part = part
-        folder = part.folder / PARTS
-        self._results_path, self._replies_path = (
-            folder / f"{part.name}.jsonl.part",
-            folder / f"{part.name}.replies.part",
-        )
-        self._digest = hashlib.sha256()
-        self._bytes = self._samples = 0
-        self._has_calls = False
+        replies = part.lines.with_name(f"{part.name}.replies.part")
         with explained(part.folder):
-            super().__init__(self._results_path, self._replies_path, f"shard {part.shard} of {part.folder}")
-
-    def add(self, result: SampleResult) -> None:
-        """Append one sample."""
-        written = lines.write(result)
-        self.add_lines(written.line, written.replies, 1, has_calls=written.asked)
-
-    def add_lines(self, results: bytes, replies: bytes, samples: int, *, has_calls: bool) -> None:
-        """Append serialized samples.
-
-        Args:
-            results: Lines of `results.jsonl`.
-            replies: Lines of `replies.jsonl`.
-            samples: The number of samples.
-            has_calls: Whether a judge was asked about them.
-        """
-        with explained(self.part.folder):
-            self._results.write(results)
-            self._replies.write(replies)
-        self._digest.update(results)
-        self._bytes += len(results)
-        self._samples += samples
-        self._has_calls |= has_calls
+            results = part.lines.with_name(f"{part.lines.name}.part")
+            super().__init__(part.folder, results, replies, f"shard {part.shard} of {part.folder}")
 
     def finish(
         self, manifest: Manifest, items: range, tallies: Mapping[str, Any], learned: Mapping[str, Learned]
@@ -239,30 +213,28 @@ class PartWriter(OpenFiles):
             tallies: The tallies of its samples.
             learned: Lessons about the judges' servers.
         """
-        packed = self._replies_path.with_name(f"{self.part.replies.name}.part")
-        with explained(self.part.folder):
+        packed = self.part.replies.with_name(f"{self.part.replies.name}.part")
+        with explained(self.folder):
             self._sync()
-            members = compress(self._replies_path, packed, first=items.start)
-        index = PartIndex(
-            claimeval=manifest.claimeval,
-            settings=manifest.settings_digest,
-            shard=str(self.part.shard),
-            first=items.start,
-            items=len(items),
-            samples=self._samples,
-            has_calls=self._has_calls,
-            results=PartFile(bytes=self._bytes, digest=self._digest.hexdigest()),
-            replies=PartFile(bytes=packed.stat().st_size, digest=file_digest(packed)),
-            packed=members,
-            learned=dict(learned),
-            tallies=dict(tallies),
-        )
-        with explained(self.part.folder):
+            compress(self.replies, packed)
+            index = PartIndex(
+                claimeval=manifest.claimeval,
+                settings=manifest.settings_digest,
+                shard=str(self.part.shard),
+                first=items.start,
+                items=len(items),
+                samples=self.samples,
+                has_calls=self.asked,
+                results=PartFile.of(self.results),
+                replies=PartFile.of(packed),
+                learned=dict(learned),
+                tallies=dict(tallies),
+            )
             self.part.index_file.unlink(missing_ok=True)
-            self._results_path.replace(self.part.lines)
+            self.results.replace(self.part.lines)
             packed.replace(self.part.replies)
             write_text(self.part.index_file, json.dumps(index.model_dump(mode="json")) + "\n")
-            self._replies_path.unlink(missing_ok=True)
+            self.replies.unlink(missing_ok=True)
         return index
 
 
@@ -432,10 +404,11 @@ def merge(folder: Path, *, compress: bool = False) -> None:
             raise UsageError(
                 f"{part.index_file} is about other samples than its number says; remove it and {part.again}"
             )
-    with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress, packed=True) as writer:
+    with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress) as writer:
         tallies, finished = PartTallies(manifest), list(zip(parts, indexes, strict=True))
         results = chain.from_iterable(_checked(part, part.lines, index.results) for part, index in finished)
-        writer.add_lines(results, _replies(finished) if any(index.has_calls for index in indexes) else None)
+        replies = chain.from_iterable(_replies(part, index) for part, index in finished)
+        writer.add_lines(results, replies, asked=any(index.has_calls for index in indexes))
         for index in indexes:
             if index.samples:
                 tallies.absorb(index.tallies)
@@ -475,14 +448,11 @@ def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
     return lessons
 
 
-def _replies(finished: Iterable[tuple[Part, PartIndex]]) -> Iterator[bytes]:
-    """Yield the compressed replies of all parts, as one process compresses them."""
-    replies: list[Compressed] = []
-    for part, index in finished:
-        for _ in _checked(part, part.replies, index.replies):
-            pass
-        replies.append(Compressed(part.replies, index.packed, index.first, index.samples))
-    return join(replies)
+def _replies(part: Part, index: PartIndex) -> Iterator[bytes]:
+    """Yield the lines of the replies of a part."""
+    for _ in _checked(part, part.replies, index.replies):
+        pass
+    yield from Lines(part.replies)
 
 
 def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ A process with one shard calls `run_shard`. An engine for several machines sends
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -43,13 +43,7 @@ class Recipe:
 class ShardResult(NamedTuple):
     """The serialized results of a shard, and their tallies."""
 
-    results: bytes
-    """Lines of `results.jsonl`."""
-    replies: bytes
-    """Lines of `replies.jsonl`."""
-    samples: int
-    has_calls: bool
-    """Whether a judge was asked."""
+    written: Sequence[WrittenResult]
     tallies: Mapping[str, Any]
 
 
@@ -92,14 +86,7 @@ async def score_shard(
     tallies, status = await _run(
         recipe, items, lambda result: written.append(lines.write(result)), Progress(), attempts=attempts
     )
-    result = ShardResult(
-        results=b"".join(result.line for result in written),
-        replies=b"".join(result.replies for result in written),
-        samples=len(written),
-        has_calls=any(result.asked for result in written),
-        tallies=tallies.state(),
-    )
-    return result, status
+    return ShardResult(written, tallies.state()), status
 
 
 def write_part(
@@ -115,7 +102,8 @@ def write_part(
         learned: Lessons about the judges' servers.
     """
     with PartWriter(part) as writer:
-        writer.add_lines(result.results, result.replies, result.samples, has_calls=result.has_calls)
+        for written in result.written:
+            writer.write(written)
         return writer.finish(recipe.manifest, positions, result.tallies, learned or {})
 
 

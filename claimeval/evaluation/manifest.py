@@ -277,17 +277,18 @@ class Manifest(Record):
         return all(_decisive(getattr(self, field)) == _decisive(getattr(other, field)) for field in fields)
 
     def differs(self, other: Manifest) -> str | None:
-        """Return the first setting in which two runs differ; None if they must have the same numbers."""
+        """Return in words the first setting in which two runs differ; None if they must have the same numbers."""
         compared = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
         for field in (*compared, "cluster"):
             if not self.is_alike(other, field):
-                return field
-        for field in ("path", "digest", "limit", "mapping"):
+                return "prompts of its judges" if field == "asked_with" else field
+        data = {"path": "data", "digest": "contents of its data file", "limit": "--limit"}
+        for field, words in (data | {"mapping": "--field, --mapping or --group"}).items():
             if getattr(self.data, field) != getattr(other.data, field):
-                return f"data.{field}"
-        for field in ("path", "digest"):
+                return words
+        for field, words in (("path", "source"), ("digest", "contents of its source")):
             if getattr(self.source, field, None) != getattr(other.source, field, None):
-                return f"source.{field}"
+                return words
         return None
 
 

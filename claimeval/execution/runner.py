@@ -24,7 +24,7 @@ from claimeval.execution.pace import MAX_CONCURRENCY
 from claimeval.providers import provider
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.requests import Completion, Judge, Learned, Request
 
 if TYPE_CHECKING:
     from claimeval.execution.batch.executor import BatchExecutor
@@ -56,9 +56,8 @@ class Interrupt:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        terminating = {number: signal.getsignal(number) for number in TERMINATING}
-        handlers = {signal.SIGINT: signal.getsignal(signal.SIGINT)}
-        handlers |= {number: handler for number, handler in terminating.items() if handler in UNHANDLED}
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
+        handlers = {n: handler for n, handler in handlers.items() if n == signal.SIGINT or handler in UNHANDLED}
         for number in handlers:
             loop.add_signal_handler(number, self._on_signal, task)
         try:
@@ -119,13 +118,16 @@ class RunExecutors:
     def executor(self, options: RunOptions) -> Executor:
         """Return the executor of all judges, which asks again for the reasons in the options."""
         asker, elsewhere = self.asker, self.elsewhere
-        if elsewhere is None:
-            assert asker, "what is not asked elsewhere is asked here"
+        sending = [each for each in (self.online, elsewhere) if each]
+        if asker:
             answered, stored = asker.learning(self.batched), asker.stored
         else:
-            names, others = [judge.name for judge in self.remote], asker or elsewhere
-            answered = ExecutorByJudge(dict.fromkeys(names, elsewhere), asker.learning() if asker else elsewhere)
-            stored = ExecutorByJudge(dict.fromkeys(names, elsewhere.stored), others.stored)
+            assert elsewhere, "what is not asked here is asked elsewhere"
+            answered, stored = elsewhere, elsewhere.stored
+        if elsewhere and asker:
+            names = [judge.name for judge in self.remote]
+            answered = ExecutorByJudge(dict.fromkeys(names, elsewhere), answered)
+            stored = ExecutorByJudge(dict.fromkeys(names, elsewhere.stored), stored)
 
         def window(judge: Judge) -> int | None:
             """Return the window of a judge that was set or learned."""
@@ -138,48 +140,34 @@ class RunExecutors:
             """Return whether the reply to a request is stored, and its server had read the whole prompt."""
             return isinstance(await stored.ask(request), Completion)
 
-        stop = self._stop if self.online or self.elsewhere else None
-        repeated = FurtherAttempts(stored, answered, options.reasons_to_ask_again)
-        return ReviewingExecutor(repeated, stop, JudgeWindows(window, is_stored))
-
-    def _stop(self, judge: str, reason: str) -> None:
-        """Send nothing more to a judge."""
-        for executor in (self.online, self.elsewhere):
-            if executor:
+        def stop(judge: str, reason: str) -> None:
+            """Send nothing more to a judge."""
+            for executor in sending:
                 executor.stop(judge, reason)
 
-    @property
-    def stopped(self) -> dict[str, str]:
-        """The judges that have stopped, each with the reason."""
-        stopped: dict[str, str] = {}
-        for executor in (self.online, self.batched, self.elsewhere):
+        repeated = FurtherAttempts(stored, answered, options.reasons_to_ask_again)
+        return ReviewingExecutor(repeated, stop if sending else None, JudgeWindows(window, is_stored))
+
+    def status(self) -> RunStatus:
+        """Return why the run must end, if it must."""
+        asker, elsewhere, stopped = self.asker, self.elsewhere, dict[str, str]()
+        for executor in (self.online, self.batched, elsewhere):
             stopped |= executor.stopped if executor else {}
-        return stopped
-
-    @property
-    def exhausted(self) -> str | None:
-        """Description of the limit that was reached; None if none was."""
-        of_asker = self.asker.budget.exhausted if self.asker else None
-        return of_asker or (self.elsewhere.exhausted if self.elsewhere else None)
-
-    @property
-    def lost(self) -> str | None:
-        """Why the process that asks cannot be reached any more; None if it can."""
-        return self.elsewhere.lost if self.elsewhere else None
-
-    def status(self, *, complete: bool, interrupted: bool) -> RunStatus:
-        """Return how the run ended."""
-        here, elsewhere = self.asker, self.elsewhere
-        learned = here.lessons.learned(here.judges) if here else {}
+        exhausted = asker.budget.exhausted if asker else None
         return RunStatus(
-            complete=complete,
-            interrupted=interrupted,
-            stopped=self.stopped,
-            budget_exhausted=self.exhausted,
-            lost=self.lost,
+            complete=True,
+            interrupted=False,
+            stopped=stopped,
+            budget_exhausted=exhausted or (elsewhere.exhausted if elsewhere else None),
+            lost=elsewhere.lost if elsewhere else None,
             pending_batches=self.batched.pending_batches if self.batched else None,
-            learned={**learned, **(elsewhere.learned if elsewhere else {})},
         )
+
+    @property
+    def learned(self) -> dict[str, Learned]:
+        """What was learned about each judge's server, by name."""
+        here, elsewhere = self.asker, self.elsewhere
+        return (here.lessons.learned(here.judges) if here else {}) | (elsewhere.learned if elsewhere else {})
 
 
 @contextlib.asynccontextmanager
@@ -250,15 +238,16 @@ async def run_job(
             try:
                 async with aclosing(_results(job, items, executor, batched, workers)) as results:
                     async for result in results:
-                        ended = executors.exhausted or executors.lost
-                        if ended or ((stopped := executors.stopped) and job.cannot_continue(stopped)):
+                        now = executors.status()
+                        if now.budget_exhausted or now.lost or (now.stopped and job.cannot_continue(now.stopped)):
                             complete = False
                             if online:
                                 await online.drain()
                             break
                         sink(result)
                         progress.sample_done()
-                if batched and (batched.pending_batches or executors.exhausted or executors.lost):
+                now = executors.status()
+                if batched and (now.pending_batches or now.budget_exhausted or now.lost):
                     complete = False
                 elif batched and complete:
                     batched.finish()
@@ -266,7 +255,9 @@ async def run_job(
                 if not interrupt.requested:
                     raise
                 complete = False
-        return executors.status(complete=complete, interrupted=interrupt.requested)
+        return executors.status()._replace(
+            complete=complete, interrupted=interrupt.requested, learned=executors.learned
+        )
 
 
 def _compute(

@@ -173,8 +173,9 @@ def differences(
     if by:
         check_field(by, (result.sample for result in runs[0].scored()))
     builder, pairs = ComparisonBuilder(a, b, cluster, by), SharedSamples(b, [run.scored() for run in runs])
+    judged = [run.judged() for run in runs]
     for places, pair in pairs:
-        builder.add(pair, lambda run, at=places: runs[run].judged(at[run]))  # type: ignore[misc]  # without calls
+        builder.add(pair, lambda run, at=places: judged[run][at[run]])  # type: ignore[misc]  # a default of a lambda has no type
     return builder.comparison(pairs.totals, metrics)
 
 

@@ -32,7 +32,7 @@ from claimeval.metrics.derived import is_derived
 from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
-from claimeval.runs.lines import Lines, OnAccess, compress
+from claimeval.runs.lines import Lines, OnAccess, WrittenResult, compress
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
 from claimeval.types.records import Record, SampleResult, ScoredSample
@@ -52,6 +52,7 @@ OUTCOME = (SUMMARY, RESULTS, RESULTS_COMPRESSED, REPLIES)
 
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 
 class RunInMemory:
@@ -75,25 +76,36 @@ class RunInMemory:
         """Replace the samples added so far."""
         self.results = list(results)
 
-    def amend(self, manifest: Manifest) -> None:
-        """Replace the manifest."""
-        self.manifest = manifest
-
     def finish(self, summary: Summary) -> None:
         """End the run with its summary."""
         if summary.complete:
             self.manifest = self.manifest.of_samples(summary.samples)
 
 
-class OpenFiles:
-    """The results and replies that a process writes; they are locked until it closes them."""
+class ResultFiles:
+    """The results and replies of a run or a part of it, which are locked until they are closed."""
 
-    def __init__(self, results: Path, replies: Path, what: str | None = None) -> None:
-        """Open both files. `what` names their owner if another process has locked them, as in `open_alone`."""
+    def __init__(self, folder: Path, results: Path, replies: Path, what: str | None = None) -> None:
+        """Open both files of a run directory. `what` names their owner, as in `open_alone`."""
+        self.folder, self.results, self.replies = folder, results, replies
+        self.samples, self.asked = 0, False
         with contextlib.ExitStack() as opened:
             self._results = opened.enter_context(open_alone(results, what))
             self._replies = opened.enter_context(open_alone(replies, what))
             opened.pop_all()
+
+    def add(self, result: SampleResult) -> None:
+        """Append a sample."""
+        self.write(lines.write(result))
+
+    def write(self, result: WrittenResult) -> None:
+        """Append the lines of a sample, the replies first, so that no result of a killed run lacks its replies."""
+        with explained(self.folder):
+            for file, line in ((self._replies, result.replies), (self._results, result.line)):
+                file.write(line)
+                file.flush()
+        self.samples += 1
+        self.asked |= result.asked
 
     def _sync(self) -> None:
         for file in (self._replies, self._results):
@@ -110,7 +122,7 @@ class OpenFiles:
                 file.close()
 
 
-class RunWriter(OpenFiles):
+class RunWriter(ResultFiles):
     """Writes a run directory line by line; `finish` renames the files to their final names.
 
     The directory is locked until `finish` or the end of a `with` block. Raises UsageError if it holds other files or a
@@ -124,17 +136,15 @@ class RunWriter(OpenFiles):
         *,
         overwrite: bool = False,
         compressed: bool = False,
-        packed: bool = False,
     ) -> None:
         """Lock the directory and write the manifest.
 
-        `overwrite` replaces a run with other settings, `compressed` compresses the results at the end as replies always
-        are, and `packed` is for replies that `add_lines` adds already compressed.
+        `overwrite` replaces a run with other settings, and `compressed` compresses the results at the end as replies
+        always are.
         """
-        self.folder = folder
         self._compressed = compressed
-        self._replies_part = f"{REPLIES}.part" if packed else REPLIES_PART
-        self._asked = False
+        self._earlier: Summary | None = None
+        """The summary of a run with the same settings in the directory, whose files stay until `finish`."""
         self.kept: Summary | None = None
         """The earlier results, if `finish` left them in place."""
         try:
@@ -142,40 +152,27 @@ class RunWriter(OpenFiles):
             created = manifest.created or (before and before.created) or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
             self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
-            super().__init__(folder / RESULTS_PART, folder / self._replies_part)
+            super().__init__(folder, folder / RESULTS_PART, folder / REPLIES_PART)
             with contextlib.ExitStack() as opened:
                 opened.push(self)
-                if overwrite and not _same(folder, self.manifest):
-                    for name in OUTCOME:
+                with contextlib.suppress(DataError):  # what is overwritten may be damaged
+                    if (folder / SUMMARY).exists() and not (overwrite and manifest.differs(load_manifest(folder))):
+                        self._earlier = load_summary(folder)
+                if self._earlier is None:
+                    for name in OUTCOME if overwrite else ():
                         (folder / name).unlink(missing_ok=True)
-                self._earlier = load_manifest(folder) if (folder / SUMMARY).exists() else None
-                self.amend(self.manifest)
+                    with explained(folder):
+                        write_text(folder / MANIFEST, self.manifest.text)
                 opened.pop_all()
         except OSError as error:
             raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
-    def add_all(self, results: Iterable[SampleResult]) -> None:
-        """Append samples that can be recomputed without a call; they are written in groups."""
-        results = iter(results)
-        while several := tuple(islice(results, lines.MEMBER)):
-            self.add(*several)
-
-    def add_lines(self, results: Iterable[bytes], replies: Iterable[bytes] | None) -> None:
-        """Append serialized results and compressed replies, in pieces of any size; None if no judge was asked."""
-        self._asked = replies is not None
+    def add_lines(self, results: Iterable[bytes], replies: Iterable[bytes], *, asked: bool) -> None:
+        """Append lines in pieces of any size; `asked` says whether a judge was asked."""
         with explained(self.folder):
             self._results.writelines(results)
-            self._replies.writelines(replies or ())
-
-    def add(self, *results: SampleResult) -> None:
-        """Append samples, replies first, so that no result of a killed run lacks its replies."""
-        written = [lines.write(result) for result in results]
-        self._asked = self._asked or any(result.asked for result in written)
-        with explained(self.folder):
-            self._replies.writelines(result.replies for result in written)
-            self._replies.flush()
-            self._results.writelines(result.line for result in written)
-            self._results.flush()
+            self._replies.writelines(replies)
+        self.asked |= asked
 
     def revise(self, results: Iterable[SampleResult]) -> None:
         """Replace the samples added so far; replies stay as they are."""
@@ -183,55 +180,44 @@ class RunWriter(OpenFiles):
             path = self.folder / f"{RESULTS}.revised"
             revised = open_alone(path)
             revised.writelines(lines.write(result).line for result in results)
-            path.replace(self.folder / RESULTS_PART)
+            path.replace(self.results)
             self._results.close()
             self._results = revised
-
-    def amend(self, manifest: Manifest) -> None:
-        """Replace the manifest."""
-        self.manifest = manifest
-        with explained(self.folder):
-            write_text(self.folder / MANIFEST, manifest.text)
 
     def added(self) -> Iterator[SampleResult]:
         """Read back the samples added so far."""
         self._replies.flush()
         self._results.flush()
-        return iter(RunResults(self.folder / RESULTS_PART, self.folder / self._replies_part))
+        return iter(RunResults(self.results, self.replies))
 
     def finish(self, summary: Summary) -> None:
-        """Rename results and replies to their final names and write the summary.
+        """Rename results and replies to their final names, and write the manifest and the summary.
 
         Until then the files stay open, and so locked. A run that stopped early does not replace one with the same
         settings that got further: earlier results stay, and are in `kept`.
         """
-        with explained(self.folder), self._results, self._replies:
-            earlier = load_summary(self.folder) if self._earlier else None
+        with explained(self.folder), self:
+            earlier = self._earlier
             further = earlier and (earlier.samples > summary.samples or not _stopped_early(earlier))
-            if self._earlier and further and _stopped_early(summary):
+            if further and _stopped_early(summary):
                 self.kept = earlier
-                for part in (self._replies_part, RESULTS_PART):
-                    (self.folder / part).unlink(missing_ok=True)
-                self.amend(self._earlier)
+                self.results.unlink()
+                self.replies.unlink()
                 return
             self._sync()
-            self._place(self._replies_part, REPLIES if self._asked else None, REPLIES)
-            self._place(RESULTS_PART, RESULTS_COMPRESSED if self._compressed else RESULTS, RESULTS, RESULTS_COMPRESSED)
+            placed = {REPLIES: self.replies} if self.asked else {}
+            placed[RESULTS_COMPRESSED if self._compressed else RESULTS] = self.results
+            for name, written in placed.items():
+                part = self.folder / f"{name}.part"
+                if part != written:
+                    compress(written, part)
+                part.replace(self.folder / name)
+            for name in {RESULTS, RESULTS_COMPRESSED, RESULTS_PART, REPLIES_PART, REPLIES} - placed.keys():
+                (self.folder / name).unlink(missing_ok=True)
             if summary.complete:
-                self.amend(self.manifest.of_samples(summary.samples))
+                self.manifest = self.manifest.of_samples(summary.samples)
+            write_text(self.folder / MANIFEST, self.manifest.text)
             write_summary(self.folder, summary)
-
-    def _place(self, part: str, name: str | None, *names: str) -> None:
-        """Rename a part, compressed if the name ends in `.gz`, and remove other files with one of the names."""
-        written = self.folder / part
-        if name and name.endswith(".gz") and part != f"{name}.part":
-            packed = self.folder / f"{name}.part"
-            compress(written, packed)
-            packed.replace(self.folder / name)
-        elif name:
-            written.replace(self.folder / name)
-        for other in {part, *names} - {name}:
-            (self.folder / other).unlink(missing_ok=True)
 
 
 ResultWriter = RunInMemory | RunWriter
@@ -272,14 +258,6 @@ def open_alone(file: Path, what: str | None = None) -> BinaryIO:
         opened.close()  # the process that wrote it has renamed it in the meantime
 
 
-def _same(folder: Path, manifest: Manifest) -> bool:
-    """Return whether the folder holds a run with the same settings."""
-    try:
-        return not manifest.differs(load_manifest(folder))
-    except DataError:
-        return False
-
-
 def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
     """Return the manifest of the run in the folder, if any. Raises UsageError if the run cannot be written there."""
     if not folder.exists():
@@ -293,19 +271,9 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
         return None
     before = load_manifest(folder)
     resumed = not (folder / SUMMARY).exists() or _stopped_early(load_summary(folder))
-    if field := manifest.differs(_with_judges_of(manifest, before) if resumed else before):
-        words = {
-            "data.path": "data",
-            "data.digest": "contents of its data file",
-            "data.limit": "--limit",
-            "data.mapping": "--field, --mapping or --group",
-            "source.path": "source",
-            "source.digest": "contents of its source",
-            "asked_with": "prompts of its judges",
-        }
-        what = words.get(field, field)
+    if what := manifest.differs(_with_judges_of(manifest, before) if resumed else before):
         advice = "give another --out, or --overwrite it"
-        if field == "metrics":
+        if what == "metrics":
             lost = [name for name in before.names if name not in manifest.names]
             both = f"to have both, name these too with --overwrite: {','.join(before.names)}"
             advice = f"{both if lost else '--overwrite replaces it, and keeps its metrics'}; or give another --out"
@@ -320,11 +288,8 @@ def _stopped_early(summary: Summary) -> bool:
 
 def _with_judges_of(manifest: Manifest, before: Manifest) -> Manifest:
     """Return the earlier manifest with the current judge settings, if names and models of the judges are the same."""
-
-    def named(record: Manifest) -> list[tuple[str, str]]:
-        return [(judge.name, judge.model) for judge in record.asked]
-
-    if named(before) != named(manifest):
+    asked = [[(judge.name, judge.model) for judge in record.asked] for record in (before, manifest)]
+    if asked[0] != asked[1]:
         return before
     return before.model_copy(update={"judges": manifest.judges, "extractor": manifest.extractor})
 
@@ -448,13 +413,10 @@ def incomplete(folder: Path) -> str | None:
     """Return a sentence that a run is incomplete; None for a complete run and for other folders."""
     if not ((folder / MANIFEST).exists() and has_results(folder)):
         return None
-    if (folder / SUMMARY).exists():
-        summary = load_summary(folder)
-        if summary.complete:
-            return None
-        samples = summary.samples
-    else:
-        samples = len(RunResults.of(folder))
+    finished = load_summary(folder) if (folder / SUMMARY).exists() else None
+    if finished and finished.complete:
+        return None
+    samples = finished.samples if finished else len(RunResults.of(folder))
     return f"{folder} is not complete: {samples} samples are finished; run the command that began it again to resume"
 
 
@@ -472,17 +434,57 @@ def has_results(folder: Path) -> bool:
     return results_file(folder).exists()
 
 
-class RunResults(OnAccess[SampleResult]):
-    """Results of a run, read from disk on each access; only the positions of the lines are kept in memory.
+class ReadLines(OnAccess[T]):
+    """What is read from the lines of results on each access; only the positions of the lines are kept in memory.
 
-    A line that cannot be parsed raises DataError with its number. If the replies are missing, results have no calls.
+    A line that cannot be read raises DataError with its number.
     """
+
+    def __init__(self, read: Callable[[bytes, bytes | None], T], results: Lines, replies: Lines | None = None) -> None:
+        """`read` gets a line of the results and the line of its replies, which is None if `replies` is."""
+        self._read, self._results, self._replies = read, results, replies
+
+    def _at(self, position: int, line: bytes, replies: bytes | None) -> T:
+        try:
+            return self._read(line, replies)
+        except ValueError as error:
+            problem = str(error).splitlines()[0]
+            if isinstance(error, ValidationError):
+                field, what, value = first_problem(error)
+                problem = f"{field or 'the line'}: {what} (it is {value})"
+            raise DataError(f"{self._results.path}, line {position + 1}: not a result: {problem}") from error
+
+    def at(self, position: int) -> T:
+        """Return what the line at a position says, from 0."""
+        return self._at(position, self._results[position], self._replies[position] if self._replies else None)
+
+    def part(self, positions: range) -> Iterator[T]:
+        """Yield what the lines at these positions say, from 0, without parsing the lines before them."""
+        replies = islice(self._replies or (), positions.start, positions.stop)
+        for position, line in islice(enumerate(self._results), positions.start, positions.stop):
+            yield self._at(position, line, next(replies, None))
+
+    def __iter__(self) -> Iterator[T]:
+        return self.part(range(sys.maxsize))
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+
+class RunResults(ReadLines[SampleResult]):
+    """Results of a run, read from disk on each access. If the replies are missing, results have no calls."""
 
     def __init__(self, results: Path, replies: Path, metrics: Collection[str] = ()) -> None:
         """`metrics` have a score in every result."""
-        self._metrics = frozenset(metrics)
-        self._results = Lines(results, begun=results.name == RESULTS_PART)
-        self._replies = Lines(replies, begun=replies.name == REPLIES_PART) if replies.exists() else None
+
+        def read(line: bytes, replies: bytes | None) -> SampleResult:
+            result = lines.read(line, replies)
+            if lost := expected - result.scores.keys():
+                raise ValueError(f"it has no score of {min(lost)}")
+            return result
+
+        expected = frozenset(metrics)
+        super().__init__(read, Lines(results), Lines(replies) if replies.exists() else None)
 
     @classmethod
     def of(cls, folder: Path) -> RunResults:
@@ -493,69 +495,18 @@ class RunResults(OnAccess[SampleResult]):
         replies = folder / (REPLIES_PART if results.name == RESULTS_PART else REPLIES)
         return cls(results, replies, load_manifest(folder).names)
 
-    def _result(self, position: int, line: bytes, replies: bytes | None) -> SampleResult:
-        try:
-            result = lines.read(line, replies)
-            if lost := self._metrics - result.scores.keys():
-                raise ValueError(f"it has no score of {min(lost)}")
-        except ValueError as error:
-            raise _not_a_result(self._results, position, error) from error
-        return result
-
     def places(self, ids: Container[str]) -> dict[str, int]:
         """Return the positions of the results of these samples, by id, without parsing any result."""
         numbered = ((lines.sample_id(line), position) for position, line in enumerate(self._results))
         return {sample_id: position for sample_id, position in numbered if sample_id in ids}
 
-    def __len__(self) -> int:
-        return len(self._results)
+    def judged(self) -> ReadLines[SampleResult]:
+        """Return the results without their calls, which are longest to read."""
+        return ReadLines(self._read, self._results)
 
-    def part(self, positions: range) -> Iterator[SampleResult]:
-        """Yield the results at these positions, from 0, without parsing the lines before them."""
-        replies = islice(self._replies or (), positions.start, positions.stop)
-        for position, line in islice(enumerate(self._results), positions.start, positions.stop):
-            yield self._result(position, line, next(replies, None))
-
-    def __iter__(self) -> Iterator[SampleResult]:
-        return self.part(range(sys.maxsize))
-
-    def judged(self, position: int) -> SampleResult:
-        """Return the result at a position without its calls, which are longest to read."""
-        return self._result(position, self._results[position], None)
-
-    def scored(self) -> OnAccess[ScoredSample]:
+    def scored(self) -> ReadLines[ScoredSample]:
         """Return claims, labels and scores, without verdicts and calls."""
-        return _ScoredSamples(self._results)
-
-    def at(self, position: int) -> SampleResult:
-        """Return the result at a position, from 0."""
-        return self._result(position, self._results[position], self._replies[position] if self._replies else None)
-
-
-class _ScoredSamples(OnAccess[ScoredSample]):
-    def __init__(self, results: Lines) -> None:
-        self._results = results
-
-    def __len__(self) -> int:
-        return len(self._results)
-
-    def __iter__(self) -> Iterator[ScoredSample]:
-        return map(self.at, range(sys.maxsize), self._results)
-
-    def at(self, position: int, line: bytes | None = None) -> ScoredSample:
-        """Return what the line at a position says."""
-        try:
-            return ScoredSample.model_validate_json(self._results[position] if line is None else line)
-        except ValueError as error:
-            raise _not_a_result(self._results, position, error) from error
-
-
-def _not_a_result(results: Lines, position: int, error: ValueError) -> DataError:
-    problem = str(error).splitlines()[0]
-    if isinstance(error, ValidationError):
-        field, what, value = first_problem(error)
-        problem = f"{field or 'the line'}: {what} (it is {value})"
-    return DataError(f"{results.path}, line {position + 1}: not a result: {problem}")
+        return ReadLines(lambda line, _: ScoredSample.model_validate_json(line), self._results)
 
 
 def _read(record: type[R], folder: Path, name: str) -> R:
@@ -616,8 +567,6 @@ class ScoresSummary(Record):
 
     kind: str
     """Name of the attached run: `measure`, `rate`, `grade`, ..."""
-    settings: dict[str, str]
-    """Settings that determine the numbers: judges, prompts, normalization, model, ..."""
     metrics: dict[str, MetricSummary]
     cluster: str | None = None
     """The field whose equal values are one cluster in intervals; None for the question."""
@@ -628,17 +577,15 @@ def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, .
 
     Metric names are unique: a name that several jobs, or the run itself (`reserved`), have becomes `JOB/NAME`.
     """
-    sides = []
-    for job, inner in attached(folder).items():
-        manifest, summary = load_manifest(inner), load_summary(inner)
-        settings = {"judges": ", ".join(judge.name for judge in manifest.judges)} if manifest.judges else {}
-        settings |= {f"{prompt.step} prompt": f"{prompt.name} {prompt.digest[:12]}" for prompt in manifest.prompts}
-        settings |= {name: str(value) for name, value in manifest.settings.items()}
-        sides.append(ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster))
-    names = joint_names([(side.kind, name) for side in sides for name in side.metrics], reserved)
+    runs = {job: (load_manifest(inner), load_summary(inner)) for job, inner in attached(folder).items()}
+    names = joint_names([(job, name) for job, (_, summary) in runs.items() for name in summary.metrics], reserved)
     return tuple(
-        side.model_copy(update={"metrics": {names[side.kind, name]: metric for name, metric in side.metrics.items()}})
-        for side in sides
+        ScoresSummary(
+            kind=job,
+            metrics={names[job, name]: metric for name, metric in summary.metrics.items()},
+            cluster=manifest.cluster,
+        )
+        for job, (manifest, summary) in runs.items()
     )
 
 

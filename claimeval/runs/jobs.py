@@ -45,16 +45,14 @@ class RunSink:
         if writer.manifest.panel.needs_all_verdicts:
             from claimeval.runs.revote import Revote, with_weights
 
-            writer.amend(with_weights(writer.manifest, writer.added, labels))
+            writer.manifest = with_weights(writer.manifest, writer.added, labels)
             revise = Revote(writer.manifest)
         if revise:
             tallies = SummaryBuilder(writer.manifest)
             writer.revise(tallies.each(map(revise, writer.added())))
             revised = tallies.summary(complete=status.complete)
             summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
-        manifest = writer.manifest.with_learned(status.learned)
-        if manifest != writer.manifest:
-            writer.amend(manifest)
+        writer.manifest = writer.manifest.with_learned(status.learned)
         writer.finish(summary)
         if writer.folder and kind.qrels:
             _write_test_collection(writer.folder, writer.manifest, kind, complete=status.complete)

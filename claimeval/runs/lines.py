@@ -13,7 +13,7 @@ import gzip
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar, overload
@@ -87,62 +87,11 @@ _CHUNK = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-class Packed(NamedTuple):
-    """Offsets of the first and last member of a compressed file, which may be incomplete."""
-
-    first_end: int
-    last_start: int
-
-
-def compress(plain: Path, into: Path, *, first: int = 0) -> Packed:
-    """Compress a file of lines; the same lines and the same zlib give the same bytes.
-
-    `first` is the position of its first line in the whole file, in which members end at multiples of `MEMBER`.
-    """
-    starts = [0]
+def compress(plain: Path, into: Path) -> None:
+    """Compress a file of lines; the same lines and the same zlib give the same bytes."""
     with plain.open("rb") as lines, into.open("wb") as file:
-        room = MEMBER - first % MEMBER
-        while block := b"".join(islice(lines, room)):
-            starts.append(starts[-1] + file.write(_member(block)))
-            room = MEMBER
-    return Packed(starts[min(1, len(starts) - 1)], starts[max(0, len(starts) - 2)])
-
-
-def _member(lines: bytes) -> bytes:
-    return gzip.compress(lines, LEVEL, mtime=0)
-
-
-class Compressed(NamedTuple):
-    """A compressed part of a file."""
-
-    path: Path
-    packed: Packed
-    first: int
-    """Position of its first line in the whole file."""
-    lines: int
-
-
-def join(parts: Iterable[Compressed]) -> Iterator[bytes]:
-    """Yield the bytes of one compressed file with the lines of all parts; only incomplete members are decompressed."""
-    cut = b""
-    for path, (first_end, last_start), first, lines in parts:
-        end = first + lines
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(0)
-            if first % MEMBER and lines:
-                cut += gzip.decompress(file.read(first_end))
-                if first // MEMBER == end // MEMBER:
-                    continue
-                yield _member(cut)
-                cut = b""
-            stop = last_start if end % MEMBER else size
-            while piece := file.read(min(_CHUNK, max(0, stop - file.tell()))):
-                yield piece
-            if end % MEMBER and file.tell() < size:
-                cut = gzip.decompress(file.read())
-    if cut:
-        yield _member(cut)
+        while block := b"".join(islice(lines, MEMBER)):
+            file.write(gzip.compress(block, LEVEL, mtime=0))
 
 
 class _Place(NamedTuple):
@@ -171,13 +120,13 @@ class OnAccess(Sequence[T], ABC):
 class Lines(OnAccess[bytes]):
     """The lines of a file, read on demand; only their positions are kept in memory.
 
-    A damaged file raises DataError.
+    In an unfinished file, one that ends in `.part`, a last line without a line end is ignored. A damaged file raises
+    DataError.
     """
 
-    def __init__(self, path: Path, *, begun: bool = False) -> None:
-        """`begun` marks a file that is unfinished: a last line without a line end is ignored."""
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._begun = begun
+        self._begun = path.suffix == ".part"
         self._compressed = ".gz" in path.suffixes
         self._found: list[_Place] | None = None
         self._member: tuple[int, bytes] = (-1, b"")

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.runs.directory import RESULTS_PART, results_file
+from claimeval.runs.directory import results_file
 from claimeval.runs.lines import Lines
 
 SIZE = 512
@@ -30,7 +30,7 @@ class Sketch(NamedTuple):
 def sketch(folder: Path) -> Sketch:
     """Read the questions of a run. A line that cannot be read is skipped; a sample without a question has its id."""
     results, generators, hashes = results_file(folder), Counter[str](), set[int]()
-    for line in Lines(results, begun=results.name == RESULTS_PART):
+    for line in Lines(results):
         try:
             sample = json.loads(line)["sample"]
             text = " ".join((sample.get("question") or sample["id"]).casefold().split())

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,7 +25,6 @@ from claimeval.runs.series import track
 from claimeval.testing import samples, serve
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import SampleResult
 from tests.command_line import call, spawn
 
 
@@ -203,26 +202,19 @@ def test_each_sample_is_in_the_file_once_it_is_finished(killed: Path, tmp_path: 
         assert len(ce.Run.load(tmp_path / "run")) == 1
 
 
-def test_samples_that_are_added_together_are_never_in_the_file_without_their_replies(
-    killed: Path, tmp_path: Path
-) -> None:
+def test_no_sample_is_in_the_file_without_its_replies(killed: Path, tmp_path: Path) -> None:
     run, folder = ce.Run.load(killed), tmp_path / "run"
     result, seen = run.results[0], []
 
     def written(name: str) -> int:
         return (folder / name).read_bytes().count(b"\n")
 
-    def results() -> Iterator[SampleResult]:
-        for number in range(150):
-            seen.append((written("results.jsonl.part"), written("replies.jsonl.part")))
-            sample = result.sample.model_copy(update={"id": f"s{number}", "metadata": {"notes": "x" * 40_000}})
-            yield result.model_copy(update={"sample": sample})
-
     with RunWriter(folder, run.manifest) as writer:
-        writer.add_all(results())
-        assert [one.sample.id for one in RunResults.of(folder)] == [f"s{number}" for number in range(150)]
-    assert {lines for lines, _ in seen} == {0, 64, 128}, "64 samples at a time"
-    assert all(lines == replies for lines, replies in seen)
+        for number in range(3):
+            writer.add(result.model_copy(update={"sample": result.sample.model_copy(update={"id": f"s{number}"})}))
+            seen.append((written("results.jsonl.part"), written("replies.jsonl.part")))
+        assert [one.sample.id for one in RunResults.of(folder)] == ["s0", "s1", "s2"]
+    assert seen == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_a_run_without_a_finished_sample_says_that_its_command_goes_on(killed: Path) -> None:
@@ -258,6 +250,17 @@ def test_what_another_run_left_is_gone_once_it_is_overwritten(killed: Path) -> N
         assert not (killed / "results.jsonl").exists()
         writer.add(first)
     assert len(ce.Run.load(killed)) == 1
+
+
+def test_a_run_whose_summary_is_damaged_can_be_overwritten(tmp_path: Path) -> None:
+    def score(**options: Any) -> ce.Run:
+        return ce.score(samples()[:2], judges="local:lexical", metrics="faithfulness", out=tmp_path, **options)
+
+    before = score().record
+    (tmp_path / "summary.json").write_text("{")
+    with pytest.raises(DataError, match=r"summary\.json cannot be read"):
+        score()
+    assert score(overwrite=True).record == before
 
 
 def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:

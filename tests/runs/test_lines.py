@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -254,20 +253,3 @@ def test_a_compressed_file_is_read_from_any_line_and_by_gzip(tmp_path: Path, mon
         (tmp_path / "some.gz").write_bytes(damaged)
         with pytest.raises(DataError, match=problem):
             list(Lines(tmp_path / "some.gz"))
-
-
-@pytest.mark.parametrize("cuts", [(0,), (1, 1), (3, 6), (2, 4, 4, 5, 11), (3, 12), tuple(range(13)), (7, 13)])
-def test_parts_that_were_compressed_alone_join_to_the_file_that_was_compressed_whole(
-    cuts: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "MEMBER", 4)
-    written = [b'{"n":%d,"text":"%s"}\n' % (n, b"x" * (n % 60)) for n in range(13)]
-    plain = tmp_path / "plain"
-    parts: list[lines.Compressed] = []
-    for first, stop in pairwise((0, *cuts, 13)):
-        plain.write_bytes(b"".join(written[first:stop]))
-        packed = lines.compress(plain, path := tmp_path / f"{len(parts)}.gz", first=first)
-        parts.append(lines.Compressed(path, packed, first, stop - first))
-    plain.write_bytes(b"".join(written))
-    lines.compress(plain, tmp_path / "whole.gz")
-    assert b"".join(lines.join(parts)) == (tmp_path / "whole.gz").read_bytes()

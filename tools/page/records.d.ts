@@ -29,7 +29,7 @@ declare namespace Page {
   type Flip = { sample_id: string; question: string; subject: string; claim: string; of: string; evidence: Evidence; a: "supported" | "contradicted" | "not_found"; b: "supported" | "contradicted" | "not_found"; a_word: string | null; b_word: string | null; a_explanation: string | null; b_explanation: string | null };
   type Front = { head: string; notes: Array<Note>; scores: Array<FrontScore>; missing: string | null; few: string | null; sentence: string | null; read: Array<WorstClaim>; answers: Array<WorstAnswer> };
   type FrontScore = { name: string; value: string; share: number | null; ends: string; bounds: boolean; counts: string };
-  type GraderReport = { pairs: number; unassessed: number; further: number; relevant_from: number; exact: Estimate; kappa: Estimate | null; kappa_quadratic: Estimate | null; kappa_binary: Estimate; labels: Array<number>; confusion: Array<Array<number>>; orders: Array<Order>; refused: Array<Refused> };
+  type GraderReport = { pairs: number; unassessed: number; further: number; relevant_from: number; exact: Estimate; kappa: Estimate | null; kappa_quadratic: Estimate | null; kappa_binary: Estimate; labels: Array<number>; confusion: Array<Array<number>>; orders: Array<Order>; steps: Array<number>; refused: Array<RefusedGrade> };
   type HumanLabelCounts = { blank: number; undecided: number; disputed: number; undrawn: number; conflicting: number; differing: number; divided: number };
   type JsonValue = any;
   type Judge = { name: string; model: string; endpoint: string | null; temperature: number | null; top_p: number | null; max_tokens: number; token_limit: "max_tokens" | "max_completion_tokens" | null; context_tokens: number | null; claims_per_call: number | "auto" | null; seed: number | null; reasoning_effort: string | null; top_logprobs: number | null; structured: boolean; reply_schema: "list" | "closed"; key_variable: string | null; headers: Record<string, string>; query: Record<string, string>; extra: Record<string, JsonValue>; uncounted: boolean; family: string | null; price: JudgePrice | null; num_gpus: number | null; batch: boolean; learned: Learned };
@@ -66,7 +66,7 @@ declare namespace Page {
   type RatingAgreement = { items: number; unmatched: number; pairs: boolean; correlations: Array<RatingCorrelation>; people: Array<PeopleCorrelation> };
   type RatingCorrelation = { score: string; rating: string; items: number; spearman: Estimate; pearson: Estimate; agreeing: Estimate | null };
   type Ratio = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null; hits: number; total: number };
-  type Refused = { query: string; document: string; grade: number };
+  type RefusedGrade = { query: string; document: string; grade: number };
   type ReplicateNoise = { claims: number; inconsistent: number; variance_share: number | null; score_variance_share: Record<string, number | null> };
   type RunCost = { total: Cost; by: Array<StepCost>; skipped: number };
   type RunEntry = { name: string; written: number; job: string; data: string; judges: Array<string>; samples: number; complete: boolean; metrics: Record<string, [number | null, [number, number] | null, boolean]>; dollars: number | null; calls: number; notes: Array<string>; experiment: string | null; problem: string | null; labels: number; system: string };
@@ -76,7 +76,7 @@ declare namespace Page {
   type SampleRow = [string, string, number, number, Array<ScoreCell>, "fine" | "ignored" | "missed" | "made_up" | null];
   type Scale = { name: string; words: Array<string>; replies: Array<string>; meanings: Array<string>; values: Array<number>; ordered: boolean; positive_from: number; divided: boolean };
   type ScoreCell = [number | null, string, string | null, number | null, number | null, Array<string>, Array<number>, number];
-  type ScoresSummary = { kind: string; settings: Record<string, string>; metrics: Record<string, MetricSummary>; cluster: string | null };
+  type ScoresSummary = { kind: string; metrics: Record<string, MetricSummary>; cluster: string | null };
   type Selection = { arm: string; selected_on: Record<string, LabelAgreement>; held_out: RaterReport; held_out_baseline: RaterReport; gain: Estimate; p: number | null; kappa: Estimate; beyond_noise: boolean; unmatched: number; power: LabelPower; written: string | null };
   type SelfPreference = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null; metric: string; family: string };
   type Slice = { value: string | null; metric: string; samples: number; estimate: Estimate; contribution: number | null };
