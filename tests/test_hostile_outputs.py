@@ -212,7 +212,7 @@ ELSEWHERE = {
     ids=lambda value: "_".join(value[:1]) if isinstance(value, tuple) else str(value),
 )
 def test_no_control_character_of_data_reaches_a_line(here: Path, code: int, command: tuple[str, ...]) -> None:
-    forms = [command] if "--json" in command or command[0] == "annotate" else [command, (*command, "--json")]
+    forms = [command] if "--json" in command else [command, (*command, "--json")]
     for form in forms:
         done = call(*form, folder=here, exits=code)
         assert_shown(done)

@@ -13,7 +13,7 @@ from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.data.test_collections import relevance_scale
-from claimeval.evaluation.validity import compare_graders
+from claimeval.evaluation.validity import MEASURES, compare_graders
 from claimeval.runs import correct as corrections
 from claimeval.runs import labeling
 from claimeval.runs.agreement import HALF_WIDTH, Agreement, measure_run
@@ -24,8 +24,6 @@ from claimeval.runs.ratings import has_ratings, rate_run, rate_table
 from claimeval.types.errors import NoteWarning, UsageError
 from claimeval.types.options import check_at_least
 from claimeval.types.records import Sample
-
-MEASURES = "ndcg@10,P@10"
 
 
 def agreement(

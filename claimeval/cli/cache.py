@@ -16,7 +16,7 @@ from claimeval.cli.printer import Output
 from claimeval.cli.shared import CacheOptions
 from claimeval.cli.terminal import binary_output, flush, say
 from claimeval.judging import prompts
-from claimeval.runs.views import Column, columns, table
+from claimeval.runs.views import Column, columns, heading, table
 from claimeval.statistics.formatting import byte_size, day, dollars
 from claimeval.store import transfer
 from claimeval.store.stats import collect_stats, verify
@@ -43,8 +43,7 @@ class StatsCommand(CacheOptions):
         if usages := found.groups:
             ends = f"{day(min(usage.first for usage in usages))} to {day(max(usage.last for usage in usages))}"
             content = f"{found.replies:,} replies, {byte_size(found.bytes)}, {ends}"
-        output.line()
-        output.line(f": {content}, {byte_size(on_disk)} on disk", bold=str(folder))
+        output.draw([heading(str(folder), f": {content}, {byte_size(on_disk)} on disk")])
         names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
         head = columns("prompt", numbers=("replies", "size", "first", "last"))
         for (model, endpoint), groups in groupby(usages, key=lambda usage: (usage.model, usage.endpoint)):

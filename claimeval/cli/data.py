@@ -13,7 +13,7 @@ from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import say, write_data
-from claimeval.runs.views import Column, Data, columns, table
+from claimeval.runs.views import Column, Data, columns, heading, table
 from claimeval.statistics.formatting import tally
 from claimeval.types.errors import UsageError, clash, visible
 from claimeval.types.options import PanelOptions, RunOptions
@@ -21,7 +21,6 @@ from claimeval.types.options import PanelOptions, RunOptions
 SHOWN = 10
 """Unread replies that are printed; the file lists all."""
 WIDTH = 110
-READ_AS = Column("read as")
 
 
 @command("doctor")
@@ -59,8 +58,7 @@ class DoctorCommand(OutputOptions):
         probes = []
         for judge in self.judges:
             probes.append(ce.probe(judge))
-            output.line()
-            output.line(bold=probes[-1].judge)
+            output.draw([heading(probes[-1].judge)])
             output.pairs(probes[-1].lines.items(), indent=2)
         tried: dict[str, object] = {"probes": [one.model_dump(mode="json") for one in probes]} if probes else {}
         failed = int(not all(probed.ok for probed in probes))
@@ -74,8 +72,7 @@ class DoctorCommand(OutputOptions):
             content = {name: value if isinstance(value, str) else list(value) for name, value in names}
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             self.write_mapping.write_text(text, encoding="utf-8")
-        output.line()
-        output.line(f": {found.readable}", bold=str(self.data))
+        output.draw([heading(str(self.data), f": {found.readable}")])
         if found.malformed:
             output.line(f"{found.malformed_rows} malformed:", style="red")
             more = found.malformed_rows - len(found.malformed)
@@ -83,8 +80,7 @@ class DoctorCommand(OutputOptions):
         if found.samples:
             output.draw([table("metrics", columns("metric", "claims of", "against", "available"), found.availability)])
             output.lines(*(f"- {line}" for line in found.remarks))
-            output.line()
-            output.line(" as read:", bold="The first sample")
+            output.draw([heading("The first sample", " as read:")])
             output.lines(*(f"  {name}: {text}" for name, text in found.example_in_words))
             if self.judges:
                 tried["long"] = self._long(self.data)
@@ -276,11 +272,10 @@ class ImportRepliesCommand(OutputOptions):
             numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing
             rows.append((Data(judge), *numbers, ", ".join(f"{form} {n}" for form, n in read.forms.items())))
         if rows:
-            head = (*columns("replies of", numbers=("replies", "read", "abstained", "refused", "none")), READ_AS)
-            output.draw([table("replies", head, rows)])
+            head = columns("replies of", numbers=("replies", "read", "abstained", "refused", "none"))
+            output.draw([table("replies", (*head, Column("read as")), rows)])
         if rows and (path := self.out / UNREAD).exists():
-            output.line()
-            output.line(f", and so unassessed; all are in {path}", bold="Not read")
+            output.draw([heading("Not read", f", and so unassessed; all are in {path}")])
             with path.open(encoding="utf-8") as file:
                 for entry in map(json.loads, itertools.islice(file, SHOWN)):
                     output.line(f"{entry['sample']} {entry['judge']}: {entry['because']}", indent=1)

@@ -80,14 +80,12 @@ class AnnotateCommand(OutputOptions):
         settings, output = arguments(self), self.output
         if settings.pop("export") and self.documents:
             raise UsageError("--export is for claims")
-        if output.json and not self.documents:
-            raise UsageError("--json goes with --documents")
         drawn = ce.annotate(**settings)
         if to := self.export:
             done = f"{drawn.export(to)} claims written to {to}"
             output.line(f"{done}; fill the column `label`, then: claimeval correct {self.run} --labels {to}")
-            return 0
-        _ask(replace(output, quiet=False) if self.documents else output, drawn)
+            return output.result("annotate", {"labels": str(to)})
+        _ask(replace(output, quiet=False), drawn)
         complete = all(map(drawn.given, drawn.turns))
         resume = "Run the same command to resume."
         if self.documents:
@@ -103,7 +101,7 @@ class AnnotateCommand(OutputOptions):
             needed is not None and f"To know within ±0.05 how often the judges label as you do: {more}",
             f"Next: claimeval agreement {self.run}, claimeval correct {self.run}" if complete else resume,
         )
-        return 0
+        return output.result("annotate", {"labels": str(drawn.path), **drawn.progress._asdict()})
 
 
 def _ask(output: Output, drawn: Annotation) -> None:

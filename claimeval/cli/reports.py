@@ -155,8 +155,8 @@ class CompareCommand(OutputOptions):
     """Run directories over the same samples. Differences are later minus earlier."""
     metrics: Metrics = None
     """Comma-separated; prints the series of these metrics, also for two runs."""
-    baseline: str | None = None
-    """Run to compare the others with: its name, or its position from 0.  [default: the first]"""
+    baseline: str = "0"
+    """Run to compare the others with: its name, or its position from 0."""
     by: str | None = None
     """Also print a table by this field, as in metadata.topic."""
     details: bool = False
@@ -181,9 +181,9 @@ class CompareCommand(OutputOptions):
         output = self.output
         if self.plot:
             check_name(self.plot)
-        of = self.baseline or 0
+        baseline, metrics, by, cluster = self.baseline, self.metrics, self.by, self.cluster
         with notes_on_stderr(quiet=output.quiet):
-            compared = ce.compare(*self.runs, baseline=of, metrics=self.metrics, by=self.by, cluster=self.cluster)
+            compared = ce.compare(*self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster)
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend
             output.draw(series.view(trend, min(self.flips, series.CHANGED)))

@@ -88,6 +88,8 @@ def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]],
     return on_levels, refused
 
 
+MEASURES = "ndcg@10,P@10"
+"""Rank measures that order TREC runs."""
 HIGHEST = 100
 """Maximum grade; a larger number is a score or an id in the wrong column."""
 
@@ -104,7 +106,7 @@ def validity(
     scale: Scale,
     *,
     runs: Mapping[str, ir.TrecRun] = MappingProxyType({}),
-    measures: str | Sequence[str] = ("ndcg@10", "P@10"),
+    measures: str | Sequence[str] = MEASURES,
     clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
     """Compare the grades of an assessor with those of people, over the pairs that people graded.
@@ -187,7 +189,7 @@ def compare_graders(
     scale: Scale,
     assessors: Path | None = None,
     trec_runs: Sequence[Path] = (),
-    measures: str | Sequence[str] = ("ndcg@10", "P@10"),
+    measures: str | Sequence[str] = MEASURES,
     out: Path | None = None,
 ) -> dict[str, GraderReport]:
     """Compare the grades of all assessors in files with those of people.

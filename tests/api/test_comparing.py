@@ -69,6 +69,20 @@ def test_more_runs_have_a_baseline_and_a_trend(server: ThreadHandle) -> None:
         ce.compare(*runs, metrics="coverage")
 
 
+def test_a_baseline_that_is_a_number_is_first_a_name_and_a_report_has_the_form_of_its_file(tmp_path: Path) -> None:
+    for name in ("1", "0", "2026"):
+        measure(SAMPLES[:2], "token_recall", out=tmp_path / name)
+    runs = [tmp_path / name for name in ("1", "0", "2026")]
+    chosen = [ce.compare(*runs, baseline=which).baseline for which in ("0", "2026", "2", 2)]
+    assert chosen == [1, 2, 2, 2]
+    with pytest.raises(ce.UsageError, match="baseline: 7; give a position from 0 to 2"):
+        ce.compare(*runs, baseline="7")
+    two = ce.compare(*runs[:2])
+    assert json.loads(two.report(tmp_path / "pair.JSON"))["comparison"]
+    assert two.report(tmp_path / "pair.md").startswith("#")
+    assert two.report(tmp_path / "pair.html").startswith("<!")
+
+
 def test_runs_without_a_judge_compare(tmp_path: Path) -> None:
     a = measure(SAMPLES[:2], "token_recall", out=tmp_path / "a")
     b = measure([{**sample, "answer": sample["contexts"][0]} for sample in SAMPLES[:2]], "token_recall,token_f1")

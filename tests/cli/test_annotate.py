@@ -48,6 +48,16 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     assert len(labels.by("")) == 6
 
 
+def test_json_has_the_progress_and_questions_go_to_standard_error(run: Path) -> None:
+    done = call("annotate", run, "--n", "6", "--json", stdin="y\nn\nq\n")
+    found = json.loads(done.stdout)
+    assert (found["command"], found["labeled"], found["drawn"]) == ("annotate", 2, 6)
+    assert found["labels"] == str(ClaimLabels(run, "faithfulness").path)
+    assert "Is the claim supported by the contexts above?" in done.stderr
+    exported = json.loads(call("annotate", run, "--json", "--export", run / "todo.csv").stdout)
+    assert exported["labels"] == str(run / "todo.csv")
+
+
 def test_b_goes_back_and_the_later_label_replaces_the_earlier(run: Path) -> None:
     shown = answer(run, "bynb?bq", "--annotator", "ada")
     assert shown.count("This is the first item.") == 1
