@@ -179,7 +179,9 @@ def _rank(field: str, found: _Found) -> tuple[int, ...] | None:
     if not matches or (last[-1] in _GENERIC and depth > 1):
         above = [words.index(word) for keys in of_keys[:-1] for word in keys if word in words and word not in _GENERIC]
         matches = above if last and last[-1] in _GENERIC | {"question", "answer"} else []
-    if not matches or (of_documents and not {"answer", "question", "query"} & everywhere):
+    spoken = max((at for at, words in enumerate(of_keys) if {"answer", "question", "query"} & {*words}), default=-1)
+    retrieved = max((at for at, words in enumerate(of_keys) if speaks_of_documents(words)), default=-1)
+    if not matches or retrieved > spoken:
         return None
     return (min(matches), depth, len(last))
 

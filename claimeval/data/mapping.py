@@ -63,6 +63,13 @@ class RowMapping(Record):
         return self.preset in TRACES
 
     @property
+    def changes_rows(self) -> bool:
+        """Whether fields are elsewhere than in columns by their names."""
+        paths = self.fields.values()
+        has_paths = bool(paths) if self.preset else any(len(each) > 1 or is_path(each[0]) for each in paths)
+        return has_paths or any((self.where, self.split, self.missing))
+
+    @property
     def row_each(self) -> bool:
         """Whether each row is a sample."""
         return not (self.of_spans or self.where or self.rows or self.group not in (None, "none"))
@@ -86,8 +93,8 @@ class Preset(Record):
 
     has: tuple[str, ...]
     lacks: tuple[str, ...] = ()
-    note: str | None = None
-    """What the export does not have."""
+    notes: dict[str, str] = Field(default_factory=dict)
+    """Why the export does not have a field, and where it is."""
     mapping: RowMapping
 
     def fits(self, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -110,7 +117,7 @@ def presets() -> dict[str, Preset]:
     table = read_yaml(_PRESETS, "table of exports")
     return {
         name: Preset(
-            **{key: row.pop(key) for key in ("has", "lacks", "note") if key in row},
+            **{key: row.pop(key) for key in ("has", "lacks", "notes") if key in row},
             mapping=_parsed({"preset": name, **row}, name),
         )
         for name, row in table.items()
@@ -132,10 +139,11 @@ def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMap
     if not isinstance(content, Mapping):
         raise UsageError(f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer: draft")
     mapping = _parsed({**content, **({"group": group} if group else {})}, name)
-    if mapping.preset and not mapping.of_spans:
-        if mapping.preset not in presets():
-            raise unknown_name("preset", mapping.preset, presets())
-        mapping = presets()[mapping.preset].mapping.overridden_by(mapping)
+    if mapping.preset and not mapping.of_spans and mapping.preset not in presets():
+        raise unknown_name("preset", mapping.preset, presets())
+    if mapping.preset:
+        known = RowMapping(preset=mapping.preset) if mapping.of_spans else presets()[mapping.preset].mapping
+        mapping = known.overridden_by(mapping)
     return mapping
 
 
@@ -177,6 +185,8 @@ def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[
         if not isinstance(row, SourceRow):
             yield row
         elif mapping.where is None or _is_chosen(row.fields, mapping.where):
+            if missing := mapping.missing:
+                row = row._replace(fields={name: None if at in missing else at for name, at in row.fields.items()})
             yield _mapped(row, mapping)
 
 
@@ -195,7 +205,8 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     values, used, names = dict[str, object](), set[str](), tuple(row.fields)
     for field, paths in mapping.fields.items():
         column = " or ".join(paths)
-        if len(paths) == 1 and not mapping.preset and (paths[0] in row.fields or not is_path(paths[0])):
+        is_column = len(paths) == 1 and (paths[0] in row.fields or not is_path(paths[0]))
+        if is_column and not mapping.preset and not mapping.split:
             continue  # a column by its name, or the error of a column that is not there
         starts = [roots(names, path) for path in paths]
         given = mapping.is_given(field)
@@ -214,7 +225,7 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
     empty: object = None
     merged: list[Any] = []
     for path in paths:
-        found = [value for value in values_at(row, path) if value not in (mapping.missing or ())] if path else []
+        found = list(values_at(row, path)) if path else []
         if not found:
             empty = [] if field in LISTS and _is_empty_list(row, path) else empty
         elif field in _DOCUMENT_LISTS:

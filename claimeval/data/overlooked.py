@@ -5,12 +5,13 @@ names of documents as their texts. Such a file is refused with the options that 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from claimeval.data.hints import longest_text, options, proposals, speaks_of_documents, words_of
 from claimeval.data.mapping import RowMapping, presets
-from claimeval.data.paths import opened, roots
+from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow
 from claimeval.types.errors import DataError
 from claimeval.types.records import Sample
@@ -26,6 +27,8 @@ _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
 _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+")
 """A text that only names where a value is."""
+_SEPARATOR, _WORDS = "|", 3
+"""What joins contexts in one text, as DeepEval writes CSV, and the words that each has at least."""
 Reads = Callable[[Sequence[SourceRow], RowMapping], bool]
 """Whether rows can be read with a mapping."""
 
@@ -40,8 +43,8 @@ class Overlooked:
         self._lacking: dict[str, list[SourceRow]] = {field: [] for field in fields}
         self._json: dict[str, SourceRow] = {}
         self._rows, self._seen, self._jsons, self._names_only = 0, Counter[str](), Counter[str](), Counter[bool]()
-        self._references = 0
-        """Questions that are references."""
+        self._references = self._joined = self._separate = 0
+        """Questions that are references, contexts that seem to be joined in one text, and other contexts."""
 
     @property
     def open(self) -> bool:
@@ -66,19 +69,25 @@ class Overlooked:
                 self._jsons[field] += 1
                 self._json.setdefault(field, row)
         self._references += bool(_REFERENCE.fullmatch(sample.question))
+        joined = len(texts) == 1 and _are_joined(texts[0].split(_SEPARATOR))
+        self._separate += bool(texts) and not joined
+        self._joined += joined
         if texts:
             self._names_only[all(map(_NAME.fullmatch, texts))] += 1
         return not self.open
 
     def check(self) -> str | None:
         """Return options that would read more, if there are any. Raises DataError for what is read otherwise."""
+        if self._rows:
+            self._check_json()
         if not self._rows or self._mapping.of_spans:
             return None
-        note = presets()[self._mapping.preset].note if self._mapping.preset in presets() else None
-        self._check_json()
+        notes = presets()[self._mapping.preset].notes if self._mapping.preset in presets() else {}
         self._check_names()
+        self._check_joined()
         if self._references == self._seen["question"] > 0 and not self._mapping.is_given("question"):
-            raise self._error(f"questions are references, not texts: {note or 'export the texts that they refer to'}")
+            whole = notes.get("question", "export the texts that they refer to")
+            raise self._error(f"questions are references, not texts: {whole}")
         absent = [field for field in self._having if not self._seen[field] and self._mapping.fields.get(field) != ("",)]
         found = self._offered({field: self._lacking[field] for field in absent})
         missing = [field for field in found if field != "reference_answers"]
@@ -89,8 +98,8 @@ class Overlooked:
                 "read without)"
             )
         self._check_documents_without_texts()
-        if note and "contexts" in absent and self._seen["answer"]:
-            raise self._error(f"{note} (--field contexts=: read without)")
+        if "contexts" in notes and "contexts" in absent:
+            raise self._error(f"{notes['contexts']} (--field contexts=: read without)")
         self._check_some_rows()
         return options(found) or None
 
@@ -98,7 +107,9 @@ class Overlooked:
         """Return paths of fields that rows lack, which can be read together."""
         rows = {id(row): row for of_field in lacking.values() for row in of_field}.values()
         originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
-        taken = {path for paths in self._mapping.fields.values() for path in paths}
+        names = tuple(dict.fromkeys(name for row in originals for name in row.fields))
+        paths = [path for of_field in self._mapping.fields.values() for path in of_field]
+        taken = {*paths, *(name for path in paths if is_pattern(path) for name in roots(names, path))}
         taken |= {name for field, names in self._names.items() if field not in (*lacking, "sources") for name in names}
         readable: dict[str, str] = {}
         for field, path in proposals([row.fields for row in originals], list(lacking), taken, certain=True).items():
@@ -120,12 +131,24 @@ class Overlooked:
 
     def _check_names(self) -> None:
         if self._names_only[True] and not self._names_only[False] and not self._mapping.is_given("contexts"):
-            first = self._having["contexts"][0]
-            column = next((name for name in self._names["contexts"] if name in first.origin), "contexts")
+            column = self._path_of_contexts()
             raise self._error(
                 f"{column} seem to be names of documents, without their texts, which are in the corpus: add the texts "
                 f"to each row as a list {column}. If they are the texts: {options({'contexts': column})}"
             )
+
+    def _check_joined(self) -> None:
+        """Raise DataError if contexts seem to be joined in one text."""
+        if self._joined and self._joined >= self._separate and not self._mapping.is_given("contexts"):
+            raise self._error(
+                f"contexts seem to be joined by {_SEPARATOR!r}: add --field split={shlex.quote(_SEPARATOR)}, or "
+                f"{options({'contexts': self._path_of_contexts()})} if each is one text"
+            )
+
+    def _path_of_contexts(self) -> str:
+        row = self._having["contexts"][0].origin
+        paths = (*self._mapping.fields.get("contexts", ()), *self._names["contexts"])
+        return next((path for path in paths if any(True for _ in values_at(row, path))), "contexts")
 
     def _check_documents_without_texts(self) -> None:
         """Raise DataError if the rows only have the names of their documents."""
@@ -156,6 +179,11 @@ class Overlooked:
 
     def _error(self, problem: str) -> DataError:
         return DataError(f"{self._name}: {problem}", kind=OVERLOOKED)
+
+
+def _are_joined(parts: Sequence[str]) -> bool:
+    """Return whether these parts of a text are texts; those of a table have spaces beside the separators."""
+    return len(parts) > 1 and all(part == part.strip() and len(part.split()) >= _WORDS for part in parts)
 
 
 def _and(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from claimeval.data.hints import by_shape, describes, options, proposals, words_
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
-from claimeval.data.paths import is_path, is_pattern, roots, values_at
+from claimeval.data.paths import is_pattern, roots, values_at
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.traces import samples_in, trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -202,11 +202,15 @@ def resolved(given: RowMapping, first: Sequence[SourceRow | Sample]) -> RowMappi
     named = {path for paths in given.fields.values() for path in paths}
     if kind := trace_kind(rows[0].fields):
         read_as = f"read as {kind}, one sample a trace"
-        known = given.model_copy(update={"preset": kind, "read_as": read_as})
-        return given if any(map(rows[0].leads, named)) else known
+        known = RowMapping(preset=kind, read_as=read_as)
+        return given if any(map(rows[0].leads, named)) else known.overridden_by(given)
     looked_at = [row.fields for row in rows[:LOOKED_AT]]
     preset = next((preset for preset in presets().values() if preset.fits(looked_at)), None)
-    return described(preset.mapping.overridden_by(given), rows) if preset else given
+    if preset:
+        return described(preset.mapping.overridden_by(given), rows)
+    if given.split and "contexts" not in given.fields:
+        return given.overridden_by(RowMapping(fields={"contexts": ALIASES["contexts"]}))
+    return given
 
 
 def samples_of_rows(
@@ -236,7 +240,7 @@ def samples_of_rows(
     number = count = rows_after_error = 0
     if mapping.of_spans:
         rows = samples_in(rows)
-    elif mapping.preset or mapping.where or any(len(p) > 1 or is_path(p[0]) for p in mapping.fields.values()):
+    if mapping.changes_rows:
         rows = mapped(rows, mapping)
     if mapping.group not in (None, "none"):
         rows = joined(rows, mapping.group, lambda row: _layout(tuple(row.fields), tuple(fields.items())))

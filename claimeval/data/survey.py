@@ -151,7 +151,7 @@ class Survey(Record):
     def note(self) -> str | None:
         """What an export does not have that was recognized, if the samples lack it."""
         known = presets().get(self.mapping.preset or "")
-        return known.note if known and self.no_answer == self.samples else None
+        return known.notes.get("answer") if known and self.no_answer == self.samples else None
 
     @property
     def example_in_words(self) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ LlamaIndex. The spans of a trace become one row with question, contexts, answer 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import warnings
 from collections import Counter
@@ -121,6 +122,8 @@ class _Span(NamedTuple):
     response: str = ""
     """The provider's id of the answer."""
     reference: str | None = None
+    said: str | None = None
+    """The object with texts that came out, as JSON, if none of its keys is known for an answer."""
 
 
 class _Trace:
@@ -355,8 +358,10 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
     if kind in ("retriever", "reranker"):
         return facts._replace(documents=_documents(output if documents is None else documents))
     beside = _documents(documents or []) or _beside(output) or _beside(attributes.get("input.value"))
+    answer = next((text for name in _SAID if (text := _text(by_name.get(name), _ANSWER))), None)
     return facts._replace(
-        answer=next((text for name in _SAID if (text := _text(by_name.get(name), _ANSWER))), None),
+        answer=answer,
+        said=None if answer else _as_json(output),
         model=f"{provider}:{model}" if model and provider and ":" not in model else model,
         response=_first(attributes, ("gen_ai.response.id",)),
         documents=[] if kind == "llm" else beside,
@@ -385,7 +390,9 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     spans = sorted(
         trace.spans, key=lambda span: (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
     )
-    with_text = [span for span in spans if span.kind in ("chain", "llm") and (span.question or span.answer)]
+    with_text = [
+        span for span in spans if span.kind in ("chain", "llm") and any((span.question, span.answer, span.said))
+    ]
     parents = {span.id: span.parent for span in spans}
     depth = {span.id: _depth(span.id, parents) for span in with_text}
     top_depth = min(depth.values(), default=0)
@@ -396,7 +403,8 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     question = next((span.question for span in asking if span.question), None)
     saying = [*reversed(top), *reversed(calls), *reversed(with_text)]
     last = next((span for span in saying if span.answer), None)
-    if question is None and last is None:
+    answer = last.answer if last else next((span.said for span in saying if span.said), None)
+    if question is None and answer is None:
         return None
     metadata = {
         "trace_id": name,
@@ -412,13 +420,13 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     fields = {
         "id": name,
         "question": question or "",
-        "answer": last.answer if last else None,
+        "answer": answer,
         "contexts": None if contexts is None else _unique(contexts),
         "reference_answers": reference and [reference],
         "generator": next((span.model for span in (*reversed(calls), *reversed(top)) if span.model), None),
         "metadata": {key: value for key, value in metadata.items() if value},
     }
-    return {key: value for key, value in fields.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None or key == "answer"}
 
 
 def _depth(name: str, parents: Mapping[str, str]) -> int:
@@ -497,7 +505,14 @@ def _text(value: Any, keys: tuple[str, ...]) -> str | None:
         first = next((text for key in keys if (text := _text(value.get(key), keys))), None)
     else:
         return None
-    return first or (original if isinstance(original, str) and original.strip() else None)
+    return first or (original if isinstance(original, str) and not isinstance(value, dict) else None)
+
+
+def _as_json(value: Any) -> str | None:
+    """Return an object with texts as JSON; None for other values."""
+    parsed = _parsed(value)
+    has_text = isinstance(parsed, dict) and any(isinstance(inner, str) for inner in parsed.values())
+    return json.dumps(parsed, ensure_ascii=False) if has_text else None
 
 
 def _role(message: Any) -> str:

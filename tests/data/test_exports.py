@@ -110,6 +110,14 @@ def test_rows_are_chosen_by_a_path_that_they_have_or_do_not_have() -> None:
         assert [sample.question for sample in ce.read_samples(rows, mapping={"where": where})] == questions
 
 
+def test_settings_of_a_mapping_hold_for_columns_that_are_known_by_their_names() -> None:
+    row = {"question": "Q?", "answer": "-", "contexts": "The lamp is lit.|Mara tends it."}
+    for mapping in ({"split": "|", "missing": ["-"]}, {"split": "|", "missing": ["-"], "contexts": "contexts"}):
+        (sample,) = ce.read_samples([row], mapping=mapping)
+        assert [document.text for document in sample.contexts or ()] == ["The lamp is lit.", "Mara tends it."]
+        assert (sample.question, sample.answer) == ("Q?", None)
+
+
 def test_texts_that_stand_for_nothing_are_missing() -> None:
     rows = [{"q": "Q?", "a": "-", "docs": ["D."]}, {"q": "Q?", "a": "A.", "docs": "-"}]
     mapping = {"question": ["q"], "answer": ["a", "b"], "contexts": ["docs", "more"], "missing": ["-"]}
@@ -158,4 +166,4 @@ def test_a_preset_names_fields_of_samples_by_paths(name: str) -> None:
     mapping = presets()[name].mapping
     assert mapping.preset == name
     assert mapping.fields
-    assert all(paths and all(paths) for paths in mapping.fields.values())
+    assert all(paths == ("",) or (paths and all(paths)) for paths in mapping.fields.values())

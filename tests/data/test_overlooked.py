@@ -36,6 +36,11 @@ def options(message: str) -> list[str]:
         {"question": Q, "answer": A, "context_1": C[0], "context_2": C[1]},
         {"question": Q, "answer": A, "steps": [{"kind": "rewrite"}, {"docs": [{"body": text} for text in C]}]},
         {"frage": Q, "antwort": A, "belege": C},
+        {"question": Q, "answer": A, "contexts": "|".join(C)},
+        {"user_input": Q, "response": A, "retrieved_contexts": "|".join(C)},
+        {"id": "o", "traceId": "t", "type": "SPAN", "input": {"query": Q}, "output": {"final": A, "contexts": C}},
+        {"run_type": "chain", "id": "r", "inputs": {"query": Q}, "outputs": {"reply_text": A, "docs": C}},
+        {"answer_builder": {"answers": [{"documents": [{"content": t} for t in C], "completion": A, "query": Q}]}},
     ],
     ids=str,
 )  # fmt: skip
