@@ -85,6 +85,11 @@ def agreement(
     of_answers = bool(ratings or scores or pairs)
     if not isinstance(run, Run | str | Path) or (not (of_answers or isinstance(run, Run)) and Path(run).is_file()):
         files = [Path(file) for file in ((run,) if isinstance(run, str | Path) else run)]
+        if folders := [str(file) for file in files if file.is_dir()]:
+            raise UsageError(
+                f"agreement is about one run, given {', '.join(folders)}; `claimeval rejudge RUN --judge OTHER "
+                "--keep-verdicts --out NEW` makes one with the verdicts of several judges, `compare` compares runs"
+            )
         if labels is None or not files:
             raise UsageError("grades are compared with grades by people: give these as labels (--labels)")
         if evidence or cluster or by or of_answers:

@@ -82,8 +82,9 @@ class AnnotateCommand(OutputOptions):
             raise UsageError("--export is for claims")
         drawn = ce.annotate(**settings)
         if to := self.export:
-            done = f"{drawn.export(to)} claims written to {to}"
-            output.line(f"{done}; fill the column `label`, then: claimeval correct {self.run} --labels {to}")
+            done = f"{number_of(drawn.export(to), drawn.unit)} written to {to}"
+            words = ", ".join(drawn.keys.values())
+            output.line(f"{done}; fill the column `label` ({words}), then: claimeval correct {self.run} --labels {to}")
             return output.result("annotate", {"labels": str(to)})
         _ask(replace(output, quiet=False), drawn)
         complete = all(map(drawn.given, drawn.turns))
@@ -96,7 +97,7 @@ class AnnotateCommand(OutputOptions):
         labeled, count, needed, same, repeated = drawn.progress
         more = f"about {needed} more labels" if needed else "these labels are enough"
         output.lines(
-            f"{labeled} of {count} claims labeled, in {drawn.path}",
+            f"{labeled} of {number_of(count, drawn.unit)} labeled, in {drawn.path}",
             repeated and f"{same} of {repeated} that were shown twice have the same label",
             needed is not None and f"To know within ±0.05 how often the judges label as you do: {more}",
             f"Next: claimeval agreement {self.run}, claimeval correct {self.run}" if complete else resume,

@@ -199,7 +199,7 @@ class CompareCommand(OutputOptions):
             elif self.by:
                 output.draw([views.slices(pair, self.by)])
             output.line()
-            two = shlex.join([str(self.runs[compared.baseline]), "--compare", str(self.runs[i])])
+            two = shlex.join([str(compared.runs[compared.baseline].path), "--compare", str(compared.runs[i].path)])
             more = "" if self.details else " (all causes, tests and flips: --details)"
             separate = pair.culprit.separate
             output.lines(separate and f"To tell them apart: {separate}", f"Next: claimeval report {two}{more}")

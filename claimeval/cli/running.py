@@ -138,14 +138,14 @@ class Finished(NamedTuple):
         look = f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"
         report, record = report_line(folder), dict[str, object]()
         last = [*filter(None, (report, calls, price) if details else (price, report, look))]
+        if output.quiet and not output.json:
+            scores = (f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in of.scores)
+            rows, width = output.size
+            lines = output.wrap(", ".join(scores), width if rows else UNLIMITED)
+            write_data("\n".join([*lines, ""]))
         if shown:
             first = of.model_copy(update={"read": of.read[: shown.top], "answers": of.answers[: shown.top]})
             record["front"] = first.model_dump(mode="json")
-            if output.quiet and not output.json:
-                scores = (f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in first.scores)
-                rows, width = output.size
-                lines = output.wrap(", ".join(scores), width if rows else UNLIMITED)
-                write_data("\n".join([*lines, ""]))
             print_front(output, first, top=shown.top, closing=len(last) + self.said)
         if details:
             print_run(output, run, of)

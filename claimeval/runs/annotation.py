@@ -81,6 +81,8 @@ class Annotation(ABC):
 
     keys: Mapping[str, str]
     """The labels by the key that gives them."""
+    unit: str
+    """What an item is: `claim`, `answer` or `document`."""
     _file: ClaimLabels | DocumentLabels
 
     @property
@@ -153,6 +155,7 @@ class ClaimAnnotation(Annotation):
         """The draw: metric, design, seed, population, items."""
         self.run = run
         _, self._rating = labeling.labeled_metric(run, draw.metric.name)
+        self.unit = "answer" if self._rating else "claim"
         self.keys = CLAIM_KEYS
         if self._rating:
             words = enumerate(self._rating.scale.ranked, 1)
@@ -273,6 +276,7 @@ class DocumentAnnotation(Annotation):
     """Documents drawn for people to label."""
 
     keys = DOCUMENT_KEYS
+    unit = "document"
     _file: DocumentLabels
 
     def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentItem]) -> None:

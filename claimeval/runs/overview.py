@@ -183,7 +183,7 @@ class MetricComparison(Record):
     """Samples whose value is higher in b."""
     decreased: int
     dropped: int
-    """Shared samples without a value in one of the runs."""
+    """Shared samples without a value in one of the runs or in both."""
     changed_samples: tuple[SampleChange, ...] = ()
     """The samples that changed most, largest change first."""
     contribution: float | None = None

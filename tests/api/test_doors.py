@@ -101,6 +101,14 @@ def test_qrels_are_compared_as_by_the_command(tmp_path: Path) -> None:
         agreement(judge)
 
 
+def test_agreement_of_two_runs_says_how_to_join_them(tmp_path: Path) -> None:
+    runs = [tmp_path / name for name in "ab"]
+    for run in runs:
+        ce.score(SAMPLES[:2], judges="local:lexical", metrics="faithfulness", out=run)
+    with pytest.raises(ce.UsageError, match=r"one run, given .*a, .*b; .*rejudge RUN --judge OTHER --keep-verdicts "):
+        agreement(runs)
+
+
 def test_metrics_without_a_judge_are_a_run(tmp_path: Path) -> None:
     run = measure(SAMPLES[:2], "token_recall", out=tmp_path / "run")
     assert (run.job, run.path) == ("measure", tmp_path / "run")

@@ -116,7 +116,7 @@ def test_another_design_is_drawn_too(run: Path) -> None:
 
 def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
     done = claimeval("annotate", "run", "--n", "6", "--export", "todo.csv")
-    assert "6 claims written to todo.csv" in done.stdout
+    assert "6 claims written to todo.csv; fill the column `label` (supported, contradicted, not_found, " in done.stdout
     rows = list(csv.DictReader((run.parent / "todo.csv").read_text().splitlines()))
     assert len(rows) == 6
     assert {row["against"] for row in rows} == {"contexts"}

@@ -176,6 +176,15 @@ def test_printed_commands_can_be_pasted_where_paths_have_spaces(claimeval: Run, 
     assert "-o 'my runs/a-again' && claimeval compare 'my runs/a-again' 'my runs/b'" in command
 
 
+def test_the_next_command_names_the_runs_that_were_compared(claimeval: Run, runs: Path) -> None:
+    claimeval("measure", "a", "-m", "token_recall")
+    claimeval("measure", runs.parent / "a.jsonl", "-m", "token_recall", "--out", "m")
+    shown = claimeval("compare", "a", "m").stdout
+    (command,) = (line.removeprefix("Next: claimeval ") for line in shown.splitlines() if line.startswith("Next: "))
+    assert command.startswith("report a/measure --compare m (")
+    claimeval(*command.partition(" (")[0].split())
+
+
 @pytest.mark.parametrize("name", SOME)
 def test_the_front_fits_a_screen_of_24_lines_with_80_columns(claimeval: Run, tmp_path: Path, name: str) -> None:
     make(name, 3, tmp_path / "here")

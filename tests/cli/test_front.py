@@ -66,6 +66,13 @@ def test_a_run_that_stopped_early_says_of_how_many_samples_in_every_form(tmp_pat
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["data"]["samples"] == 5
 
 
+def test_quiet_prints_the_scores_of_commands_without_a_first_screen_too(tmp_path: Path) -> None:
+    row = {"question": "How high?", "answer": "It is 63 m.", "contexts": ["63 m"], "reference_answers": ["63 m"]}
+    (tmp_path / "data.jsonl").write_text(json.dumps(row))
+    done = call("measure", "data.jsonl", "-m", "token_recall", "-o", "run", "-q", folder=tmp_path)
+    assert done.stdout == "token_recall 1.00, answer_length (words) 4.00\n"
+
+
 def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) -> None:
     quiet = call("demo", "-q", folder=tmp_path)
     assert quiet.stdout == (

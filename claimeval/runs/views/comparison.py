@@ -41,7 +41,7 @@ DIFFERENCE = (
 COLUMNS = (
     Column("metric", at="metric"), Column("n", "count", 1, "n"), *MEANS, *DIFFERENCE, Column("p", "p", 2, "p"),
     Column("p (Holm)", "p", at="p_adjusted"), Column("higher in b", "count", 4, "increased"),
-    Column("lower in b", "count", 4, "decreased"), Column("without a value in one", "count", 5, "dropped", sparse=True),
+    Column("lower in b", "count", 4, "decreased"), Column("without a value", "count", 5, "dropped", sparse=True),
 )  # fmt: skip
 COUNTS = Column("samples", at=lambda m: f"{m.n} ({m.increased} up, {m.decreased} down)")
 CAUSES = (Column("because of"), Column("b - a", "signed"), Column("samples", "count"))

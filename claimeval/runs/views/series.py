@@ -56,7 +56,7 @@ def sentences(runs: Series, metric: MetricSeries) -> Iterator[Block]:
 
 def _changed(metric: MetricSeries, shown: int) -> Iterator[Block]:
     for point, change in zip(metric.points[1:], metric.changes, strict=True):
-        counts = {"without a value in one": change.dropped, "gone": change.only_before, "new": change.only_after}
+        counts = {"without a value": change.dropped, "gone": change.only_before, "new": change.only_after}
         if gaps := [f"{count} {what}" for what, count in counts.items() if count]:
             yield remark(Data(point.run), f": {', '.join(gaps)}")
         if most := change.changed_samples[:shown]:
