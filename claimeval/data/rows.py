@@ -347,8 +347,8 @@ def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
     return names, index
 
 
-_OF_ITEM = re.compile(r"(.+?)\.(\d+)(?:\.(.+))?")
-"""The name of a column with an item of a list, or with a field of that item: `docs.0`, `docs.0.text`."""
+_OF_ITEM = re.compile(r"(.*?[^\W\d_])\.(\d+)(?:\.(.+))?")
+"""The name of a column with an item of a list or a field of that item: `docs.0`, `docs.0.text`, but not `v1.0`."""
 _NO_ITEM = frozenset({"", "null", "undefined"})
 """Cells of lists that are shorter than others, as json-2-csv writes them."""
 

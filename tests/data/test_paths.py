@@ -91,9 +91,9 @@ def test_columns_of_the_items_of_a_list_are_read_as_the_list(
 
 
 def test_columns_that_are_no_whole_list_stay_columns(tmp_path: Path) -> None:
-    (tmp_path / "again.csv").write_text("question,answer,score,score.1,model.3\nQ,A,1,2,m\n")
+    (tmp_path / "again.csv").write_text("question,answer,score,score.1,model.3,llama-3.0\nQ,A,1,2,m,l\n")
     (sample,) = ce.read_samples(tmp_path / "again.csv")
-    assert sample.metadata == {"score": "1", "score.1": "2", "model.3": "m"}
+    assert sample.metadata == {"score": "1", "score.1": "2", "model.3": "m", "llama-3.0": "l"}
 
 
 def test_objects_that_python_printed_are_opened(tmp_path: Path) -> None:
