@@ -75,6 +75,7 @@ NOTED: dict[str, dict[str, Any]] = {
         "failures": {"timeout": FailureExample(sample="1", judge="lexical", excerpt="no answer in 30 s")},
     },
     "abstained": {"metric": {"unassessed": {"unsure": 1}, "ends": "bounds"}},
+    "unfed": {"metric": {"n": 0, "missing": {"missing_input": 2}}},
     "ungrounded": {"metric": {"ungrounded": 1}},
 }
 """A change of a summary for each kind of note on a complete run."""

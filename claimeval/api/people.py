@@ -90,7 +90,9 @@ def agreement(
                 f"agreement is about one run, given {', '.join(folders)}; `claimeval rejudge RUN --judge OTHER "
                 "--keep-verdicts --out NEW` makes one with the verdicts of several judges, `compare` compares runs"
             )
-        if labels is None or not files:
+        if not files:
+            raise UsageError("agreement needs a run directory, or files of grades with labels (--labels)")
+        if labels is None:
             raise UsageError("grades are compared with grades by people: give these as labels (--labels)")
         if evidence or cluster or by or of_answers:
             raise UsageError("evidence, cluster, by, scores, ratings and pairs are not for files of grades")

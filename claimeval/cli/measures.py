@@ -71,12 +71,6 @@ class MeasureCommand(JobOptions):
         for name, value in remarks.items():
             if value:
                 self.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
-        metrics = finished.run.summary.items()
-        if unfed := [name for name, metric in metrics if not metric.n and metric.missing.keys() == {"missing_input"}]:
-            self.output.note(
-                f"no sample can feed {', '.join(unfed)}. `claimeval doctor {self.data}` shows a sample as it is read; "
-                "map the columns with --field FIELD=COLUMN."
-            )
         return finished.show(remarks)
 
 

@@ -251,31 +251,26 @@ class AgreementCommand(OutputOptions):
 
     def do(self) -> int:
         from claimeval.data.test_collections import qrels_file
-        from claimeval.report.charts import check_name
         from claimeval.report.pictures import of_agreement
         from claimeval.runs.directory import cluster_field, load_manifest
         from claimeval.runs.views.agreement import ShortNames, view
 
-        if not self.run:
-            raise UsageError("agreement needs a run directory, or files of grades with --labels")
-        if self.plot:
-            check_name(self.plot)
         settings = arguments(self)
         del settings["plot"]
         with notes_on_stderr(quiet=self.output.quiet):
             report = ce.agreement(**settings)
         run = self.run[0] if self.run[0].is_dir() else None
         names = ShortNames(load_manifest(run).short_names if run else {})
-        picture = of_agreement(report, names) if self.plot else None
-        if self.plot and picture is None:
-            raise UsageError("there is nothing to draw: --plot is for several raters of the claims of a run")
+        if self.plot:
+            picture = of_agreement(report, names)
+            if picture is None:
+                raise UsageError("there is nothing to draw: --plot is for several raters of the claims of a run")
+            picture.save(self.plot)
         field = cluster_field(run, self.cluster) if run else None
         self.output.draw(view(report, names, str(self.run[0]), field))
         if report.raters:
             _print_next(self, report)
-        if picture and self.plot:
-            picture.save(self.plot)
-            self.output.line(f"Picture: {self.plot}")
+        self.output.lines(self.plot and f"Picture: {self.plot}")
         if self.out:
             name, first = next(iter(report.assessors.items()))
             rank = f"Rank by them: claimeval rank {qrels_file(self.out, name)} YOUR.run -l {first.relevant_from}"

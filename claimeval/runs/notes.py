@@ -72,6 +72,9 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         yield "lost", f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
     if doubt := open_to_doubt(summary.metrics):
         yield "abstained", f"{doubt}: bounds are shown instead of an interval."
+    if unfed := [name for name, m in metrics if not m.n and m.missing.keys() == {"missing_input"}]:
+        advice = "`claimeval doctor` shows a sample as it is read; map the columns with --field FIELD=COLUMN"
+        yield "unfed", f"No sample can feed {', '.join(unfed)}. {advice}."
     ungrounded = [
         f"{m.ungrounded:,} of {m.total:,} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
     ]

@@ -36,7 +36,7 @@ def test_metrics_that_no_sample_can_feed_are_named_beside_the_table(claimeval: R
     data.write_text(json.dumps(ROWS[1]) + "\n")
     done = claimeval("retrieval", data, "-m", "mrr", "--out", "run")
     printed = " ".join(done.stdout.split())
-    assert f"Note: no sample can feed mrr. `claimeval doctor {data}` shows a sample" in printed
+    assert "Caution: No sample can feed mrr. `claimeval doctor` shows a sample as it is read" in printed
     assert "map the columns with --field FIELD=COLUMN." in printed
     data.write_text(json.dumps(ROWS[0]) + "\n")
     assert "can feed" not in claimeval("retrieval", data, "-m", "mrr", "--out", "other").stdout
