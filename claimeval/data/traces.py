@@ -309,9 +309,7 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Span:
     """Return a span of a tool that records input and output: those of unknown kinds are parts of a chain."""
-    attributes = {
-        name: next((fields[key] for key in keys if fields.get(key)), None) for name, keys in _OF_TOOLS.items()
-    }
+    attributes = {name: next(filter(None, map(fields.get, keys)), None) for name, keys in _OF_TOOLS.items()}
     kind = str(_parsed(attributes["openinference.span.kind"]))
     attributes["openinference.span.kind"] = kind if kind.lower() in _KINDS else "chain"
     return _span({**fields, "attributes": {**_attributes(fields), **attributes}}, trace, parent)
@@ -470,7 +468,9 @@ def _are_pages(value: Any) -> bool:
 def _first(fields: Mapping[str, Any], paths: Iterable[str]) -> str:
     """Return the first of these values that is a text or a number, as text; empty if there is none."""
     for path in paths:
-        value = fields[path] if path in fields else next(values_at(fields, path), None) if "." in path else None
+        value = fields.get(path)
+        if value is None and "." in path and path.partition(".")[0] in fields:
+            value = next(values_at(fields, path), None)
         if isinstance(value, (str, int, float)) and value == value and value != "":
             return str(value)
     return ""
