@@ -199,7 +199,7 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
     ranks = [field for field in first.fields if _describes_document(field) and _words(field) & _RANK]
     if ranks:
         with suppress(ValueError):  # no number
-            rows = sorted(rows, key=lambda row: float(str(row.fields[ranks[0]])))
+            rows = sorted(rows, key=lambda row: float(str(row.fields.get(ranks[0]))))
     documents = [_document(row, layout.document, kept) for row in rows]
     names = [document.get("id") for document in documents if isinstance(document, dict)]
     if len(set(names)) < len(documents):
@@ -211,7 +211,7 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
 
 def _document(row: SourceRow, column: str, kept: Collection[str]) -> object:
     """Return the document of a row, with its id, title and score from other columns."""
-    value = row.fields[column]
+    value = row.fields.get(column)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     beside = {name: cell for name, cell in row.fields.items() if name not in kept and name != column}

@@ -197,7 +197,7 @@ def _labeled_claims(
     location = f"{row.location}, field {names[0]!r}"
 
     def label(word: Any) -> Label:
-        if word not in _RAGCHECKER_LABELS:
+        if not isinstance(word, str) or word not in _RAGCHECKER_LABELS:
             known = ", ".join(_RAGCHECKER_LABELS)
             raise DataError(f"{location}: unknown label {str(word)[:40]!r}. Known: {known}")
         return _RAGCHECKER_LABELS[word]

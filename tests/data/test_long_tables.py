@@ -80,6 +80,12 @@ def test_joined_documents_are_ordered_by_rank_and_keep_what_belongs_to_them() ->
     assert first.metadata == {"qid": "q1"}
 
 
+def test_a_row_to_join_without_the_column_of_documents_has_an_empty_document() -> None:
+    rows = [LONG[0], {name: value for name, value in LONG[1].items() if name != "document"}]
+    (sample,) = ce.read_samples(rows, mapping={"contexts": "document"}, group="qid")
+    assert [document.text for document in sample.contexts or ()] == [LONG[0]["document"], ""]
+
+
 def test_several_columns_may_join_rows_and_an_exploded_frame_is_joined_by_its_id() -> None:
     two = [row | {"answer": f"Answer {n // 2}."} for n, row in enumerate([*LONG[:2], *LONG[:2]])]
     with pytest.raises(ce.DataError, match="--group answer to join"):

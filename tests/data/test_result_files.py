@@ -64,6 +64,7 @@ def test_labels_of_single_contexts_are_merged_and_name_the_entailing_ones(tmp_pa
         ("answer2response", ["Entailment"], "expected 3 labels"),
         ("retrieved2response", [["Neutral"]] * 3, "2 labels per claim"),
         ("answer2response", ["Entailment", "Yes", "Neutral"], "unknown label 'Yes'"),
+        ("answer2response", ["Entailment", {"label": "Neutral"}, "Neutral"], "unknown label \"{'label': 'Neutral'}\""),
         ("response_claims", "Nile", "a list of claims"),
     ],
 )
