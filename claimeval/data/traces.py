@@ -253,7 +253,7 @@ def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _trulens(fields: Mapping[str, Any]) -> _Span:
     """Return an event of TruLens as a span; those of an evaluation have neither a question nor an answer."""
-    attributes = opened(fields["record_attributes"])
+    attributes = _attributes({"attributes": fields["record_attributes"]})
     recorded = {name.removeprefix("ai.observability."): value for name, value in attributes.items()}
     span = {
         "id": fields["event_id"], "parent_id": _first(fields, ("record.parent_span_id",)),

@@ -93,6 +93,12 @@ def test_traces_that_say_nothing_are_an_error(tmp_path: Path) -> None:
         list(ce.read_samples(path))
 
 
+def test_events_of_trulens_without_attributes_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "events.jsonl", {"event_id": "e", "record_attributes": "lost"})
+    with pytest.raises(ce.DataError, match="1 traces, none with a question or an answer"):
+        list(ce.read_samples(path))
+
+
 def otlp(value: object) -> dict[str, Any]:
     """A value as OTLP's JSON writes it."""
     if isinstance(value, list):
