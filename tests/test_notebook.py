@@ -40,7 +40,7 @@ def test_every_cell_shows_something_and_nothing_else_is_printed(shown: list[dict
 
 def test_runs_samples_slices_comparisons_and_agreement_show_themselves(shown: list[dict[str, str]]) -> None:
     pages = [html for cell in shown if (html := cell.get("text/html", "")).startswith('<div class="claimeval')]
-    marks = ("judged by lexical", "<b>handbook-mileage:", "<th>metadata.kind</th>", "b = ", "<b>agreement</b>: ")
+    marks = ("judged by shared words", "<b>handbook-mileage:", "<th>metadata.kind</th>", "b = ", "<b>agreement</b>: ")
     assert [mark in page for mark, page in zip(marks, pages, strict=False)] == [True] * 5
 
 

@@ -116,7 +116,7 @@ class Output:
     def draw(self, blocks: Iterable[Block]) -> None:
         """Print views. Headings, titled tables and entries begin with an empty line."""
         for block in blocks:
-            shown = through(block, escaped)
+            shown = through(block, escaped, inner="  ")
             match shown:
                 case Line(parts, "caution" | "note" as kind):
                     self.note("".join(parts), kind=kind.capitalize())
@@ -173,9 +173,7 @@ class Output:
                     Text(head), justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold"
                 )
             for number, row in enumerate(shown.rows):
-                inner = number in shown.indented
-                first, *others = (Text(row[i]) for i in kept)
-                grid.add_row(Text("  ") + first if inner else first, *others, style="dim" if inner else "")
+                grid.add_row(*(Text(row[i]) for i in kept), style="dim" if number in shown.indented else "")
             console, width = self.console, self.console.width
             console.width = max(width, sum(widths[i] for i in kept))
             console.print(grid)

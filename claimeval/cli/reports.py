@@ -200,7 +200,7 @@ class CompareCommand(OutputOptions):
                 output.draw([views.slices(pair, self.by)])
             output.line()
             two = shlex.join([str(compared.runs[compared.baseline].path), "--compare", str(compared.runs[i].path)])
-            more = "" if self.details else " (all causes, tests and flips: --details)"
+            more = "" if self.details else " (all metrics, causes, tests and flips: --details)"
             separate = pair.culprit.separate
             output.lines(separate and f"To tell them apart: {separate}", f"Next: claimeval report {two}{more}")
         self._write(compared)

@@ -29,8 +29,6 @@ from claimeval.types.records import SampleResult
 
 MANY = 20_000
 """Number of samples above which claims to read are not printed."""
-WORST = 5
-"""Claims to read first."""
 LINES = 24
 """Lines of the first screen. With fewer claims to read, it holds more metrics."""
 NOTES = 3
@@ -131,7 +129,7 @@ class Finished(NamedTuple):
     def _screen(self, folder: Path, shown: Shown | None) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
         run, output = self.run, self.output
-        of = front_of(run, max(WORST, shown.top if shown else 0))
+        of = front_of(run, max(views.READ, shown.top if shown else 0))
         details, asked = shown is None or shown.details, run.manifest.asked
         price = paid_and_worth(run.record, self.progress) if asked else ""
         calls = self.calls if self.progress and asked else ""
@@ -146,9 +144,9 @@ class Finished(NamedTuple):
         if shown:
             first = of.model_copy(update={"read": of.read[: shown.top], "answers": of.answers[: shown.top]})
             record["front"] = first.model_dump(mode="json")
-            print_front(output, first, top=shown.top, closing=len(last) + self.said)
+            print_front(output, first, shown, closing=len(last) + self.said)
         if details:
-            print_run(output, run, of)
+            print_run(output, run, of, front=shown is None)
         else:
             output.draw(views.slices(field, means) for field, means in run.record.by.items())
             output.line()
@@ -194,18 +192,19 @@ def watch(
     return Finished(command, output, run, prepared and progress, prepared, run.ending.gated(failed), len(said))
 
 
-def print_front(output: Output, front: Front, *, top: int, closing: int) -> None:
+def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> None:
     """Print the first screen; more than the default number of claims may make it longer.
 
     Args:
         output: Where it is printed.
         front: The front of the run.
-        top: The number of claims that was asked for.
+        shown: The number of claims that was asked for, and whether all notes are.
         closing: The number of other lines: messages above, what was paid, and where to go on.
     """
     width = output.size[1]
     more = [f" {text}" for text in (front.missing, front.few) if text]
-    above = ["", front.head, *_notes(output, front), "", *_scores(front), *more]
+    notes = _notes(output, front, None if shown.details else NOTES)
+    above = ["", front.head, *notes, "", *_scores(front), *more]
     if front.sentence:
         above += ["", *output.wrap(front.sentence, width)]
     pairs = [(f"{claim.sample_id}: {claim.claim}", _near(claim)) for claim in front.read]
@@ -214,7 +213,7 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
         also = f" (also {', '.join(name for name, _ in others)})" if others else ""
         because = f": {answer.explanation}" if answer.explanation else ""
         pairs.append((f"{answer.sample_id}: {answer.answer}", f"{first} {word}{also}{because}"))
-    if top <= Shown().top:
+    if shown.top <= Shown().top:
         pairs = pairs[: max(0, (LINES - len(above) - closing - 3) // 2)]
     if pairs:
         above += ["", "First to read"]
@@ -225,15 +224,15 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
         output.line(fitted(line, width))
 
 
-def _notes(output: Output, front: Front) -> list[str]:
-    """Return the first notes; the ending says why a run stopped."""
+def _notes(output: Output, front: Front, most: int | None) -> list[str]:
+    """Return the notes in at most so many lines; the ending says why a run stopped."""
     notes = [note for note in front.notes if note.kind != "incomplete"]
     texts = [f"{'Note' if note.kind == 'note' else 'Caution'}: {visible(note.text)}" for note in notes]
     lines = [line for text in texts for line in output.wrap(text, output.size[1])]
-    if len(lines) <= NOTES:
+    if most is None or len(lines) <= most:
         return lines
-    more = [f"More notes: --details ({len(texts) - NOTES + 1})"] if len(texts) >= NOTES else []
-    return [*texts[: NOTES - 1], *more]
+    more = [f"More notes: --details ({len(texts) - most + 1})"] if len(texts) >= most else []
+    return [*texts[: most - 1], *more]
 
 
 def _scores(front: Front) -> Iterator[str]:
@@ -287,23 +286,18 @@ def report_line(folder: Path) -> str:
     return f"Report: {report}" if report.exists() else f"`claimeval report {quote(str(folder))}` writes the report"
 
 
-def front_of(run: Run, top: int = WORST) -> Front:
+def front_of(run: Run, top: int = views.READ) -> Front:
     """Return the front of a run; of a large one, without claims to read first."""
     return front(run.manifest, run.record, run.results if run.record.samples <= MANY else (), top)
 
 
-def print_run(output: Output, run: Run, first: Front) -> None:
-    """Print the scores, the panel, the claims to read first, and the run directory."""
+def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> None:
+    """Print all tables of a run, after its `front` if that is not printed yet, and the run directory."""
     assert run.path, "the run is on disk"
-    blocks = views.view(
-        run.manifest,
-        run.record,
-        sides=beside(run.path, run.record.metrics),
-        diagnosis=run.diagnosis() if run.record.samples <= MANY else None,
-        read=first.read[:WORST],
-        answers=first.answers[:WORST],
-    )
-    output.draw(blocks)
+    sides = beside(run.path, run.record.metrics)
+    diagnosis = run.diagnosis() if run.record.samples <= MANY else None
+    output.draw(views.front(run.manifest, run.record, first) if front else ())
+    output.draw(views.view(run.manifest, run.record, first, sides=sides, diagnosis=diagnosis))
     output.line()
     output.line(f"Run: {run.path} ({results_file(run.path).name}, summary.json, manifest.json)")
 

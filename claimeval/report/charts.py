@@ -456,12 +456,14 @@ def _ends(marks: Iterable[Mark]) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
-    """Return about `count` round numbers from low to high, with their texts: steps of 1, 2 or 5 times 10^k."""
+    """Return about `count` round numbers from low to high, at least two: steps of 1, 2 or 5 times 10^k; with texts."""
     rough = (high - low) / max(count - 1, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
     digits = max(0, -math.floor(math.log10(step) + FLAT))
     first, last = math.ceil(low / step - FLAT), math.floor(high / step + FLAT)
+    if first >= last:  # one number shows no scale
+        return ticks(low, high, count + 1)
     return [(k * step, decimal(k * step, digits)) for k in range(first, last + 1)]
 
 

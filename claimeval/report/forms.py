@@ -145,7 +145,7 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
 
     if name in get_args(tables.Rows) and not compared:
         return tables.rows(load_manifest(run), read_results(run), name)
-    blocks = of_two.view(compare(run, compared)[2]) if compared else of_one.of(gather(run))
+    blocks = of_two.view(compare(run, compared)[2]) if compared else of_one.of(gather(run))[1]
     found = {table.name: table for table in among(blocks)}
     if name not in found:
         raise unknown_name("table", name, [*found, *(() if compared else get_args(tables.Rows))])

@@ -9,7 +9,7 @@ from claimeval.report import render
 from claimeval.report.render import code
 from claimeval.runs.overview import Overview, PairedRuns
 from claimeval.runs.series import Series
-from claimeval.runs.views import comparison, line, run
+from claimeval.runs.views import comparison, run
 from claimeval.runs.views import series as of_series
 
 Images = Iterable[tuple[str, str]]
@@ -18,14 +18,14 @@ Images = Iterable[tuple[str, str]]
 
 def summary(overview: Overview, images: Images = ()) -> str:
     """Return what is shown of a run."""
-    heading, *blocks = run.of(overview)
-    first = render.markdown([heading, *map(line, filter(None, [overview.front.sentence]))])
-    return _page(first, images, render.markdown(blocks), _footer(overview))
+    front, details = run.of(overview)
+    return _page(render.markdown(front), images, render.markdown(details), _footer(overview))
 
 
 def compared(pair: PairedRuns, overview: Overview, images: Images = ()) -> str:
     """Return what is shown of two runs. `overview` is that of the first."""
-    return _page(render.markdown(comparison.view(pair)), images, _footer(overview))
+    front, details = comparison.front(pair), comparison.details(pair)
+    return _page(render.markdown(front), images, render.markdown(details), _footer(overview))
 
 
 def series(runs: Series, images: Images = ()) -> str:

@@ -18,13 +18,12 @@ from claimeval.runs.overview import PairedRuns
 from claimeval.runs.series import Series
 from claimeval.runs.views import comparison as comparison_view
 from claimeval.runs.views import experiment as experiment_view
-from claimeval.runs.views import line, remark
+from claimeval.runs.views import remark
 from claimeval.runs.views import run as run_view
 from claimeval.runs.views.notebook import page
 from claimeval.types.html import Html
 from claimeval.types.records import SampleResult
 
-WORST = 5
 LOOKED_AT = 2000
 """Number of samples that are searched for the worst claims, so that a cell shows its run quickly."""
 FLIPS = 5
@@ -32,16 +31,21 @@ FLIPS = 5
 
 def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], sides: Sequence[ScoresSummary]) -> str:
     """Return what is shown of a run; its claims to read first are among the first `LOOKED_AT` results."""
-    builder = FrontBuilder(manifest, WORST)
+    builder = FrontBuilder(manifest, run_view.READ)
     for result in islice(results, LOOKED_AT):
         builder.add(result)
-    front = builder.front(record)
-    whole = len(results) <= LOOKED_AT
-    heading, *blocks = run_view.view(manifest, record, sides=sides, read=front.read, answers=front.answers)
+    front, whole = builder.front(record), len(results) <= LOOKED_AT
+    if not whole:
+        front = front.model_copy(update={"sentence": None})
+    diagnosis = builder.diagnosis if whole else None
     metrics = record.metrics | {name: metric for side in sides for name, metric in side.metrics.items()}
-    first = [heading, *([line(front.sentence)] if front.sentence and whole else ())]
     among = [] if whole else [remark(f"the claims to read are among the first {LOOKED_AT:,} samples")]
-    return page(first, _drawn(pictures.of_metrics(metrics, "Means")), (*blocks, *among))
+    return page(
+        run_view.front(manifest, record, front),
+        _drawn(pictures.of_metrics(metrics, "Means")),
+        run_view.view(manifest, record, front, sides=sides, diagnosis=diagnosis),
+        among,
+    )
 
 
 def _drawn(picture: Picture | None) -> Html:
@@ -56,7 +60,7 @@ def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
     if trend:
         return page(*parts(trend))
     drawn = _drawn(pictures.of_comparison(pair))
-    return page(comparison_view.front(pair), comparison_view.details(pair, flips=FLIPS), drawn)
+    return page(comparison_view.front(pair), drawn, comparison_view.details(pair, flips=FLIPS))
 
 
 def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:

@@ -53,7 +53,7 @@ from claimeval.runs.notes import Note
 from claimeval.runs.overview import Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.runs.views import Block, tables
-from claimeval.runs.views.comparison import differences, documents, where
+from claimeval.runs.views.comparison import documents, flips_in_words, results, where
 from claimeval.runs.views.run import judges
 from claimeval.runs.views.run import of as view_of
 from claimeval.statistics.formatting import decimal
@@ -177,6 +177,7 @@ class _PageData(NamedTuple):
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
             "tables": [_drawn(blocks) for blocks in self._views()],
             "compared": _drawn(self._compared()),
+            "flipped": flips_in_words(self.comparison) if self.comparison else "",
             "because": self._because(),
             "causes": CAUSES,
             "cells": CELLS,
@@ -192,7 +193,7 @@ class _PageData(NamedTuple):
     def _compared(self) -> list[Block]:
         if not (pair := self.comparison):
             return []
-        return [differences(pair), documents(pair), where(pair.culprit)]
+        return [*results(pair), documents(pair), where(pair.culprit)]
 
     def _because(self) -> dict[str, list[dict[str, object]]]:
         """Return the rows of the table of causes of each metric."""
@@ -208,7 +209,8 @@ class _PageData(NamedTuple):
     def _views(self) -> Iterator[list[Block]]:
         """Yield what is shown of each run, and of its judges."""
         for number, overview in enumerate(self._runs):
-            yield [*view_of(overview), *judges(self._judges(number, overview), overview.manifest.short_names)]
+            _, blocks = view_of(overview)
+            yield [*blocks, *judges(self._judges(number, overview), overview.manifest.short_names)]
 
     def _judges(self, number: int, overview: Overview) -> Sequence[JudgeNumbers]:
         """Return the numbers of the judges of a run, against people where there are labels."""

@@ -46,15 +46,17 @@ def markdown(blocks: Iterable[Block]) -> str:
 def _markdown(block: Block) -> str:
     match block:
         case Line(parts, kind):
-            start = {"heading": "### ", "caution": "> **Caution:** ", "note": "> "}.get(kind, "")
+            start = {"heading": "### ", "caution": "> **Caution:** ", "note": "> **Note:** "}.get(kind, "")
             return start + "".join(parts)
         case Entries(title, entries):
-            lines = [f"- {entry.name}: {'; '.join(' '.join(field) for field in entry.fields)}" for entry in entries]
-            return "\n".join((f"{title}:", "", *lines))
+            lines = [f"**{title}**", ""]
+            for entry in entries:
+                lines += [f"- {entry.name}", *(f"  - {name}: {words}" for name, words in entry.fields)]
+            return "\n".join(lines)
         case Table(columns=columns, rows=rows, title=title, notes=notes):
             rule = ["---" if column.kind == "text" else "---:" for column in columns]
             lines = [f"| {' | '.join(row)} |" for row in ([column.name for column in columns], rule, *rows)]
-            return "\n\n".join((*([f"{title}:"] if title else ()), "\n".join(lines), *notes))
+            return "\n\n".join((*([f"**{title}**"] if title else ()), "\n".join(lines), *notes))
 
 
 def as_json(table: Table) -> dict[str, Any]:
@@ -66,7 +68,6 @@ def as_json(table: Table) -> dict[str, Any]:
         "columns": [{"name": column.name, "kind": column.kind} for column in table.columns],
         "rows": shown.rows,
         "notes": table.notes,
-        "indented": sorted(table.indented),
     }
 
 

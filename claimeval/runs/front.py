@@ -13,15 +13,18 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.notes import Note, notes
-from claimeval.runs.slices import ENOUGH, Cell, cell_of
+from claimeval.runs.slices import ENOUGH, Cell, DiagnosisCounts, DiagnosisTally, cell_of
 from claimeval.runs.worst import WorstAnswer, WorstAnswers, WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, interval, number_of
 from claimeval.statistics.intervals import FEW_CLUSTERS
 from claimeval.types.clusters import cluster_noun, sample_count
 from claimeval.types.records import COUNTED, Record, SampleResult
+from claimeval.types.requests import IMPORTED
 
 TOP = 3
 """Default number of claims to read first."""
+NAMED = 4
+"""Judges that are named; of more, the number is shown."""
 FEW = 5
 """Samples with context recall and faithfulness below which the sentence does not compare retrieval and model."""
 OFTEN = 0.25
@@ -77,7 +80,7 @@ class FrontBuilder:
         self._worst = WorstClaims(manifest.rows, top)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
-        self._cells: Counter[Cell] = Counter()
+        self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
         self._wrong: Counter[Cell] = Counter()
         self._agree: Counter[Cell] = Counter()
 
@@ -87,18 +90,23 @@ class FrontBuilder:
             self._answers.add(result)
             return
         self._worst.add(result)
+        self._diagnosis.add(result)
         if cell := cell_of(result):
-            self._cells[cell] += 1
             against = {a.support for a in result.whole if a.against == "reference"}
             self._wrong[cell] += "contradicted" in against
             correctness = result.scores.get("correctness")
             self._agree[cell] += bool(correctness and correctness.value is not None and correctness.value >= ENOUGH)
 
+    @property
+    def diagnosis(self) -> DiagnosisCounts | None:
+        """Whether retrieval or generation is to blame; None if that cannot be said."""
+        return self._diagnosis.counts()
+
     def front(self, summary: Summary) -> Front:
         """Return the front."""
         manifest = self._manifest
         return Front(
-            head=_head(manifest, summary),
+            head="".join(head(manifest, summary)),
             notes=notes(summary, manifest.short_names),
             scores=tuple(_score(name, metric) for name, metric in summary.metrics.items()),
             missing=_missing(summary),
@@ -119,7 +127,8 @@ class FrontBuilder:
 
     def _of_cells(self) -> str | None:
         """Return the sentence on retrieval and model; None for too few samples with both scores."""
-        cells, n = self._cells, self._cells.total()
+        cells = self.diagnosis.cells if self.diagnosis else {}
+        n = sum(cells.values())
         if n < FEW:
             return None
         fine, wrong = cells["fine"], self._wrong.total()
@@ -186,16 +195,22 @@ def samples_of(manifest: Manifest, summary: Summary) -> str:
     return f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
 
 
-def _head(manifest: Manifest, summary: Summary) -> str:
-    """Return what was judged, and by whom."""
+def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
+    """Return what was judged, and by whom; every second part is a name of the data."""
     count = samples_of(manifest, summary)
     if not manifest.judges:
-        return count
+        return (count,)
     if not manifest.concludes:
-        return f"{count}, judged by shared words, without a model: try-out numbers"
-    short = manifest.short_names
-    names = [short[judge.name] for judge in manifest.judges]
-    return f"{count}, judged by {', '.join(names) if len(names) <= 4 else f'{len(names)} judges'}"
+        return (f"{count}, judged by shared words, without a model: try-out numbers",)
+    short, extractor = manifest.short_names, manifest.extractor
+    names = ", ".join(short[judge.name] for judge in manifest.judges)
+    few = len(manifest.judges) <= NAMED
+    by = (f"{count}, judged by ", names, "") if few else (f"{count}, judged by {len(manifest.judges)} judges",)
+    if manifest.panel.extract_per_judge:
+        return (*by[:-1], f"{by[-1]}, each on the claims it extracted")
+    if extractor and short[extractor.name] != names and extractor.provider != IMPORTED:
+        return (*by[:-1], f"{by[-1]}, claims extracted by ", short[extractor.name])
+    return by
 
 
 def _score(name: str, metric: MetricSummary) -> FrontScore:

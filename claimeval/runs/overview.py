@@ -33,7 +33,7 @@ from claimeval.runs.inputs import cited
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
-from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
+from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
 from claimeval.statistics import paired_difference
 from claimeval.types.estimates import Cost, Estimate
@@ -310,7 +310,6 @@ class OverviewBuilder:
             for judge in manifest.asked
         }
         self._ranks = _RankTally()
-        self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
         self._front = FrontBuilder(manifest, SHOWN)
         self._claims = ExaminedClaims(manifest.data.samples or 0, manifest.cluster) if manifest.of_claims else None
 
@@ -341,7 +340,6 @@ class OverviewBuilder:
                 tally.add(call, result.sample.id)
         self._ranks.add(result, claims)
         self._front.add(result)
-        self._diagnosis.add(result)
         if self._sliced:
             self._sliced.add(result.sample, result.scores)
 
@@ -387,7 +385,7 @@ class OverviewBuilder:
             ranks=self._ranks.ranks(),
             front=self._front.front(summary),
             extraction=self._claims.summary() if self._claims else summary.extraction,
-            diagnosis=self._diagnosis.counts(),
+            diagnosis=self._front.diagnosis,
             slices=tuple(self._sliced.slices(field, doubtful(summary.metrics)) for field in self._sliced.fields)
             if self._sliced
             else (),

@@ -18,12 +18,12 @@ STYLE = """
 .claimeval h4{margin:1em 0 .3em;font-size:1em;font-weight:600}
 .claimeval small{font-size:.88em;opacity:.78}
 .claimeval svg{display:block;max-width:100%;height:auto;margin:.6em 0}
-.claimeval table{border-collapse:collapse;margin:.5em 0}
+.claimeval table{border-collapse:collapse;margin:.5em 0;display:block;max-width:100%;overflow-x:auto}
 .claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;
 border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);background:none}
-.claimeval th:first-child{text-align:left}
-.claimeval thead th,.claimeval .words{white-space:normal}
-.claimeval .words{text-align:left}
+.claimeval thead th{vertical-align:bottom;overflow-wrap:normal}
+.claimeval td.words{white-space:normal;min-width:8em}
+.claimeval tr>:first-child,.claimeval tr>.words{text-align:left}
 .claimeval .caution{margin:.5em 0;padding:.3em .8em;border-left:.25rem solid #b8860b}
 .claimeval li{margin:.5em 0}
 .claimeval blockquote{margin:.2em 0;padding:.1em .8em;

@@ -17,7 +17,8 @@ from tests.shared_data import shared_data
 
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
     done = claimeval("demo", "--out", "run", "--details")
-    assert "Replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
+    printed = " ".join(done.stdout.split())
+    assert "Replay of recorded replies: one capable language model, asked once with the shipped prompts" in printed
     for words in ("faithfulness", "correctness", "coverage", "context_recall", "95 % interval", "First to read", "run"):
         assert words in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith(("Run:", "Note:")))

@@ -300,6 +300,11 @@ def test_ticks_are_round_numbers_with_the_decimals_of_their_step(low: float, hig
     assert [said for _, said in charts.ticks(low, high)] == expected
 
 
+def test_an_axis_has_at_least_two_ticks() -> None:
+    """Steps of 0.5 would leave 0.5 alone between 0.04 and 0.93."""
+    assert [said for _, said in charts.ticks(0.04, 0.93, 5)] == ["0.2", "0.4", "0.6", "0.8"]
+
+
 def luminance(color: str) -> float:
     """Relative luminance as WCAG 2.2 defines it."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]

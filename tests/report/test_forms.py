@@ -33,7 +33,7 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
     text = forms.text(run, "md")
     assert "| `words` | 0.500 | - | 1 | 0 |" in text
     assert "| `grade (grade)` | - | - | 0 | 1 |" in text
-    assert "missing: 1 refused (`grade`)" in text
+    assert "without a score: 1 refused (`grade`)" in text
     assert "0 of 3 claims flip in one of 1 other orders" in text
 
 
@@ -57,7 +57,7 @@ def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     # (1/3 + 1) / 2; 2 of 4 claims
     assert "| `faithfulness` | 0.667 | " in text
     assert " | 2 | 0 | 2 of 4 | 0.500 |" in text
-    assert "claim `It is 90 metres high.`; verdict `contradicted by the contexts" in text
+    assert "\n  - claim: `It is 90 metres high.`\n  - verdict: `contradicted by the contexts" in text
     assert "| judge | step | questions | tokens in | tokens out | verdicts | worth |" in text
     assert "| unknown |" in text, "nobody stated a price"
     assert len(text) < 65_536, "what a comment on a pull request can hold"

@@ -60,8 +60,8 @@ def run() -> ce.Run:
 def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
     """Of three claims one is supported: 1/2 and 0/1, mean 0.25; the third sample has no claim."""
     page = text(run._repr_html_())
-    assert page.startswith("samples : 3 samples, judged by scripted 1 of 3 claims are supported in what was retrieved.")
-    assert re.search(r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*samples without a score: 1 no_claims", page)
+    assert page.startswith("3 samples, judged by scripted 1 of 3 claims are supported in what was retrieved.")
+    assert re.search(r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*without a score: 1 no_claims", page)
 
 
 def test_a_run_shows_the_worst_claims_with_their_evidence(run: ce.Run) -> None:
@@ -96,7 +96,7 @@ def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
     assert "a = run 1, b = run 2, 3 samples in both" in page
     assert "faithfulness 2 0.250 0.750 +0.500" in page
     assert "because of b - a claims samples faithfulness other judges, prompt or settings +0.500 1 1" in page
-    assert "claim: It is old. against: contexts label: contradicted → supported" in page
+    assert "claim: It is old. label: contradicted → supported against the contexts, claim of the answer" in page
 
 
 def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from claimeval.report import forms
+from claimeval.report import forms, notebook
 from claimeval.runs.compare import compare
+from claimeval.runs.views import comparison as view
+from claimeval.runs.views import heading
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document
 from tests.report.conftest import Browser
@@ -79,8 +81,49 @@ def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> 
     text = forms.text(runs[0], "md", compared=runs[1])
     assert "2 samples in both, 1 only in a, 1 only in b" in text
     assert "| `faithfulness` | 2 | 0.333 | 0.667 | +0.333 |" in text
-    assert "- `t1`: claim `Its keeper was a poet.`; against `contexts`; label not found → supported" in text
+    assert (
+        "- `t1`\n  - claim: `Its keeper was a poet.`\n"
+        "  - label: not found → supported against the contexts, claim of the answer\n"
+    ) in text
     assert "| `faithfulness` | other judges, prompt or settings | +0.333 | 2 | 2 |" in text
+
+
+def test_two_claims_of_the_same_words_say_which_text_they_are_of(runs: tuple[Path, Path]) -> None:
+    """The judge of run b supports both claims of these words: that of the answer and that of the gold answer."""
+    found = compare(*runs).comparison
+    (first, second) = (view.flip(found.flips[0].model_copy(update={"of": of})) for of in ("answer", "reference"))
+    assert first != second
+
+
+def test_no_claim_of_both_runs_is_said_in_every_form(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    """The answers share no claim, and neither do the gold answers."""
+    texts = {"answer": "The tower is new.", "reference_answers": ("It is 20 metres high.",)}
+    other = make(tmp_path / "other", [sample.model_copy(update=texts) for sample in SAMPLES], {"strict": {}})
+    pair = compare(runs[0], other).comparison
+    assert (pair.compared, [metric.discordant for metric in pair.metrics]) == (0, [None, None])
+    said = "No claim is in both runs"
+    assert f"\n### {said}\n" in forms.text(runs[0], "md", compared=other)
+    assert f"<b>{said}</b>" in notebook.comparison(pair)
+    assert list(view.flipped(pair, 10)) == [heading(said)], "what the terminal draws"
+
+
+def test_runs_without_claims_say_nothing_of_claims(runs: tuple[Path, Path]) -> None:
+    pair = compare(*runs).comparison
+    lexical = tuple(metric.model_copy(update={"source": "lexical"}) for metric in pair.metrics)
+    assert not [*view.flipped(pair.model_copy(update={"compared": 0, "flips": (), "metrics": lexical}), 10)]
+
+
+@pytest.mark.browser
+def test_the_page_of_runs_without_a_common_claim_says_so(
+    browser: Browser, runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    texts = {"answer": "The tower is new.", "reference_answers": ("It is 20 metres high.",)}
+    other = make(tmp_path / "other", [sample.model_copy(update=texts) for sample in SAMPLES], {"strict": {}})
+    browser.open(forms.write(runs[0], "html", compared=other))
+    assert browser.line("[aria-labelledby=flips]") == "No claim is in both runs"
+    browser.open(forms.write(*runs[:1], "html", compared=runs[1]))
+    assert browser.texts("[aria-labelledby=flips] h2") == ["2 of 8 claims flipped"]
+    assert browser.texts("#discordant") == ["Claims that one run alone supports"]
 
 
 @pytest.mark.browser

@@ -65,7 +65,7 @@ def test_what_adds_to_a_metric_of_faults_is_its_loss() -> None:
         table = views.slices("topic", slices.by_value)
         assert [row[5] for row in table.rows] == pytest.approx(expected)
         where = "; where 0 is best (hallucination), to the mean" if metric == "hallucination" else ""
-        assert table.notes[0] == f"loss: what a group adds to one minus the mean{where}"
+        assert table.notes[-1] == f"loss: what a group adds to one minus the mean{where}"
 
 
 def test_metrics_of_faults_are_metrics() -> None:

@@ -23,7 +23,7 @@ export function drawComparison(main) {
       " and ",
       runLetter(1),
       data(comparison.b),
-      `: ${plural(comparison.shared, "shared sample")}${clustersInWords(comparison.shared, comparison.clusters, comparison.cluster)}`,
+      `: ${plural(comparison.shared, "sample")} in both${clustersInWords(comparison.shared, comparison.clusters, comparison.cluster)}`,
       comparison.only_a ? `, ${comparison.only_a} only in a` : null,
       comparison.only_b ? `, ${comparison.only_b} only in b` : null,
       comparison.changed_texts ? `, ${comparison.changed_texts} with other texts` : null,
@@ -60,6 +60,10 @@ export function drawComparison(main) {
       "Results",
       el("figure", null, picture(report.pictures.differences)),
       drawn("differences", report.compared.differences, { attributes: { class: "plain differences" } }),
+      report.compared.discordant && [
+        el("h3", { id: "discordant" }, report.compared.discordant.title),
+        drawn("discordant", report.compared.discordant, { attributes: { class: "plain" } }),
+      ],
     ),
     flipSection(comparison),
   );
@@ -114,7 +118,9 @@ function changeTable(name, title, says, queries) {
 }
 
 /** @param {Page.PairedRuns} comparison */
-function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
+function flipSection({ compared, relabeled, labeled_once, flips }) {
+  if (!report.flipped) return null; // no metric is over claims
+  if (!compared) return section("flips", report.flipped);
   const others = [
     labeled_once && `${plural(labeled_once, "claim")} with a label in one run only`,
     relabeled && `${plural(relabeled, "claim")} with a different label that counts the same`,
@@ -143,7 +149,7 @@ function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
   ];
   return section(
     "flips",
-    `${flipped} of ${plural(compared, "claim")} flipped`,
+    report.flipped,
     p(
       "quiet",
       "Claims of both runs that count differently",

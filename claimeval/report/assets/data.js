@@ -55,6 +55,7 @@ export const report = {
   tables: [],
   /** @type {Record<string, Table>} tables of a comparison, by name */
   compared: {},
+  flipped: "",
   /** @type {Record<string, CauseRow[]>} rows of the table of causes, by metric */
   because: {},
   /** @type {Record<string, string>} why values change, in words */

@@ -1,13 +1,13 @@
 // Tables that Python made once for every form of a report, with their numbers already as text.
 
-import { el, note, scrolling, span, table } from "./elements.js";
+import { el, note, scrolling, table } from "./elements.js";
 import { data } from "./text.js";
 
 /**
- * A table of claimeval/runs/views; `indented` are the rows that belong to a row above them.
+ * A table of claimeval/runs/views.
  *
  * @typedef {{ name: string, title: string, columns: { name: string, kind: string }[], rows: string[][],
- *   notes: string[], indented: number[] }} Table
+ *   notes: string[] }} Table
  */
 
 /**
@@ -26,8 +26,7 @@ export function drawn(heading, drawn, { href, attributes } = {}) {
   const rows = drawn.rows.map((cells, i) => {
     const target = href?.(i);
     const [first, ...others] = cells.map((cell) => data(cell));
-    const name = target ? el("a", { href: target }, first) : first;
-    return [drawn.indented.includes(i) ? span("quiet", "– ", name) : name, ...others];
+    return [target ? el("a", { href: target }, first) : first, ...others];
   });
   return [scrolling(heading, table(attributes ?? null, columns, rows)), drawn.notes.map((text) => note(data(text)))];
 }

@@ -74,6 +74,15 @@ class Column(NamedTuple):
     """Whether the column is left out where no row has a value."""
 
 
+class Named(NamedTuple):
+    """A record with a name, as a row of a table of `named` columns."""
+
+    name: Cell
+    of: Any
+    inner: bool = False
+    """Whether the row belongs to a row above it."""
+
+
 class Table(NamedTuple):
     """Rows of cells. `name` is its name in files and on the page."""
 
@@ -131,7 +140,7 @@ def remark(*parts: str) -> Line:
 
 def caution(text: str) -> Line:
     """Return what to know before trusting the numbers."""
-    return Line((Data(text),), "caution")
+    return Line((Sentence(text),), "caution")
 
 
 def columns(*names: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
@@ -139,25 +148,63 @@ def columns(*names: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
     return (*map(Column, names), *(Column(name, "count") for name in numbers))
 
 
-def table(name: str, head: Sequence[Column], rows: Iterable[Any], title: str = "", notes: Iterable[str] = ()) -> Table:
-    """Return a table, with a note on bounds if an estimate has them.
+def itself(record: Reported) -> Reported:
+    """Return the record: where a column of ends has it for a row that is an estimate."""
+    return record
+
+
+def named(head: str, columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Return a column for the names of `Named` rows, and the columns of their records."""
+
+    def of(column: Column) -> Column:
+        return column._replace(at=lambda row: _at(row.of, column.at))
+
+    return (Column(head, at=lambda row: row.name), *map(of, columns))
+
+
+def table(
+    name: str,
+    head: Sequence[Column],
+    rows: Iterable[Any],
+    title: str = "",
+    notes: Iterable[str] = (),
+    inner: str = "",
+) -> Table:
+    """Return a table of rows of cells, or of records, with a note on bounds if an estimate has them.
 
     Args:
-        name: Name of the table in files and on the page.
-        head: The columns. Sparse ones without a value are left out.
-        rows: Records, if a column says where its cell is in one (`Column.at`), else rows of cells.
-        title: Title above the table.
-        notes: Lines below the table.
+        name: Its name in files and on the page.
+        head: Its columns.
+        rows: Cells in the order of the columns, or records in which columns have their place.
+        title: What stands above it.
+        notes: Lines below it.
+        inner: Where the record of a row says whether it belongs to a row above it.
     """
-    made = any(column.at for column in head)
+    rows, made = list(rows), any(column.at for column in head)
     cells = [tuple(_at(row, column.at) for column in head) if made else tuple(row) for row in rows]
     full = [
         i for i, column in enumerate(head) if not column.sparse or any(row[i] not in (None, "", 0) for row in cells)
     ]
     shown = tuple(tuple(row[i] for i in full) for row in cells)
-    bounded = any(getattr(cell, "ends", "") == "bounds" for row in shown for cell in row)
-    notes = (*((f"{BOUNDED} of the claims",) if bounded else ()), *notes)
-    return Table(name, tuple(head[i] for i in full), shown, title, notes)
+    indented = frozenset(i for i, row in enumerate(rows) if inner and _at(row, inner))
+    return Table(name, tuple(head[i] for i in full), shown, title, (*_on_ends(shown), *notes), indented)
+
+
+def _on_ends(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    """Yield a note on bounds, and why values have no interval; several reasons with the rows that they are about."""
+    from claimeval.statistics.bootstrap import NOT_REQUESTED
+
+    cells = [(row[0], cell) for row in rows for cell in row]
+    if any(getattr(cell, "ends", "") == "bounds" for _, cell in cells):
+        yield f"{BOUNDED} of the claims"
+    reasons: dict[str, dict[str, None]] = {}
+    for name, cell in cells:
+        because = getattr(cell, "because", None) if getattr(cell, "value", None) is not None else None
+        if because and because != NOT_REQUESTED and cell.ends == "none":
+            reasons.setdefault(because, {})[text(name, "text")] = None
+    for reason, names in reasons.items():
+        of = f" of {', '.join(names)}" if len(reasons) > 1 and all(names) else ""
+        yield Sentence(f"no interval{of}: {reason}")
 
 
 def _at(record: Any, at: str | Callable[[Any], Any]) -> Any:
@@ -235,8 +282,11 @@ def text(cell: Cell, kind: Kind) -> str:
     return str(cell) if kind == "text" else _WRITTEN[kind](cell)
 
 
-def through(block: Block, door: Callable[[str], str]) -> Any:
-    """Return a block with all cells as texts, in which every text has passed the door of a form."""
+def through(block: Block, door: Callable[[str], str], inner: str = "– ") -> Any:
+    """Return a block with all cells as texts, in which every text has passed the door of a form.
+
+    `inner` is put before the first text of a row that belongs to a row above it.
+    """
     match block:
         case Line():
             return block._replace(parts=tuple(map(door, block.parts)))
@@ -250,9 +300,13 @@ def through(block: Block, door: Callable[[str], str]) -> Any:
             )
         case Table():
             kinds = [column.kind for column in block.columns]
+            rows = [[door(text(*pair)) for pair in zip(row, kinds, strict=True)] for row in block.rows]
+            for number in block.indented:
+                first = next(i for i, cell in enumerate(rows[number]) if cell)
+                rows[number][first] = inner + rows[number][first]
             return block._replace(
                 columns=tuple(column._replace(name=door(column.name)) for column in block.columns),
-                rows=tuple(tuple(door(text(*pair)) for pair in zip(row, kinds, strict=True)) for row in block.rows),
+                rows=tuple(map(tuple, rows)),
                 title=door(block.title),
                 notes=tuple(map(door, block.notes)),
             )

@@ -11,6 +11,7 @@ from claimeval.runs.views import (
     Cell,
     Column,
     Data,
+    Sentence,
     Table,
     caution,
     confusion,
@@ -19,11 +20,11 @@ from claimeval.runs.views import (
     line,
     remark,
     table,
+    text,
 )
 from claimeval.runs.views.ratings import refused, validity
 from claimeval.runs.views.run import CONFUSIONS, disputes, judges
-from claimeval.statistics.bootstrap import NOT_REQUESTED
-from claimeval.statistics.formatting import decimal, estimate, number_of
+from claimeval.statistics.formatting import decimal, number_of
 from claimeval.types.clusters import cluster_noun
 from claimeval.types.estimates import Estimate
 
@@ -39,6 +40,11 @@ MAIN = ("accuracy", "balanced", "F1", "kappa", "same")
 """Measures that rows of raters have: names begin with one of these."""
 DISPUTES = 10
 """Disputed claims that are shown."""
+
+
+RELIABILITY = (
+    Column("Krippendorff's alpha", "estimate", at="alpha"), Column("Gwet's AC1", "estimate", at="ac1"),
+)  # fmt: skip
 
 
 class ShortNames(dict[str, str]):
@@ -79,11 +85,9 @@ def view(
     if report.pairs:
         yield pairs(report, names)
     if report.alpha and report.ac1:
-        later = Data(" and ".join(names[name] for name in report.asked_later))
-        of = (" (without ", later, ", who saw disputed claims only)") if later else ()
-        yield line("Judges", *of, f": Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
-    for reason, figures in _without_interval(report, names).items():
-        yield remark("No interval for ", Data(", ".join(figures)), f": {reason}.")
+        later = " and ".join(names[name] for name in report.asked_later)
+        notes = [Sentence(f"without {later}, who saw disputed claims only")] if later else []
+        yield table("reliability", RELIABILITY, [report], "Judges with each other", notes)
     yield from judges(report.judges, names)
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:
@@ -91,10 +95,6 @@ def view(
     if report.disputes:
         yield heading("Disputed claims", ", most divided first; --json has up to 20")
         yield from disputes(report.disputes, names, DISPUTES)
-
-
-def _of(number: Estimate | None) -> str:
-    return "-" if number is None or number.value is None else estimate(number.value, number.reported)
 
 
 def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
@@ -105,7 +105,7 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
         columns = (Column(""), *(Column(Data(names[rater.rater]), "estimate") for rater in raters))
         counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
         lines: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
-        lines += [(name, *(_known(number) for number in found)) for name, found in by_measure(raters) if any(found)]
+        lines += [(name, *found) for name, found in by_measure(raters) if any(found)]
         return table("people", columns, lines)
     shown = [(name, values) for name, values in by_measure(raters) if name.startswith(MAIN) and any(values)]
     rows = [
@@ -114,10 +114,6 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
     ]
     head = (Column("rater"), Column("compared", "count"), *(Column(name, "number") for name, _ in shown))
     return table("people", head, rows)
-
-
-def _known(number: Estimate | None) -> Estimate | None:
-    return number if number and number.value is not None else None
 
 
 def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
@@ -134,8 +130,8 @@ def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
 
     columns = (
         Column("value", at="value"), Column("rater", at=lambda part: Data(names[part.rater])),
-        Column("n", "count", at="compared"), Column("equal", "estimate", at=lambda part: _known(part.same)),
-        Column("kappa", "estimate", at=lambda part: _known(part.kappa)), Column("confused", at=confused),
+        Column("n", "count", at="compared"), Column("equal", "estimate", at="same"),
+        Column("kappa", "estimate", at="kappa"), Column("confused", at=confused),
     )  # fmt: skip
     return table("slices", columns, parts)
 
@@ -143,8 +139,7 @@ def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
 def pairs(report: Agreement, names: Mapping[str, str]) -> Block:
     """Return the agreement of any two raters, or its range if there are many."""
     rows = [
-        (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, _known(pair.raw), _known(pair.kappa))
-        for pair in report.pairs
+        (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, pair.raw, pair.kappa) for pair in report.pairs
     ]
     return kappas("items", rows, [pair.kappa.value for pair in report.pairs], PAIRS, "estimate")
 
@@ -159,25 +154,6 @@ def calibration(name: str, report: CalibrationReport) -> Table:
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
 
 
-def _without_interval(report: Agreement, names: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the names of shown values without an interval, by reason; pairs of many raters are left out."""
-    from claimeval.runs.agreement import by_measure
-
-    shown = [("alpha", report.alpha), ("AC1", report.ac1)]
-    if len(report.raters) <= COLUMNS:
-        for name, found in by_measure(report.raters):
-            of = zip(report.raters, found, strict=True)
-            shown += [(f"{name} of {names[rater.rater]}", number) for rater, number in of]
-    for pair in report.pairs if len(report.pairs) <= PAIRS else ():
-        who = " / ".join(names[rater] for rater in (pair.first, pair.second))
-        shown += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
-    reasons: dict[str, list[str]] = {}
-    for what, number in shown:
-        if number and number.value is not None and number.reported is None and number.because != NOT_REQUESTED:
-            reasons.setdefault(str(number.because), []).append(what)
-    return reasons
-
-
 def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     """Yield how scores of whole answers go with ratings by people."""
     what = "pairs of answers" if found.pairs else "answers"
@@ -187,13 +163,12 @@ def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     columns = (
         Column("score", at=lambda pair: Data(scores[pair.score])),
         Column("people", at=lambda pair: Data(people[pair.rating])), Column("n", "count", at="items"),
-        Column("Spearman", "estimate", at=lambda pair: _known(pair.spearman)),
-        Column("Pearson", "estimate", at=lambda pair: _known(pair.pearson)),
-        *([Column("same preference", "estimate", at=lambda pair: _known(pair.agreeing))] if found.pairs else ()),
+        Column("Spearman", "estimate", at="spearman"), Column("Pearson", "estimate", at="pearson"),
+        *([Column("same preference", "estimate", at="agreeing")] if found.pairs else ()),
     )  # fmt: skip
     yield table("ratings", columns, found.correlations)
     for pair in found.people:
-        both = f": Spearman {_of(pair.spearman)}, {pair.items} {what}"
+        both = f": Spearman {text(pair.spearman, 'estimate')}, {pair.items} {what}"
         yield remark("two annotators of ", Data(pair.rating), " with each other", both)
     if found.unmatched:
         yield remark(f"left out: {number_of(found.unmatched, 'row')} without a rating or of no sample")

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple
+from itertools import takewhile
 
 from claimeval.metrics.flips import Flip, words
 from claimeval.runs.causes import Cause, CauseRow, of_whole_samples
@@ -20,16 +20,17 @@ from claimeval.runs.views import (
     Data,
     Entries,
     Entry,
-    Line,
+    Named,
     Sentence,
     Table,
     caution,
     heading,
     line,
+    named,
     remark,
     table,
 )
-from claimeval.statistics.formatting import adding_up, decimal, p_value, signed
+from claimeval.statistics.formatting import adding_up, decimal, number_of, signed
 from claimeval.types.clusters import sample_count
 
 FLIPS = 10
@@ -44,7 +45,17 @@ COLUMNS = (
     Column("lower in b", "count", 4, "decreased"), Column("without a value", "count", 5, "dropped", sparse=True),
 )  # fmt: skip
 COUNTS = Column("samples", at=lambda m: f"{m.n} ({m.increased} up, {m.decreased} down)")
-CAUSES = (Column("because of"), Column("b - a", "signed"), Column("samples", "count"))
+DISCORDANT = (
+    COLUMNS[0], Column("only in a", "count", at="discordant.only_a"),
+    Column("only in b", "count", at="discordant.only_b"), Column("p", "p", at="discordant.p"),
+)  # fmt: skip
+CAUSES = (
+    Column("because of", at=lambda row: Sentence(row.words) if row.part and row.part.name else row.words),
+    Column("b - a", "signed", at=lambda row: row.figure),
+    Column("claims", "count", at=lambda row: row.part.claims if row.part else ""),
+    Column("samples", "count", at=lambda row: row.part.samples if row.part else ""),
+)  # fmt: skip
+CHANGED = (COLUMNS[0], Column("samples, a to b", at=lambda metric: Data(changes(metric.changed_samples))))
 MOST_METRICS, MOST_CAUSES = 4, 3
 """Rows of the tables of the front."""
 ROUNDING = 1e-9
@@ -62,8 +73,6 @@ def front(pair: PairedRuns) -> Iterator[Block]:
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
     yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown)
-    if len(pair.metrics) > len(shown):
-        yield remark(f"{len(pair.metrics) - len(shown)} more metrics: --details")
     if head and head[0].because:
         yield why(head[0])
         yield from _example(pair) if not pair.abstained else ()
@@ -72,24 +81,16 @@ def front(pair: PairedRuns) -> Iterator[Block]:
 def why(metric: MetricComparison) -> Table:
     """Return the largest causes of one metric; the rows that are not inside another one add up."""
     rows = metric.cause_rows
-    outer = sorted(((abs(row.part.value), i) for i, row in enumerate(rows) if row.part and not row.inner), reverse=True)
-    shown = [i for _, i in outer[:MOST_CAUSES]]
-    smaller = [Decimal(rows[i].figure) for _, i in outer[MOST_CAUSES:]]
-    first = rows[shown[0]].part
-    shown[1:1] = range(shown[0] + 1, shown[0] + 1 + len(first.parts if first else ()))
-    cells = [_cause(rows[i]) for i in shown]
+    outer = [row for row in rows if row.part and not row.inner]
+    outer.sort(key=lambda row: abs(Decimal(row.figure)), reverse=True)
+    (first, *others), smaller = outer[:MOST_CAUSES], outer[MOST_CAUSES:]
+    parts = takewhile(lambda row: row.inner, rows[rows.index(first) + 1 :])
     if smaller:
-        cells.append((f"{len(smaller)} smaller", signed(float(sum(smaller))), ""))
-    cells.append(("all", signed(metric.change), ""))
+        figures = sum(Decimal(row.figure) for row in smaller)
+        others.append(CauseRow(f"{len(smaller)} smaller", signed(float(figures))))
     moved = "rose" if (metric.change or 0) > 0 else "fell"
-    drawn = table("why", CAUSES, cells, f"Why {metric.metric} {moved} {decimal(abs(metric.change or 0))}")
-    return drawn._replace(indented=frozenset(place for place, i in enumerate(shown) if rows[i].inner))
-
-
-def _cause(row: CauseRow) -> tuple[Cell, ...]:
-    """Return a cause, what it adds and its samples; a sum has none."""
-    named = row.part is not None and row.part.name is not None
-    return Sentence(row.words) if named else row.words, row.figure, row.part.samples if row.part else ""
+    columns = [column for column in CAUSES if column.name != "claims"]
+    return table("why", columns, [first, *parts, *others, rows[-1]], f"Why {metric.metric} {moved}", inner="inner")
 
 
 CHANGES: dict[Cause, str] = {"lost": "only in a", "gained": "only in b", "rewritten": "another text in b"}
@@ -156,64 +157,47 @@ def view(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
 
 def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
     """Yield all that is not on the front: settings, tests, causes of all metrics, slices and flips."""
-    texts, claims = pair.changed_texts, pair.changed_claims
-    yield heading(f"Samples with other texts: {texts}, with other claims: {claims}")
-    yield from (remark(Data(setting)) for setting in pair.settings)
-    yield differences(pair)
-    for metric in pair.metrics:
-        if counts := metric.discordant:
-            yield remark(
-                Data(metric.metric),
-                f": claims supported only in a {counts.only_a}, only in b {counts.only_b} (McNemar, claims taken as "
-                f"independent: p {p_value(counts.p)})",
-            )
+    yield heading(f"Samples with other texts: {pair.changed_texts}, with other claims: {pair.changed_claims}")
+    yield from (remark(Sentence(setting)) for setting in pair.settings)
+    yield from results(pair)
     yield from causes(pair)
     yield from (block for block in (documents(pair), where(pair.culprit)) if block.rows)
     if pair.by:
         yield slices(pair, by)
-    for metric in pair.metrics:
-        if metric.changed_samples:
-            yield Line((f"Changed most in {metric.metric}", ": ", Data(changes(metric.changed_samples))), "heading")
-    if pair.flipped:
-        yield flipped(pair, flips)
+    if moved := [metric for metric in pair.metrics if metric.changed_samples]:
+        yield table("changed", CHANGED, moved, "Changed most")
+    yield from flipped(pair, flips)
     if pair.other_changes:
         yield remark(f"Not counted as flips: {pair.other_changes}")
 
 
-def differences(pair: PairedRuns) -> Table:
-    """Return a row for each metric."""
-    return table("differences", COLUMNS, pair.metrics)
+def results(pair: PairedRuns) -> Iterator[Table]:
+    """Yield a row for each metric, and the claims that only one run supports if claims are in both."""
+    yield table("differences", COLUMNS, pair.metrics)
+    if of_claims := [metric for metric in pair.metrics if metric.discordant]:
+        note = "p: McNemar's test, claims taken as independent"
+        yield table("discordant", DISCORDANT, of_claims, "Claims that one run alone supports", (note,))
 
 
 def causes(pair: PairedRuns) -> Iterator[Block]:
     """Yield the table of causes, whose rounded figures add up; nothing if no value differs."""
-    found = [
-        (metric.metric if i == 0 else "", row) for metric in pair.metrics for i, row in enumerate(metric.cause_rows)
+    rows = [
+        Named(Data(metric.metric if i == 0 else ""), row, inner=row.inner)
+        for metric in pair.metrics
+        for i, row in enumerate(metric.cause_rows)
     ]
-    if found:
-        rows = []
-        for metric, row in found:
-            name, figure, samples = _cause(row)
-            claims = "" if row.part is None or row.part.claims is None else row.part.claims
-            rows.append((Data(metric), name, figure, claims, samples))
-        columns = (Column("metric"), *CAUSES[:2], Column("claims", "count"), CAUSES[2])
-        drawn = table("causes", columns, rows, "Why it changed: what the difference consists of")
-        yield drawn._replace(indented=frozenset(i for i, (_, row) in enumerate(found) if row.inner))
+    if rows:
+        title = "Why it changed: what the difference consists of"
+        yield table("causes", named("metric", CAUSES), rows, title, inner="inner")
         if whole := [metric.metric for metric in pair.metrics if of_whole_samples(metric.because)]:
             yield remark("without a count of claims, whole samples are counted: ", Data(", ".join(whole)))
 
 
-class _OfValue(NamedTuple):
-    value: str
-    metric: MetricComparison
-
-
 def slices(pair: PairedRuns, by: str) -> Table:
     """Return a row for each value of a field and metric, with what it adds to the difference over all samples."""
-    rows = [_OfValue(Data(value or "-"), metric) for value, metrics in pair.by.items() for metric in metrics]
-    repeated = chance_of_many([row.metric.difference for row in rows])
-    of_metric = (*COLUMNS, Column("of the difference", "signed", at="contribution"))
-    columns = (Column(Data(by), at="value"), *(column._replace(at=f"metric.{column.at}") for column in of_metric))
+    rows = [Named(Data(value or "-"), metric) for value, metrics in pair.by.items() for metric in metrics]
+    repeated = chance_of_many([row.of.difference for row in rows])
+    columns = named(Data(by), (*COLUMNS, Column("of the difference", "signed", at="contribution")))
     return table("slices", columns, rows, "", (repeated,) if repeated else ())
 
 
@@ -222,15 +206,25 @@ def changes(samples: tuple[SampleChange, ...]) -> str:
     return ", ".join(f"{sample.sample} {decimal(sample.before)} to {decimal(sample.after)}" for sample in samples)
 
 
-def flipped(pair: PairedRuns, most: int) -> Entries:
-    """Return the first claims that flipped, at most `most`."""
+def flipped(pair: PairedRuns, most: int) -> Iterator[Block]:
+    """Yield how many claims flipped, with the first ones, at most `most`; nothing for runs without claims."""
     first = f", the first {most}" if 0 < most < pair.flipped else ""
-    return Entries(f"{pair.flipped} of {pair.compared} claims flipped{first}", tuple(map(flip, pair.flips[:most])))
+    if pair.flips[:most]:
+        yield Entries(f"{flips_in_words(pair)}{first}", tuple(map(flip, pair.flips[:most])))
+    elif words := flips_in_words(pair):
+        yield heading(words)
+
+
+def flips_in_words(pair: PairedRuns) -> str:
+    """Return how many of the claims of both runs flipped, or that there are none; empty for runs without claims."""
+    if pair.compared:
+        return f"{pair.flipped:,} of {number_of(pair.compared, 'claim')} flipped"
+    return "No claim is in both runs" if any(metric.source == "claims" for metric in pair.metrics) else ""
 
 
 def flip(one: Flip) -> Entry:
     """Return a claim that flipped."""
     label = f"{words(one.a, one.a_word)} → {words(one.b, one.b_word)}"
-    fields = (("claim", Data(one.claim)), ("against", Data(one.evidence)), ("label", label))
+    of = f"{label} against the {one.evidence}, claim of the {one.of}"
     why = (("judge", Data(one.b_explanation)),) if one.b_explanation else ()
-    return Entry(Data(one.sample_id), (*fields, *why))
+    return Entry(Data(one.sample_id), (("claim", Data(one.claim)), ("label", Sentence(of)), *why))

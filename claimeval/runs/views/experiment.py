@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from claimeval.metrics.flips import Flip, FlipCounts
-from claimeval.runs.experiments.results import ArmResult, ExperimentResult
+from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
 from claimeval.runs.views import (
     Block,
@@ -14,11 +14,14 @@ from claimeval.runs.views import (
     Column,
     Data,
     Entries,
+    Named,
     Table,
     caution,
     confusion,
     heading,
+    itself,
     line,
+    named,
     remark,
     table,
 )
@@ -50,22 +53,24 @@ def view(result: ExperimentResult, flips: Sequence[Flip] = ()) -> Iterator[Block
         yield Entries(f"Claims that flipped in {arms[-1].name}", tuple(map(flip, flips[:FLIPS])))
 
 
-ARMS = (Column("arm"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count", 1))
-CHANGES = (Column("95 % interval", "signed_ends"), Column("p (Holm)", "p"))
+CHANGES = (
+    Column("95 % interval", "signed_ends", at=lambda cell: cell.difference or ""),
+    Column("p (Holm)", "p", at=lambda cell: cell.p_adjusted if cell.difference else ""),
+)  # fmt: skip
 
 
 def differences(result: ExperimentResult, metric: str) -> Table:
     """Return the mean of each arm, and its paired difference to the baseline."""
-    columns = (*ARMS, Column(Data(f"difference to {result.baseline}"), "signed"), *CHANGES)
-    return table(metric, columns, [_arm(arm, metric, result.baseline) for arm in result.arms], Data(metric))
 
+    def difference(cell: ArmMetric) -> Cell:
+        """Return the difference, or for the baseline its name."""
+        return cell.difference.value if cell.difference else "baseline" if cell is baseline else None
 
-def _arm(arm: ArmResult, metric: str, baseline: str) -> tuple[Cell, ...]:
-    cell = arm.metrics[metric]
-    mean = Data(arm.name), cell.mean, cell, cell.n
-    if cell.difference is None:
-        return *mean, "baseline" if arm.name == baseline else None, "", ""
-    return *mean, cell.difference.value, cell.difference, cell.p_adjusted
+    baseline = next((arm.metrics[metric] for arm in result.arms if arm.name == result.baseline), None)
+    to = Column(Data(f"difference to {result.baseline}"), "signed", at=difference)
+    mean = Column("mean", "number", at="mean"), Column("95 % interval", "ends", at=itself), Column("n", "count", 1, "n")
+    rows = [Named(Data(arm.name), arm.metrics[metric]) for arm in result.arms]
+    return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(metric))
 
 
 def costs(result: ExperimentResult) -> Table:
@@ -122,27 +127,24 @@ def failures(result: ExperimentResult) -> list[str]:
 
 
 PEOPLE = (
-    Column("arm"), Column("labeled claims", "count"), Column("accuracy", "number"),
-    Column("balanced accuracy", "number"), Column("95 % interval", "ends"), Column("kappa", "number"),
+    Column("arm", at="name"), Column("labeled claims", "count", at="label_agreement.claims"),
+    Column("accuracy", "number", at="label_agreement.accuracy.value"),
+    Column("balanced accuracy", "number", at="label_agreement.balanced_accuracy.value"),
+    Column("95 % interval", "ends", at="label_agreement.balanced_accuracy"),
+    Column("kappa", "number", at="label_agreement.kappa.value"),
 )  # fmt: skip
 
 
 def people(result: ExperimentResult) -> Table:
     """Return the agreement of each arm with people; with a selection, on the choosing half."""
-    rows = []
-    for arm in result.arms:
+
+    def folds(arm: ArmResult) -> str:
         found = arm.label_agreement
-        folds = [f"{decimal(found.mean_kappa)} ± {decimal(found.standard_error)}" if found else None]
-        balanced = found.balanced_accuracy if found else None
-        numbers = (
-            (found.claims, found.accuracy.value, balanced.value, balanced, found.kappa.value)
-            if found and balanced
-            else (0, None, None, None, None)
-        )
-        rows.append((Data(arm.name), *numbers, *(folds if result.selection else ())))
-    columns = (*PEOPLE, Column("kappa over folds", "number")) if result.selection else PEOPLE
+        return f"{decimal(found.mean_kappa)} ± {decimal(found.standard_error)}" if found else ""
+
+    over = (Column("kappa over folds", "number", at=folds),) if result.selection else ()
     half = " on the choosing half" if result.selection else ""
-    return table("people", columns, rows, f"Agreement with people{half}")
+    return table("people", (*PEOPLE, *over), result.arms, f"Agreement with people{half}")
 
 
 GAIN = (

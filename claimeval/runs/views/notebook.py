@@ -23,7 +23,9 @@ def drawn(block: Block) -> Html:
     match block:
         case Line(parts, kind):
             first, *others = (part for part in parts if part)
-            return element("p", element("b", first) if kind == "heading" else first, *others, class_=kind)
+            if kind in ("caution", "note"):
+                first, others = f"{kind.capitalize()}: ", [first, *others]
+            return element("p", element("b", first) if kind not in ("text", "remark") else first, *others, class_=kind)
         case Entries(title, entries):
             items = (
                 element(

@@ -9,7 +9,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.raters import Members, RatingComparison, words
 from claimeval.evaluation.validity import GraderReport, Validity
 from claimeval.providers.specs import short_names
-from claimeval.runs.views import Block, Column, Data, confusion, heading, line, remark, table
+from claimeval.runs.views import Block, Column, Data, Named, confusion, heading, line, named, remark, table
 from claimeval.statistics.formatting import decimal, estimate, tally
 
 APART = 5
@@ -90,8 +90,9 @@ def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
 
 
 AGAINST = (
-    Column("against people"), Column("pairs", "count"), Column("unassessed", "count"), Column("kappa", "number"),
-    Column("95 % interval", "ends"), Column("quadratic", "number"), Column("binary", "number"),
+    Column("pairs", "count", at="pairs"), Column("unassessed", "count", at="unassessed"),
+    Column("kappa", "number", at="kappa.value"), Column("95 % interval", "ends", at="kappa"),
+    Column("quadratic", "number", at="kappa_quadratic.value"), Column("binary", "number", at="kappa_binary.value"),
 )  # fmt: skip
 
 
@@ -100,20 +101,13 @@ def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> I
     if not compared:
         return
     orders = next(iter(compared.values())).orders
-    rows = [
-        (
-            Data(name),
-            report.pairs,
-            report.unassessed,
-            report.kappa.value if report.kappa else None,
-            report.kappa,
-            report.kappa_quadratic.value if report.kappa_quadratic else None,
-            report.kappa_binary.value,
-            *(order.tau for order in report.orders),
-        )
-        for name, report in compared.items()
-    ]
-    yield table("grades", (*AGAINST, *(Column(Data(f"tau {order.measure}"), "number") for order in orders)), rows)
+
+    def tau(i: int) -> Column:
+        return Column(Data(f"tau {orders[i].measure}"), "number", at=lambda report: report.orders[i].tau)
+
+    taus = map(tau, range(len(orders)))
+    rows = [Named(Data(name), report) for name, report in compared.items()]
+    yield table("grades", named("against people", (*AGAINST, *taus)), rows)
     for name, report in compared.items() if confusions else ():
         if report.kappa is not None:
             same = decimal(report.exact.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
@@ -17,7 +16,7 @@ from claimeval.metrics.derived import ZERO_IS_BEST, derived, loss
 from claimeval.metrics.extraction import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import ScoresSummary
-from claimeval.runs.front import samples_of
+from claimeval.runs.front import Front, head
 from claimeval.runs.judges import JudgeNumbers
 from claimeval.runs.notes import notes
 from claimeval.runs.overview import Overview
@@ -30,21 +29,24 @@ from claimeval.runs.views import (
     Entries,
     Entry,
     Line,
+    Named,
+    Sentence,
     Table,
     confusion,
     heading,
+    itself,
     kappas,
     line,
+    named,
     remark,
     table,
 )
 from claimeval.runs.worst import WorstAnswer, WorstClaim
-from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate, tally
+from claimeval.statistics.formatting import decimal, dollars, interval, number_of, percent, signed_estimate, tally
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Part
-from claimeval.types.requests import IMPORTED
 
 READ = 5
 """Claims to read first."""
@@ -65,151 +67,122 @@ TEXT = 132
 def view(
     manifest: Manifest,
     summary: Summary,
+    shown: Front,
     *,
     sides: Sequence[ScoresSummary] = (),
     diagnosis: DiagnosisCounts | None = None,
-    read: Sequence[WorstClaim] = (),
-    answers: Sequence[WorstAnswer] = (),
     extraction: ExtractionSummary | None = None,
 ) -> Iterator[Block]:
-    """Yield what is shown of a run.
+    """Yield what is shown of a run after its front.
 
     Args:
         manifest: The manifest.
         summary: The summary.
+        shown: The front, with the claims or answers to read first.
         sides: The metrics of attached runs.
         diagnosis: Whether retrieval or generation is to blame.
-        read: The claims to read first.
-        answers: The answers to read first.
         extraction: The quality of the claims.
     """
     names = manifest.short_names
-    yield heading(Data(Path(manifest.data.path or "samples").name), *_judged_by(manifest, summary))
-    yield from cautions(manifest, summary)
-    yield scores(summary.metrics, names)
+    yield scores("scores", summary.metrics, names)
     against = {row.name: row.against for row in manifest.rows}
     for name, metric in summary.metrics.items():
-        if name in against or name in manifest.derived:
-            yield remark(
-                Data(name), f": {_counted(metric, against[name]) if name in against else _derived(name, metric)}"
-            )
-    yield from _missing({name: summary[name].missing for name in (*manifest.derived, *manifest.others)})
+        meaning = [derived(name).description] if name in manifest.derived else []
+        if words := "; ".join((*meaning, *_beyond(metric, against.get(name)))):
+            yield remark(Data(name), f": {words}")
+    yield from _missing(summary.metrics)
+    yield from attached(sides)
+    if shown.read:
+        yield Entries("First to read, one claim a sample", tuple(map(worst, shown.read[:READ])))
+    if shown.answers:
+        yield Entries("First to read", tuple(map(worst_answer, shown.answers[:READ])))
     for field, means in summary.by.items():
         yield slices(field, means)
     yield from panel(manifest, summary)
     if summary.order_effects:
         yield from orders(summary.order_effects)
-    yield from attached(sides)
     if diagnosis:
         yield blame(diagnosis)
     if extraction:
         yield from claims(extraction)
-    if read:
-        yield Entries("First to read, one claim a sample", tuple(map(worst, read)))
-    if answers:
-        yield Entries("First to read", tuple(map(worst_answer, answers)))
     if cost := costs(summary.cost, names):
         yield cost
 
 
-def of(overview: Overview) -> Iterator[Block]:
-    """Yield what is shown of the overview of a run."""
-    return view(
-        overview.manifest,
-        overview.summary,
+def front(manifest: Manifest, summary: Summary, shown: Front) -> Iterator[Line]:
+    """Yield what was judged, where the answers fail, and what to know before trusting the numbers."""
+    subject = (Data(Path(manifest.data.path).name), ": ") if manifest.data.path else ()
+    yield heading(*subject, *(Data(part) if i % 2 else part for i, part in enumerate(head(manifest, summary))))
+    if shown.sentence:
+        yield line(shown.sentence)
+    yield from cautions(manifest, summary)
+    if shown.few:
+        yield remark(shown.few)
+
+
+def of(overview: Overview) -> tuple[list[Line], list[Block]]:
+    """Return the front of a run, and what follows it."""
+    manifest, summary = overview.manifest, overview.summary
+    rest = view(
+        manifest,
+        summary,
+        overview.front,
         sides=overview.sides,
         diagnosis=overview.diagnosis,
-        read=overview.front.read[:READ],
-        answers=overview.front.answers[:READ],
         extraction=overview.extraction,
     )
+    return list(front(manifest, summary, overview.front)), list(rest)
 
 
 def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
     """Yield what to know before trusting the numbers; the ending says why a run stopped."""
     for note in notes(summary, manifest.short_names):
         if note.kind != "incomplete":
-            yield Line((Data(note.text),), "note" if note.kind == "note" else "caution")
-
-
-def _judged_by(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
-    names = manifest.short_names
-    named = [names[judge.name] for judge in manifest.judges]
-    judges = Data(", ".join(named)) if len(named) <= MEMBERS else f"{len(named)} judges"
-    extractor, extracted_by = manifest.extractor, tuple[str, ...]()
-    if manifest.panel.extract_per_judge:
-        extracted_by = (", each on the claims it extracted",)
-    elif extractor and names[extractor.name] != judges and extractor.provider != IMPORTED:
-        extracted_by = ", claims extracted by ", Data(names[extractor.name])
-    count = samples_of(manifest, summary)
-    return (f": {count}, judged by ", judges, *extracted_by) if judges else (f": {count}",)
+            yield Line((Sentence(note.text),), "note" if note.kind == "note" else "caution")
 
 
 SCORES = (
-    Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count"),
-    Column("missing", "count", 1), Column("counted", "text", 4, sparse=True), Column("micro", "number", 3, sparse=True),
-    Column("bounds", "range", 2, sparse=True),
+    Column("mean", "number", at="mean"), Column("95 % interval", "ends", at=itself), Column("n", "count", at="n"),
+    Column("missing", "count", 1, lambda metric: sum(metric.missing.values())),
+    Column("counted", "count", 4, lambda m: f"{m.hits} of {m.judged}" if m.total else "", sparse=True),
+    Column("micro", "number", 3, "micro", sparse=True),
+    Column("bounds", "range", 2, lambda m: m.bounds if m.bounds and m.bounds[0] < m.bounds[1] else None, sparse=True),
 )  # fmt: skip
 
 
-def scores(metrics: Mapping[str, MetricSummary], names: Mapping[str, str], kinds: Mapping[str, str] = {}) -> Table:
-    """Return a row for each metric and, for a small panel, one for each judge alone.
-
-    Args:
-        metrics: The metrics.
-        names: The displayed names of judges; without them, judges have no rows.
-        kinds: The job of each metric, for those of attached runs.
-    """
-    rows, indented = list[tuple[Any, ...]](), list[int]()
+def scores(table_name: str, metrics: Mapping[str, MetricSummary], names: Mapping[str, str] = {}) -> Table:
+    """Return a row for each metric and, for a small panel, one for each judge alone, if there are `names` of judges."""
+    rows = list[Named]()
     for name, metric in metrics.items():
-        unit = "" if metric.unit == "share" else f" ({metric.unit})"
-        rows.append((Data(name + unit), *_score(metric)))
-        for judge, member in metric.by_judge.items() if names and len(metric.by_judge) <= MEMBERS else ():
-            indented.append(len(rows))
-            rows.append((Data(names[judge]), *_score(member)))
-    return table("sides" if kinds else "scores", SCORES, rows)._replace(indented=frozenset(indented))
+        rows.append(Named(Data(name if metric.unit == "share" else f"{name} ({metric.unit})"), metric))
+        if names and len(metric.by_judge) <= MEMBERS:
+            rows += [Named(Data(names[judge]), member, inner=True) for judge, member in metric.by_judge.items()]
+    return table(table_name, named("metric", SCORES), rows, inner="inner")
 
 
-def _score(metric: MetricSummary) -> tuple[Cell | tuple[float, float], ...]:
-    open_ends = metric.bounds if metric.bounds and metric.bounds[0] < metric.bounds[1] else None
-    counted = f"{metric.hits} of {metric.judged}" if metric.total else ""
-    missing = sum(metric.missing.values())
-    return metric.mean, metric, metric.n, missing, counted, metric.micro, open_ends
-
-
-def _missing(missing: Mapping[str, Mapping[Any, int]]) -> Iterator[Block]:
+def _missing(metrics: Mapping[str, MetricSummary]) -> Iterator[Block]:
     """Yield why samples have no score, one line for metrics with the same reasons."""
     names: dict[str, list[str]] = {}
-    for name, reasons in missing.items():
-        if reasons:
-            names.setdefault(tally(reasons), []).append(name)
-    for reason, metrics in names.items():
-        yield remark(f"missing: {reason} (", Data(", ".join(metrics)), ")")
+    for name, metric in metrics.items():
+        if metric.missing:
+            names.setdefault(tally(metric.missing), []).append(name)
+    for reason, lacking in names.items():
+        yield remark(f"without a score: {reason} (", Data(", ".join(lacking)), ")")
 
 
-def _counted(metric: MetricSummary, against: Part) -> str:
-    parts = [f"{metric.hits or 0} of {metric.judged or 0} judged claims supported"]
+def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
+    """Yield what the table of scores does not say of a metric, in words."""
     if metric.unassessed:
-        parts.append(f"{sum(metric.unassessed.values())} more unassessed ({tally(metric.unassessed)})")
+        yield f"{sum(metric.unassessed.values())} unassessed ({tally(metric.unassessed)})"
     if metric.ungrounded:
-        parts.append(f"{metric.ungrounded} ungrounded")
+        yield f"{metric.ungrounded} ungrounded"
     if metric.unasked:
         lack = "an answer" if against == "answer" else "documents"
-        single = metric.unasked == 1
-        parts.append(f"{metric.unasked} sample{'' if single else 's'} without {lack} count{'s' if single else ''} 0")
-    if metric.missing:
-        parts.append(f"samples without a score: {tally(metric.missing)}")
+        yield f"{number_of(metric.unasked, 'sample')} without {lack} count{'s' * (metric.unasked == 1)} 0"
     means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
     if len(metric.by_judge) > MEMBERS and means:
         ends, middle = interval((means[0], means[-1]), 3), decimal(means[len(means) // 2])
-        parts.append(f"{len(metric.by_judge)} judges alone: {ends}, median {middle}")
-    return "; ".join(parts)
-
-
-def _derived(name: str, metric: MetricSummary) -> str:
-    counted = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
-    unassessed = sum(metric.unassessed.values())
-    return counted + (f"; {unassessed} more not known ({tally(metric.unassessed)})" if unassessed else "")
+        yield f"{len(metric.by_judge)} judges alone: {ends}, median {middle}"
 
 
 SLICES = (
@@ -310,7 +283,7 @@ def disputes(found: Sequence[Dispute], names: Mapping[str, str], most: int) -> I
         if len(dispute.votes) > MEMBERS:
             votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
         against = f"against {dispute.evidence}; " if several else ""
-        yield line("- ", Data(f"{dispute.sample} {visible(dispute.claim, CLAIM)} ({against}{votes})"))
+        yield line("- ", Sentence(f"{dispute.sample} “{visible(dispute.claim, CLAIM)}” ({against}{votes})"))
 
 
 def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
@@ -366,7 +339,7 @@ def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
     metrics = {name: metric for side in sides for name, metric in side.metrics.items()}
     if not metrics:
         return
-    yield scores(metrics, {}, {name: side.kind for side in sides for name in side.metrics})
+    yield scores("sides", metrics)
     for count in dict.fromkeys(
         sample_count(metric.n, metric.clusters, side.cluster)
         for side in sides
@@ -374,7 +347,7 @@ def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
         if metric.clusters < metric.n
     ):
         yield remark(count)
-    yield from _missing({name: metric.missing for name, metric in metrics.items()})
+    yield from _missing(metrics)
 
 
 def blame(counts: DiagnosisCounts) -> Table:
@@ -390,8 +363,8 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
     """Yield the quality of the claims by their words alone, and of claims by people if there are some."""
     people = found.people
     columns = (
-        Column("claims, by their words"), Column("value"), Column("95 % interval", "ends", sparse=True),
-        Column("counts"), *([Column("people")] if people else ()),
+        Column("claims, by their words"), Column("value", "number"), Column("95 % interval", "ends", sparse=True),
+        Column("counts", "count"), *([Column("people", "number")] if people else ()),
     )  # fmt: skip
     rows = [
         (name.replace("_", " "), ratio.in_words, ratio if ratio.reported else None, f"{ratio.hits} of {ratio.total}")
@@ -401,7 +374,7 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
     some = f"{found.texts} of " if found.texts < found.all_texts else ""
     of = f"{found.claims} claims of {found.sentences} sentences in {some}{found.all_texts} texts ({found.part})"
     yield table("claims", columns, rows, of)
-    yield from map(line, map(Data, found.remarks))
+    yield from map(line, map(Sentence, found.remarks))
 
 
 GOLD = (
@@ -425,7 +398,7 @@ def extraction(summary: ExtractionSummary, manifest: Manifest, metrics: Mapping[
 def worst(claim: WorstClaim) -> Entry:
     """Return a claim that its evidence does not support."""
     label = "contradicted by" if claim.label == "contradicted" else "not found in"
-    why = f": {visible(claim.explanation, TEXT // 2)}" if claim.explanation else ""
+    why = f": {visible(claim.explanation, TEXT)}" if claim.explanation else ""
     near = "the evidence has it word for word: look at the judge" if claim.is_word_for_word else "nothing like it there"
     return Entry(
         Data(claim.sample_id),
@@ -442,7 +415,7 @@ def worst(claim: WorstClaim) -> Entry:
 def worst_answer(one: WorstAnswer) -> Entry:
     """Return an answer with bad ratings."""
     rated = ", ".join(f"{name} {word}" for name, word in one.ratings.items())
-    why = f": {visible(one.explanation, TEXT // 2)}" if one.explanation else ""
+    why = f": {visible(one.explanation, TEXT)}" if one.explanation else ""
     texts = {"question": one.question, "answer": one.answer}
     shown = ((name, Data(visible(text, TEXT))) for name, text in texts.items())
     return Entry(Data(one.sample_id), (*shown, ("rating", Data(f"{rated}{why}"))))
