@@ -65,8 +65,6 @@ class MeasureCommand(JobOptions):
 
     def do(self) -> int:
         finished = self.watch("measure")
-        if finished.of_shard:
-            return finished.show()
         remarks = _remarks(finished)
         for name, value in remarks.items():
             if value:

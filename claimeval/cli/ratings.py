@@ -61,8 +61,6 @@ class RateCommand(JobOptions):
         from claimeval.runs.views import ratings
 
         finished = self.watch("rate")
-        if finished.of_shard:
-            return finished.show()
         run = finished.run
         claims = None if finished.stopped or run.path is None else run.path.parent
         compared = (
@@ -149,8 +147,6 @@ class GradeCommand(JobOptions):
         # pairs are checked below; a sample counts as lost for a single ungraded pair
         finished = self.watch("grade", Gates(max_missing=1.0))
         run, output = finished.run, self.output
-        if finished.of_shard:
-            return finished.show()
         grades = summarize_grades(run.results, run.manifest)
         compared = self._compared(run)
         if self.against == "question" and run.path and not finished.stopped:
@@ -221,8 +217,6 @@ class Judged(JobOptions):
 
     def do(self) -> int:
         kind, finished = self.kind, self.watch(self.kind.name)
-        if finished.of_shard:
-            return finished.show()
         counts = kind.counts(finished.run.manifest, finished.run.results) if kind.counts else {}
         for name, words in counts.items() if not finished.stopped else ():
             self.output.line(f"{name}: {tally(words)}", indent=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -123,7 +122,7 @@ class PushCommand(OutputOptions):
 
     def do(self) -> int:
         output = self.output
-        with ProgressLine(None if output.quiet else sys.stderr) as line:
+        with ProgressLine(quiet=output.quiet) as line:
             settings = arguments(self, progress=line.show)
             pushed = ce.Run.load(settings.pop("run")).push(settings.pop("to"), **settings)
         counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items()) or "nothing"

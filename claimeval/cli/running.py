@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -129,8 +128,8 @@ class Finished(NamedTuple):
     def _screen(self, folder: Path, shown: Shown | None) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
         run, output = self.run, self.output
-        of = front_of(run, max(views.READ, shown.top if shown else 0))
         details, asked = shown is None or shown.details, run.manifest.asked
+        of = front_of(run, max(views.READ * details, shown.top if shown else 0))
         price = paid_and_worth(run.record, self.progress) if asked else ""
         calls = self.calls if self.progress and asked else ""
         look = f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"
@@ -176,7 +175,7 @@ def watch(
         jobs.append(prepared)
 
     quiet = output.quiet
-    with notes_on_stderr(quiet=quiet) as said, before_run(inspect), ProgressLine(None if quiet else sys.stderr) as line:
+    with notes_on_stderr(quiet=quiet) as said, before_run(inspect), ProgressLine(quiet=quiet) as line:
         try:
             run = door(replace(options, progress=show))
         except (StoppedEarly, Interrupted) as early:
@@ -187,7 +186,9 @@ def watch(
             run = early.run
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
-    failed = () if isinstance(run, ShardRun) or run.ending.stopped else run.gate(**gates.limits)
+    failed: tuple[str, ...] = ()
+    if not (isinstance(run, ShardRun) or run.ending.stopped):
+        failed = run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
     prepared = jobs[0] if jobs else None
     return Finished(command, output, run, prepared and progress, prepared, run.ending.gated(failed), len(said))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ class ScoreCommand(shared.JobOptions):
     """Comma-separated; `claimeval metrics` lists them."""
     out: shared.Out = None
     """Run directory; default runs/DATA-SETTINGS."""
-    questions: shared.AskedFirst = shared.ScoreQuestions()
+    questions: Annotated[shared.ScoreQuestions, shared.QUESTIONS] = shared.ScoreQuestions()
     shown: shared.Front = shared.Shown()
 
     def door(self, options: RunOptions) -> Run:
@@ -99,7 +98,7 @@ class RejudgeCommand(shared.JobOptions):
     """Comma-separated.  [default: as in the run]"""
     out: Annotated[Path, "-o", "--out"]
     """Run directory."""
-    questions: shared.Asked = shared.Questions()
+    questions: Annotated[shared.Questions, shared.QUESTIONS] = shared.Questions()
     panel: Voting = PanelOptions()
     shown: shared.Front = shared.Shown()
 
@@ -195,7 +194,7 @@ class ExperimentCommand:
         from claimeval.runs.views.experiment import view
 
         output = self.output
-        with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
+        with notes_on_stderr(quiet=output.quiet), ProgressLine(quiet=output.quiet) as line:
             options = replace(self.options, progress=line.show)
             code, stopped = 0, None
             try:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import click
+
 from claimeval.cli.command import Form, Heading
 from claimeval.cli.printer import Output
 from claimeval.types.errors import read_yaml
@@ -22,8 +24,6 @@ Data = Annotated[Path, "DATA"]
 Fields = Annotated[Mapping[str, tuple[str, ...]], "--field", Form("FIELD=PATH")]
 Judges = Annotated[tuple[str, ...], "-j", "--judge"]
 Metrics = Annotated[str | None, "-m", "--metrics"]
-Flag = Literal[True] | None
-"""A flag whose default is the setting of the panel file, or of the run that is rejudged."""
 Out = Annotated[Path | None, "-o", "--out"]
 _COST = Heading(
     "Cost and speed",
@@ -94,11 +94,6 @@ class Gates:
     def __post_init__(self) -> None:
         require_at_least(self, 0, "max_missing")
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The arguments of `Run.gate`."""
-        return {"fail_under": self.fail_under, "fail_over": self.fail_over, "max_missing": self.max_missing}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
@@ -126,8 +121,8 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreQuestions(Questions):
-    """Options of `score` for the questions to judges."""
+class ScoreQuestions:
+    """Options of `score` for the questions to judges. Other document orders stand in the panel file."""
 
     extractor: str | None = None
     """Model that extracts the claims.  [default: the first judge]"""
@@ -135,15 +130,16 @@ class ScoreQuestions(Questions):
     """atomic, bullets, or a .j2 file."""
     assess_prompt: str | None = None
     """three_way, binary, or a .j2 file.  [default: three_way]"""
-    language: str | None = None
-    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default: English]"""
-    per_document: Flag = None
     claims_per_call: ClaimsPerCall | None = None
     """Claims in one question, or auto (up to 20).  [default: the judge's]"""
     reasons: Literal["all", "unsupported", "none"] | None = None
     """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
     quotes: Literal["yes", "no"] | None = None
     """Whether claims come with a quote: yes, no.  [default: yes]"""
+    language: str | None = None
+    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default: English]"""
+    per_document: Literal[True] | None = None
+    """Also assess against each document alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +156,6 @@ class Shown:
 
 
 QUESTIONS = Heading("Questions")
-Asked = Annotated[Questions, QUESTIONS]
-_FIRST = ("extractor", "extract_prompt", "assess_prompt", "claims_per_call", "reasons", "quotes", "language")
-AskedFirst = Annotated[ScoreQuestions, Heading("Questions", *_FIRST, "per_document")]
-"""Other document orders stand in the panel file, and claims per call in the judge file."""
 Front = Annotated[Shown, Heading("Results and gates")]
 Gated = Annotated[Gates, Heading("Results and gates")]
 
@@ -184,10 +176,13 @@ class JobOptions(ABC):
         """Call the function of the API."""
 
     def watch(self, command: str, gates: Gates | None = None) -> Finished:
-        """Call `door` with a progress line; a run that stopped early is returned too."""
+        """Call `door` with a progress line; a run that stopped early is returned too, and a shard ends the command."""
         from claimeval.cli.running import watch
 
-        return watch(command, self.door, self.options, gates or self.gates, self.output)
+        finished = watch(command, self.door, self.options, gates or self.gates, self.output)
+        if finished.of_shard:
+            click.get_current_context().exit(finished.show())
+        return finished
 
 
 def arguments(args: object, **made: object) -> dict[str, Any]:

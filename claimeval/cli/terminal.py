@@ -190,7 +190,7 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
         if os.read(ended, 1):
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-    print(f"claimeval: {message}", file=sys.stderr, flush=True)
+    say(message)
     return 3
 
 
@@ -246,13 +246,13 @@ PLAIN_EVERY = 10.0
 class ProgressLine:
     """Shows a `Progress` while the block runs: in place on a terminal, else every 10 seconds as a line.
 
-    Shows nothing without a stream.
+    Shows nothing if it is `quiet`.
     """
 
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream or io.StringIO()
+    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
+        self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
-        self._next = time.monotonic() + QUIET if stream else math.inf
+        self._next = math.inf if quiet else time.monotonic() + QUIET
         self._drawn = 0
 
     def __enter__(self) -> Self:
