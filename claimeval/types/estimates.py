@@ -107,7 +107,7 @@ class Cost(Record):
     """Cost of calls. Unknown numbers are None, never 0."""
 
     calls: int
-    """Number of requests to judges, including those answered from the reply cache."""
+    """Number of replies of judges, including those from the reply cache."""
     reused: int = 0
     """Number of replies reused from an earlier run. They are not in `calls`, but their tokens are counted."""
     prompt_tokens: int | None = None
@@ -115,7 +115,7 @@ class Cost(Record):
     cached_tokens: int | None = None
     """Prompt tokens that the provider read from its cache, which cost less."""
     verdicts: int = 0
-    """Number of verdicts that were asked for."""
+    """Number of verdicts that these replies were asked for."""
     dollars: float | None = None
     """US dollars for all these tokens at the stated price, without discounts, also if they were paid for earlier. None
     if the price or a number of tokens is unknown, 0 for local judges."""

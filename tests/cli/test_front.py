@@ -66,6 +66,16 @@ def test_a_run_that_stopped_early_says_of_how_many_samples_in_every_form(tmp_pat
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["data"]["samples"] == 5
 
 
+def test_what_replies_are_worth_is_over_replies_and_not_over_calls_that_failed(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text(json.dumps({"question": "?", "answer": "Fact.", "contexts": ["Fact."]}))
+    with serve(judged) as server:
+        judges = ("-j", f"openai:m@{server.url}", "-j", "openai:down@http://127.0.0.1:9/v1")
+        done = call("score", "data.jsonl", *judges, "-o", "run", "--json", folder=tmp_path, exits=3)
+    assert json.loads(done.stdout)["cost"]["total"]["calls"] == 2, "one reply with claims, one with a verdict"
+    assert json.loads(done.stdout)["cost"]["total"]["verdicts"] == 1
+    assert "Worth of all replies of this run: unknown (2)." in done.stderr
+
+
 def test_quiet_prints_the_scores_of_commands_without_a_first_screen_too(tmp_path: Path) -> None:
     row = {"question": "How high?", "answer": "It is 63 m.", "contexts": ["63 m"], "reference_answers": ["63 m"]}
     (tmp_path / "data.jsonl").write_text(json.dumps(row))

@@ -65,7 +65,9 @@ class JudgeCost(Tally):
         self._price = Price(**state["price"]) if state["price"] else None
 
     def add(self, call: Call) -> None:
-        """Add one call."""
+        """Add one call. Without a reply it has no verdicts, costs nothing and is not counted."""
+        if call.reply is None:
+            return
         self._reused += call.reused
         self._calls += not call.reused
         self._verdicts += 0 if call.attempt or (call.window or 1) > 1 else len(call.subjects)
@@ -79,7 +81,7 @@ class JudgeCost(Tally):
             self._written = (self._written or 0) + call.cache_write_tokens
         if call.seconds is not None:
             self._milliseconds = (self._milliseconds or 0) + round(1000 * call.seconds)
-        self.uncounted += call.reply is not None and not counted(call)
+        self.uncounted += not counted(call)
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
