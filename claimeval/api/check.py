@@ -11,7 +11,7 @@ from pathlib import Path
 
 from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec
+from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, blocking, parse_spec
 from claimeval.data.traces import unpacked
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
@@ -20,6 +20,7 @@ from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import FIELDS, metric_names
 from claimeval.metrics.scoring import without_lost
 from claimeval.providers.specs import parse_judge
+from claimeval.runs.jobs import Prepared
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress

@@ -7,12 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claimeval.api.data import Data, Examination, Metrics, Read, ReadSamples, path_of, samples_of, surveyed
+from claimeval.api.data import Data, Examination, Metrics, Read, Samples, path_of, samples_of, surveyed
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import (
     Judges,
     JudgeSpec,
-    Prepared,
     blocking,
     logger,
     parse_spec,
@@ -27,7 +26,6 @@ from claimeval.evaluation.claims import (
     ClaimsOptions,
     Quotes,
     Reasons,
-    check_families,
     choose_metrics,
     incomplete,
     make_job,
@@ -38,8 +36,9 @@ from claimeval.evaluation.claims import (
 from claimeval.evaluation.job import Reiterable
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
+from claimeval.runs.jobs import Prepared
 from claimeval.types.options import PanelOptions, RunOptions
-from claimeval.types.records import References, SampleResult
+from claimeval.types.records import References
 from claimeval.types.requests import ClaimsPerCall
 
 if TYPE_CHECKING:
@@ -149,12 +148,13 @@ async def ascore(
     """Score as `score` does, in an asynchronous program. The arguments are the same."""
     read = Read(mapping, limit, skip_malformed, group)
     samples = samples_of(data, read, references=parse_references(references))
-    job_options = ClaimsOptions(
+    requested = ClaimsOptions(
         judges=parse_specs(judges),
         extractor=None if extractor is None else parse_spec(extractor),
+        metrics=None if metrics is None else metric_names(metrics),
         extract_prompt=str(extract_prompt),
         assess_prompt=None if assess_prompt is None else str(assess_prompt),
-        language=None if language == AUTO else language,
+        language=language,
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
@@ -163,8 +163,16 @@ async def ascore(
         panel=panel,
         cluster=options.cluster,
     )
-    selection = select_metrics(metric_names(metrics)) if metrics is not None else None
-    make_job(job_options, selection or MetricSelection(SUPPORT, None))  # checks judges and prompts before reading data
+    prepared = _prepare(samples, data, read, requested, options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
+
+
+def _prepare(samples: Samples, data: Data, read: Read, requested: ClaimsOptions, options: RunOptions) -> Prepared:
+    """Return the job over these samples, checked without a call."""
+    auto, remarks = requested.language == AUTO, tuple[str, ...]()
+    requested = replace(requested, language=None if auto else requested.language)
+    selection = None if requested.metrics is None else select_metrics(requested.metrics)
+    make_job(requested, selection or MetricSelection(SUPPORT, None))  # checks judges and prompts before reading data
     examination = Examination(samples, data, read, options)
     found = surveyed(examination, selection.rows if selection else SUPPORT)
     if found.mapping.read_as:
@@ -172,15 +180,12 @@ async def ascore(
     chosen = choose_metrics(selection, found)
     for missing, names in incomplete(found, chosen.rows).items():
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
-    remarks: tuple[str, ...] = ()
-    if language == AUTO:
-        settled, why = prompt_language(samples)
-        job_options, remarks = replace(job_options, language=settled), (why,)
-    job = replace(make_job(job_options, chosen), remarks=remarks)
-    job = with_questions(job, found)
-    check_families(job, found.generators)
-    prepared = Prepared.over(job, examination)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
+    if auto:
+        language, why = prompt_language(samples)
+        requested, remarks = replace(requested, language=language), (why,)
+    job = with_questions(replace(make_job(requested, chosen), remarks=remarks), found)
+    job.check_families(found.generators)
+    return examination.prepared(job)
 
 
 @with_hints
@@ -280,8 +285,8 @@ async def arejudge(
     """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
     from claimeval.runs.rejudge import prepare
 
-    panel = panel or PanelOptions()
-    job_options = ClaimsOptions(
+    panel, read = panel or PanelOptions(), Read(mapping, limit, skip_malformed, group)
+    requested = ClaimsOptions(
         judges=() if judges is None else parse_specs(judges),
         extractor=None if extractor is None else parse_spec(extractor),
         metrics=None if metrics is None else metric_names(metrics),
@@ -295,25 +300,21 @@ async def arejudge(
         panel=panel,
         cluster=options.cluster,
     )
-    before = _source(source, Read(mapping, limit, skip_malformed, group))
-    rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, options=options)
-    prepared = Prepared(*rejudged, path_of(source))
+    if before := _source(source, limit):
+        prepared = prepare(before, requested, keep_verdicts=keep_verdicts, options=options)
+    else:  # without claims and verdicts, samples are scored
+        prepared = _prepare(samples_of(source, read), source, read, requested, options)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
-def _source(data: Data, read: Read) -> RejudgeSource:
-    """Return the source: a run, results of another tool, or samples without verdicts."""
+def _source(data: Data, limit: int | None) -> RejudgeSource | None:
+    """Return a run, or results of another tool; None for samples without verdicts."""
     from claimeval.runs.rejudge import RejudgeSource, open_source
 
     path = path_of(data)
     source = open_source(path) if path else None
-    if source is None and isinstance(data, Run):
-        source = RejudgeSource(data.manifest.data.path or "run", data.results, data.manifest)
-    elif source is None:
-        samples = samples_of(data, read._replace(limit=None))
-        assert isinstance(samples, ReadSamples), "runs are opened above"
-        unjudged = Reiterable(lambda: map(SampleResult.of, samples))
-        source = RejudgeSource(str(path or "data"), unjudged, note=samples.problems.note, mapping=samples.mapping)
-    if read.limit is None:
+    if path is None and isinstance(data, Run):
+        source = RejudgeSource(data.results, data.manifest)
+    if source is None or limit is None:
         return source
-    return source._replace(results=Reiterable(lambda: islice(source.results, read.limit)), limit=read.limit)
+    return source._replace(results=Reiterable(lambda: islice(source.results, limit)), limit=limit)

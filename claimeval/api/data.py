@@ -23,12 +23,13 @@ from claimeval.data.reading import Problems
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
 from claimeval.data.traces import samples_in, unpacked
-from claimeval.evaluation.job import Reiterable
+from claimeval.evaluation.job import Job, Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
+from claimeval.runs.jobs import Prepared
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.options import PanelOptions, RunOptions, check_at_least
@@ -37,6 +38,7 @@ from claimeval.types.records import References, Sample, SampleResult
 
 if TYPE_CHECKING:
     from claimeval.data.sampling import DrawnRows
+    from claimeval.evaluation.measure import MeasureJob
 
 Data = str | Path | Run | Sample | Mapping[str, Any] | Iterable[Any]
 """A file; a run directory; a `Run`; one sample or dict; rows as dicts, dataclasses or models; a DataFrame, Arrow table
@@ -272,7 +274,7 @@ def import_replies(
 
 def samples_of(
     data: Data, read: Read = ALL, *, references: References | None = None, problems: Problems | None = None
-) -> Iterable[Sample]:
+) -> Reiterable[Sample]:
     """Return the samples as an iterable that can be iterated more than once; each pass reads a large file again.
 
     Args:
@@ -387,10 +389,14 @@ class LargeFile(ReadSamples):
         return file
 
 
+Samples = Reiterable[Sample] | Sequence[Sample]
+"""Samples that can be read more than once."""
+
+
 class Examination:
     """A pass over samples before the first call: over all, or over the first ones of a large file."""
 
-    def __init__(self, samples: Iterable[Sample], data: Data | None, read: Read, options: RunOptions) -> None:
+    def __init__(self, samples: Samples, data: Data | None, read: Read, options: RunOptions) -> None:
         self.path = None if data is None else path_of(data)
         self.samples, self._read, self._cluster = samples, read, options.cluster
         self._progress = Progress(None, options.progress or progress_bar(), unit="samples read")
@@ -421,8 +427,12 @@ class Examination:
         note = problems.note(complete=self.total is not None) if problems else None
         return record.model_copy(update={"notes": (*record.notes, note)}) if note else record
 
+    def prepared(self, job: Job[Any] | MeasureJob) -> Prepared:
+        """Return the job over these samples. Raises UsageError if no sample has the cluster field."""
+        return Prepared(job, self.described(job.manifest), self.items, self.total, self.path)
+
     @property
-    def items(self) -> Iterable[Sample]:
+    def items(self) -> Samples:
         """The samples to judge."""
         if self.total is not None or not isinstance(self.samples, LargeFile):
             return self.samples

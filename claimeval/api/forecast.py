@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment, prepared_experiment
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec
+from claimeval.api.jobs import JudgeSpec, before_run, blocking, parse_spec
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.providers import specs
 from claimeval.runs.experiments import read
+from claimeval.runs.jobs import Prepared
 from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -85,8 +86,7 @@ def _stop(prepared: Prepared) -> None:
 def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     job: Any = prepared.job
     if isinstance(job, ComputedJob):
-        total = sum(1 for _ in prepared.items) if prepared.total is None else prepared.total
-        return Forecast(samples=total, lines=(), basis=())
+        return Forecast(samples=prepared.count_items(), lines=(), basis=())
 
     async def walk() -> Forecast:
         """Forecast with the reply cache open in this thread."""

@@ -8,17 +8,16 @@ import logging
 import shutil
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from claimeval import providers
-from claimeval.api.data import Examination
 from claimeval.api.run import Run, write_page
-from claimeval.evaluation.job import Job, Reiterable, run_identity
+from claimeval.evaluation.job import Job
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import SummaryBuilder
@@ -29,7 +28,7 @@ from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, RunWriter
 from claimeval.runs.ending import Ending
-from claimeval.runs.jobs import RunSink, read_vote_labels
+from claimeval.runs.jobs import Prepared, RunSink, read_vote_labels
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.options import PanelOptions, RunOptions, Shard
@@ -40,41 +39,12 @@ from claimeval.types.requests import Judge
 if TYPE_CHECKING:
     from claimeval.data.labels import HumanLabel
     from claimeval.distributed.parts import Part, PartIndex
-    from claimeval.evaluation.measure import MeasureJob
 
 logger = logging.getLogger("claimeval")
 
 JudgeSpec = str | Path | Mapping[str, Any] | Judge
 """`provider:model`, `openai:model@URL`, the path of a judge file or a panel file, its content, or a `Judge`."""
 Judges = JudgeSpec | Sequence[JudgeSpec]
-
-
-class Prepared(NamedTuple):
-    """A job that is checked and ready to run, with its items."""
-
-    job: Job[Any] | ComputedJob[SampleResult]
-    manifest: Manifest
-    items: Iterable[Any]
-    total: int | None
-    """The number of items; None if it is not known."""
-    source: Path | None
-    """The file or run directory of the items."""
-    unit: str = "samples"
-    """The unit of the progress."""
-
-    @classmethod
-    def over(cls, job: Job[Any] | MeasureJob, examination: Examination) -> Prepared:
-        """Return the job over samples that were examined."""
-        record = examination.described(job.manifest)
-        return cls(job, record, examination.items, examination.total, examination.path)
-
-    def progress(self, total: int | None, options: RunOptions) -> Progress:
-        """Return the progress over this number of items."""
-        return Progress(total, options.progress or progress_bar(), unit=self.unit)
-
-    def budget(self, options: RunOptions) -> str:
-        """Return the identity of the run for its budget; empty without one."""
-        return run_identity(self.manifest, self.items) if options.capped and self.job.asked else ""
 
 
 BEFORE_RUN: ContextVar[Callable[[Prepared], None] | None] = ContextVar("before_run", default=None)
@@ -136,7 +106,7 @@ async def _run_here(
 ) -> Run:
     """Run a prepared job in this process, into a directory or in memory."""
     _announce(prepared.job, options)
-    progress, budget = prepared.progress(prepared.total, options), prepared.budget(options)
+    progress, budget = _progress(prepared, prepared.total, options), prepared.budget(options)
     begun = folder is not None and folder.exists()
     made = prepared.manifest.of_samples(prepared.total if prepared.unit == "samples" else None)
     with (
@@ -193,16 +163,15 @@ async def _run_shard(
     if record is None:
         logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
         return Run.load(folder)
-    part, items = Part(folder, shard), prepared.items
+    part = Part(folder, shard)
     if index := part.finished(record):
         logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
         return ShardRun(part, record, tallies_of(record, index), DONE, index)
-    every = items if isinstance(items, Reiterable) else Reiterable(lambda: iter(items))
-    positions = cut(every.count() if prepared.total is None else prepared.total, shard)
-    progress, budget = prepared.progress(len(positions), options), prepared.budget(options)
+    positions = cut(prepared.count_items(), shard)
+    progress, budget = _progress(prepared, len(positions), options), prepared.budget(options)
     _announce(prepared.job, options)
     recipe = Recipe(prepared.job, record, options)
-    index, tallies, status = await run_shard(recipe, part, every.part(positions), positions, progress, budget)
+    index, tallies, status = await run_shard(recipe, part, prepared.part(positions), positions, progress, budget)
     return ShardRun(part, record, tallies, status, index)
 
 
@@ -219,19 +188,23 @@ async def _run_on_engine(
         raise not_installed(f"--engine needs {error.name}", "ray") from error
     if options.cache:  # the process of the cluster that opens it was started elsewhere
         options = replace(options, cache=Path(options.cache).absolute())
-    items = prepared.items
-    total = prepared.total if prepared.total is not None else sum(1 for _ in items)
+    total = prepared.count_items()
     count = shards_for(total)
     if record := begin(folder, prepared.manifest, Shard(1, count), labels, overwrite=overwrite):
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
-        progress = prepared.progress(total, options)
+        progress = _progress(prepared, total, options)
         progress.done = total - sum(len(work.positions) for work in works)
         recipe = Recipe(prepared.job, record, options)
-        ending = Ending.of(await run_shards(recipe, works, items, progress, prepared.budget(options)))
+        ending = Ending.of(await run_shards(recipe, works, prepared.items, progress, prepared.budget(options)))
         if ending.stopped:
             raise ending.error()
     return Run.merge(folder, compress=options.compress)
+
+
+def _progress(prepared: Prepared, total: int | None, options: RunOptions) -> Progress:
+    """Return the progress over this number of items."""
+    return Progress(total, options.progress or progress_bar(), unit=prepared.unit)
 
 
 def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) -> None:
@@ -292,17 +265,12 @@ def parse_spec(spec: object) -> str | Judge:
 T = TypeVar("T")
 
 
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
-    if not _in_event_loop():
+    running = None
+    with suppress(RuntimeError):
+        running = asyncio.get_running_loop()
+    if running is None:
         return asyncio.run(coroutine)
     from concurrent.futures import ThreadPoolExecutor
 

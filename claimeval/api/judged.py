@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from claimeval.api.data import Data, Examination, Read, samples_of
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared
+from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.evaluation import kinds
@@ -70,7 +70,7 @@ def judge(
     read = Read(mapping, limit, skip_malformed, group)
     judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)
-    prepared = Prepared.over(kind.prepare(judging, kind.options(**settings), examination), examination)
+    prepared = examination.prepared(kind.prepare(judging, kind.options(**settings), examination))
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options))
 
 

@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 from claimeval.api.data import Data, Examination, Read, is_run, samples_of
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
+from claimeval.api.jobs import JudgeSpec, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.data.survey import distinct
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
+from claimeval.runs.jobs import Prepared
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
 from claimeval.types.records import Sample
 
@@ -78,7 +79,7 @@ def measure(
     read = Read(mapping, limit, skip_malformed, group)
     examination = Examination(samples_of(data, read), data, read, options)
     deque(distinct(examination), maxlen=0)
-    prepared = Prepared.over(job, examination)
+    prepared = examination.prepared(job)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
 
 

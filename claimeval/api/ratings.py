@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from claimeval import ir
-from claimeval.api.data import Data, Examination, Read, path_of, samples_of
+from claimeval.api.data import Data, Examination, Read, Samples, path_of, samples_of
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared
+from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
@@ -23,7 +23,6 @@ from claimeval.evaluation.rate import make_job as rate_job
 from claimeval.evaluation.retrieval import MEASURES
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
-from claimeval.types.records import Sample
 from claimeval.types.scales import Scale
 
 logger = logging.getLogger("claimeval")
@@ -105,7 +104,7 @@ async def arate(
     )
     judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)
-    prepared = Prepared.over(rate_job(judging, asked, examination), examination)
+    prepared = examination.prepared(rate_job(judging, asked, examination))
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -215,7 +214,7 @@ async def agrade(
             logger.info(f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the document")
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
-    prepared = Prepared.over(job, examination)
+    prepared = examination.prepared(job)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -227,7 +226,7 @@ def graded_samples(
     trec_runs: Sequence[str | Path],
     depth: int,
     human: ir.Qrels | None,
-) -> Iterable[Sample]:
+) -> Samples:
     """Return the samples whose contexts are graded: those of the data, or one per query of the collection.
 
     Args:

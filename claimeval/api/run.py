@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
 from claimeval.evaluation.kinds import kind_of
@@ -29,7 +29,7 @@ from claimeval.runs.directory import (
     write_summary,
 )
 from claimeval.runs.ending import Ending
-from claimeval.runs.lines import OnAccess
+from claimeval.runs.lines import Mapped
 from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
 from claimeval.statistics.formatting import decimal, percent
@@ -53,8 +53,6 @@ WORST = 5
 """Claims that a failed assertion names."""
 MAX_MISSING = 0.01
 """Default for the share of samples or claims of a metric that may be lost to failures."""
-
-R = TypeVar("R")
 
 
 class MetricSummaries(dict[str, MetricSummary]):
@@ -132,7 +130,7 @@ class Run:
         """The samples, in order; for `write_queries` the questions that were kept."""
         if made := kind_of(self.manifest).samples:
             return tuple(made(self.manifest, self.results))
-        return _Mapped(self.results, lambda result: result.sample)
+        return Mapped(self.results, lambda result: result.sample)
 
     @property
     def qrels(self) -> dict[str, dict[str, int]]:
@@ -140,9 +138,8 @@ class Run:
 
         For `write_queries`, the source of each question has grade 1.
         """
-        from claimeval.runs.jobs import qrels_of
-
-        return qrels_of(self.manifest, self.results)
+        qrels = kind_of(self.manifest).qrels
+        return qrels(self.manifest, self.results) if qrels else {}
 
     @property
     def claims(self) -> Iterator[tuple[SampleResult, Claim]]:
@@ -521,20 +518,3 @@ def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> 
                 raise UsageError(f"gate {name}={limit:g}: give a value from 0 to 1")
             if canonical_name(name) not in metrics:
                 raise unknown_name(f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics)
-
-
-class _Mapped(OnAccess[R]):
-    """The values of a function for each result, computed on access."""
-
-    def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], R]) -> None:
-        self._results, self._function = results, function
-
-    def __len__(self) -> int:
-        return len(self._results)
-
-    def __iter__(self) -> Iterator[R]:
-        return map(self._function, self._results)
-
-    def at(self, position: int) -> R:
-        """Return the value for the result at a position."""
-        return self._function(self._results[position])

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
+from claimeval.api.jobs import JudgeSpec, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.test_collections import read_corpus
 from claimeval.evaluation.write_queries import draw, make_job
+from claimeval.runs.jobs import Prepared
 from claimeval.types.options import PanelOptions, RunOptions, check_at_least
 from claimeval.types.records import Document
 

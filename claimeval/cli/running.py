@@ -9,7 +9,7 @@ from shlex import quote
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from claimeval.api.jobs import Prepared, ShardRun, before_run
+from claimeval.api.jobs import ShardRun, before_run
 from claimeval.api.run import Run, check_gates
 from claimeval.cli.printer import UNLIMITED, Output, notes_on_stderr
 from claimeval.cli.shared import Gates, Shown
@@ -18,6 +18,7 @@ from claimeval.evaluation.summary import Summary
 from claimeval.runs.directory import beside, results_file
 from claimeval.runs.ending import Ending
 from claimeval.runs.front import Front, FrontScore, front
+from claimeval.runs.jobs import Prepared
 from claimeval.runs.views import run as views
 from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import dollars, number_of

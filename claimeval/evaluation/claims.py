@@ -22,8 +22,8 @@ from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
     JudgingContext,
-    PanelJob,
     Question,
+    QuestionJob,
     judge,
     votes,
 )
@@ -33,8 +33,8 @@ from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.panel import Panel, voting
-from claimeval.judging.panel.voting import refuse_same_family, same_family
-from claimeval.judging.prompts import Prompt
+from claimeval.judging.panel.voting import refuse_same_family
+from claimeval.judging.prompts import Prompt, PromptRecord
 from claimeval.judging.replies import UNCLEAR, UnclearPhrase, unclear_json
 from claimeval.lexical.languages import NAMES, language_of_all
 from claimeval.metrics import scoring
@@ -43,7 +43,6 @@ from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import claims_per_call, reads_prompts, specs
 from claimeval.types.errors import StoppedEarly, UsageError, repeated_id, unknown_name
-from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
     ASKED,
@@ -125,7 +124,7 @@ class ClaimsOptions:
 
 
 @dataclass(frozen=True)
-class ClaimsJob(PanelJob):
+class ClaimsJob(QuestionJob):
     """Judge answers claim by claim. Created by `make_job`, which checks all settings before the first call."""
 
     metrics: tuple[Metric, ...]
@@ -149,6 +148,8 @@ class ClaimsJob(PanelJob):
     """Number of the order in which judges see the claims of a sample; None for text order."""
     remarks: tuple[str, ...] = ()
     """Notes about settings that depend on the data."""
+    taken_from: Judge | None = None
+    """The extractor of the claims of an earlier run that are kept; None without such claims."""
     needs_question: bool = False
     """Whether samples without a question count as `missing_input`, because a prompt reads it."""
     name = NAME
@@ -162,22 +163,16 @@ class ClaimsJob(PanelJob):
     def _has_extractor(self) -> bool:
         return self.extracts and not self.panel.extract_per_judge
 
-    @cached_property
-    def families(self) -> Families:
-        """The families of models."""
-        return Families(self.panel.families)
-
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers."""
         prompts_used = (self.extract_prompt, self.assess_prompt, *self.metric_prompts.values())
-        records = (self.record(metric.claims_of, metric.against) for metric in self.metrics)
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
-            questions=tuple({record.name: record for record in records}.values()),
+            questions=self.records,
             judges=self.judges,
-            extractor=self.extractor,
+            extractor=self.taken_from or self.extractor,
             prompts=tuple(prompt.record for prompt in prompts_used),
             panel=self.panel,
             settings={name: getattr(self.panel, name) for name in JOB_SETTINGS}
@@ -186,6 +181,24 @@ class ClaimsJob(PanelJob):
             cluster=self.cluster,
             versions=versions(*self.judges, self.extractor),
         )
+
+    @property
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The questions about claims."""
+        records = (self.record(metric.claims_of, metric.against) for metric in self.metrics)
+        return tuple({record.name: record for record in records}.values())
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompt of the question whether a text supports a claim."""
+        return (self.assess_prompt,)
+
+    def prompt_of(self, assessment: Assessment, of: Part | None) -> str | None:
+        """Return the id of the prompt of an assessment, of a claim of a part; None if the job does not make it."""
+        asked = any((metric.claims_of, metric.against) == (of, assessment.against) for metric in self.metrics)
+        if of is None or not asked or (assessment.order or 0) > self.panel.shuffle_contexts:
+            return None
+        return self.prompt(of, assessment.against).id
 
     def prompt(self, of: Part, against: Part) -> Prompt:
         """Return the prompt for claims of a part against another part."""
@@ -302,14 +315,7 @@ class ClaimsJob(PanelJob):
 
         def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
             """Judge the claims of one part against another part."""
-            context = JudgingContext(
-                judges=self.judges,
-                executor=executor,
-                same_family=same_family(self.judges, self.families, sample, of, against),
-                recorded_judges=self.recorded_judges,
-                joint=self.joint,
-                earlier=earlier,
-            )
+            context = JudgingContext(self, executor, earlier, self.same_family(sample, of, against))
             known = {assessment.subject for assessment in given if assessment.against == against}
             asked = [claim for claim in claims[of] if claim.id not in known] if of == "reference" else claims[of]
             return judge(self.question(sample, of, against, evidence[against]), asked, context)
@@ -323,29 +329,35 @@ class ClaimsJob(PanelJob):
         given = _given(sample, self, pairs)
         judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
         steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
-        all_claims = tuple(chain.from_iterable(claims.values()))
-        unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
         calls = earlier.calls + tuple([call for step in steps for call in step.calls])
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
         unscored = SampleResult(
             sample=sample,
-            claims=all_claims,
+            claims=tuple(chain.from_iterable(claims.values())),
             unextracted={
                 part: extraction.value.reason if isinstance(extraction.value, Failure) else "no_claims"
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
-            assessments=(
-                *[a for a in voted if a.is_whole],
-                *given,
-                *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
-                *[a for a in voted if not a.is_whole],
-            ),
+            assessments=(*[a for a in voted if a.is_whole], *given, *[a for a in voted if not a.is_whole]),
             calls=calls,
         )
         details = {UNCLEAR: phrases} if (phrases := _unclear(self, unscored)) else {}
-        scores = scoring.scores(self.metrics, unscored, self.derived)
-        return unscored.model_copy(update={"scores": scores, "details": details})
+        return self.scored(unscored.model_copy(update={"details": details}))
+
+    def scored(self, result: SampleResult) -> SampleResult:
+        """Return the result with the assessments against empty parts, of which nobody is asked, and with the scores."""
+        columns = result.columns()
+        unjudged = [metric for metric in self.metrics if (metric.claims_of, metric.against) not in columns]
+        unasked = chain.from_iterable(scoring.unasked(unjudged, result.sample, result.claims).values())
+        others = [assessment for assessment in result.assessments if not assessment.is_whole]
+        unscored = result.model_copy(update={"assessments": (*result.whole, *unasked, *others)})
+        return unscored.model_copy(update={"scores": scoring.scores(self.metrics, unscored, self.derived)})
+
+    def check_families(self, generators: Iterable[str | None]) -> None:
+        """Raise UsageError if a judge or the extractor is of a generator's family and `on_same_family` is `error`."""
+        judges = [*(("judge", judge) for judge in self.judges), ("extractor", self.extractor)]
+        refuse_same_family(judges, self.panel, generators)
 
 
 def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> tuple[tuple[Evidence, Document], ...]:
@@ -485,7 +497,25 @@ async def extract_text(
     return Extracted.only(Failure(reason="too_long", message="the window has no room for the text"), calls)
 
 
-KIND = JobKind(NAME)
+def job_of(record: Manifest) -> ClaimsJob:
+    """Return the job of a run, with its prompts, or the default ones if the run has claims or verdicts without one."""
+    assert record.extractor, "a run of claims has an extractor"
+    recorded = {prompt.step: Prompt.of(prompt) for prompt in reversed(record.prompts)}
+    default = default_assess_prompt(record.derived)
+    return ClaimsJob(
+        metrics=record.rows,
+        derived=record.derived,
+        metric_prompts=metric_prompts(record.rows, record.judges, record.panel, record.prompts),
+        judges=record.judges,
+        extractor=record.extractor,
+        extract_prompt=recorded.get("extract") or prompts.load("extract", EXTRACT_PROMPT),
+        assess_prompt=recorded.get("assess") or prompts.load("assess", default),
+        panel=record.panel,
+        cluster=record.cluster,
+    )
+
+
+KIND = JobKind(NAME, resume=job_of)
 
 
 def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> MetricSelection:
@@ -534,7 +564,7 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(
         panel,
-        {**citing(metrics, panel.settings), **options.panel_settings},
+        {**citing(metrics.derived or (), panel.settings), **options.panel_settings},
         prompt.scale,
         with_labels=options.panel.labels is not None,
     )
@@ -563,9 +593,9 @@ ASKED_FOR = {
 """The step of each parameter that has an option, and what a prompt without the parameter does."""
 
 
-def citing(metrics: MetricSelection | None, given: Mapping[str, Any]) -> dict[str, Any]:
+def citing(metrics: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the setting that has the cited documents judged one by one, if a metric needs it and `given` has none."""
-    needed = any(derived(name).cites for name in (metrics.derived if metrics else None) or ())
+    needed = any(derived(name).cites for name in metrics)
     return {"per_document": "cited"} if needed and not given.get("per_document") else {}
 
 
@@ -573,7 +603,7 @@ def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prom
     """Return the prompts that extract and assess claims. Raises UsageError for a parameter that neither has."""
     by_step = {
         "extract": options.extract_prompt or EXTRACT_PROMPT,
-        "assess": options.assess_prompt or default_assess_prompt(metrics),
+        "assess": options.assess_prompt or default_assess_prompt(metrics.derived or ()),
     }
     by_step = {step: prompts.named_in(step, spec, options.language) for step, spec in by_step.items()}
     parameters = options.prompt_parameters
@@ -606,32 +636,43 @@ def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
     return ("en", f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})")
 
 
-def default_assess_prompt(metrics: MetricSelection | None) -> str:
-    """Return the default assess prompt: `partial` if a metric counts partial support, else `three_way`.
+def default_assess_prompt(metrics: Iterable[str]) -> str:
+    """Return the default assess prompt: `partial` if a derived metric counts partial support, else `three_way`.
 
     It is also `three_way` if a metric distinguishes contradicted from not found, which `partial` does not.
     """
-    rows = [derived(name) for name in (metrics.derived if metrics else None) or ()]
+    rows = [derived(name) for name in metrics]
     return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else ASSESS_PROMPT
 
 
-def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
-    """Return notes on the reliability of the numbers. `extractor` is given if the job's did not extract the claims."""
-    general = specs.notes(job.judges, extractor or job.extractor)
+def notes(job: ClaimsJob) -> tuple[str, ...]:
+    """Return notes on the reliability of the numbers."""
+    notes = specs.notes(job.judges, job.taken_from or job.extractor)
     names = [name for name in job.derived if derived(name).partial]
-    if not names or job.panel.scale.ordered:
-        return general
-    verb = "equals" if len(names) == 1 else "equal"
-    return (
-        *general,
-        f"the prompt {job.assess_prompt.name} has no label for partial support, so {', '.join(names)} {verb} the "
-        "strict form (assess/partial has one)",
-    )
+    if names and not job.panel.scale.ordered:
+        verb = "equals" if len(names) == 1 else "equal"
+        notes += (
+            f"the prompt {job.assess_prompt.name} has no label for partial support, so {', '.join(names)} {verb} the "
+            "strict form (assess/partial has one)",
+        )
+    if job.extracts and job.taken_from and job.taken_from.id != job.extractor.id:
+        notes += (f"missing claims were extracted by {job.extractor.name}, all others by {job.taken_from.name}",)
+    return notes
 
 
-def metric_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel) -> dict[str, Prompt]:
-    """Return the custom prompts of metrics, by name. Raises UsageError if no judge can be asked about a claim."""
-    by_metric = {metric.name: prompts.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
+def metric_prompts(
+    metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel, recorded: Iterable[PromptRecord] = ()
+) -> dict[str, Prompt]:
+    """Return the custom prompts of metrics, by metric; a recorded prompt is used as it was.
+
+    Raises UsageError if no judge can be asked about a claim.
+    """
+    before = {record.name: Prompt.of(record) for record in recorded if record.step == "weigh"}
+    by_metric = {
+        metric.name: before.get(metric.prompt) or prompts.load("weigh", metric.prompt)
+        for metric in metrics
+        if metric.prompt
+    }
     local = [judge.name for judge in judges if not reads_prompts(judge)]
     if by_metric and len(local) == len(judges):
         raise UsageError(f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model")
@@ -657,9 +698,3 @@ def with_questions(job: ClaimsJob, surveyed: Survey) -> ClaimsJob:
     if reading and (lack := surveyed.no_question):
         logger.info("%s", left_out(lack, surveyed.samples, reading.name))
     return replace(job, needs_question=reading is not None)
-
-
-def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:
-    """Raise UsageError if a judge or the extractor is of a generator's family and `on_same_family` is `error`."""
-    judges = [*(("judge", judge) for judge in job.judges), ("extractor", job.extractor)]
-    refuse_same_family(judges, job.panel, generators)

@@ -19,7 +19,6 @@ from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgingContext,
-    OtherJudging,
     Question,
     QuestionJob,
     judge,
@@ -38,7 +37,7 @@ from claimeval.judging.prompts import Prompt
 from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import DataError, unknown_name
+from claimeval.types.errors import DataError
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import ASKED, Assessment, Document, Evidence, Reason, Record, Sample, SampleResult, Score
@@ -215,23 +214,10 @@ class GradeJob(QuestionJob):
         """The prompt of the question."""
         return (self.prompt,)
 
-    def only(self, metrics: Iterable[str]) -> GradeJob:
-        """Return the job. Raises UsageError for a score that it does not have."""
-        for name in metrics:
-            if name not in self.units:
-                raise unknown_name("score of the run", name, self.units)
-        return self
-
-    def again(self, other: OtherJudging) -> GradeJob:
-        """Return the job with other judges, another prompt or another vote."""
-        return replace(
-            self,
-            judges=other.judges,
-            recorded_judges=other.recorded_judges,
-            prompt=other.prompt or self.prompt,
-            panel=other.counted(self.panel, USUAL_VOTES[self.against]),
-            cluster=other.cluster,
-        )
+    @property
+    def usual_votes(self) -> dict[str, str]:
+        """The default vote of the question."""
+        return {self.record.name: USUAL_VOTES[self.against]}
 
     @cached_property
     def first_stage(self) -> GradeJob:
@@ -244,9 +230,7 @@ class GradeJob(QuestionJob):
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the grades or matches of one sample's contexts; documents without a text are not sent."""
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        context = JudgingContext(
-            self.judges, executor, recorded_judges=self.recorded_judges, earlier=EarlierVerdicts(earlier)
-        )
+        context = JudgingContext(self, executor, EarlierVerdicts(earlier))
         if self.against == "question":
             with_text = [document for document in sample.contexts or () if gradable(sample.question, document)]
             judged = [await judge(self._question(sample.full_question, Evidence.of(ASKED)), with_text, context)]

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -21,6 +22,7 @@ from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.reply_values import ParsedReply
+from claimeval.types.families import Families
 from claimeval.types.records import (
     Assessment,
     Call,
@@ -137,26 +139,67 @@ class EarlierVerdicts:
 
 
 class JudgingContext(NamedTuple):
-    """Settings that are constant while one item is judged."""
+    """What is constant while one item is judged."""
 
-    judges: tuple[Judge, ...]
+    job: QuestionJob
     executor: Executor
+    earlier: EarlierVerdicts = EarlierVerdicts()
     same_family: frozenset[str] = frozenset()
     """The judges of the family that wrote the answer."""
-    recorded_judges: frozenset[str] = frozenset()
-    """Judges that are not asked; only their earlier verdicts count."""
-    joint: bool = True
-    """Whether claims that no single document supports are assessed against all documents together."""
-    earlier: EarlierVerdicts = EarlierVerdicts()
 
 
-class PanelJob:
-    """The common part of jobs that ask a panel."""
+class QuestionJob(ABC):
+    """A job that asks a panel about claims, documents or whole answers, and can vote and judge again.
 
+    It is a frozen dataclass, of which `recorded_judges` is a field.
+    """
+
+    name: str
     judges: tuple[Judge, ...]
     panel: Panel
     recorded_judges: frozenset[str]
     """Judges that are not asked; only their earlier verdicts count."""
+    about_answers = True
+    """Whether the generator of the answer wrote what is judged."""
+    joint = True
+    """Whether claims that no single document supports are assessed against all documents together."""
+
+    @property
+    @abstractmethod
+    def manifest(self) -> Manifest:
+        """All settings that affect numbers."""
+
+    @property
+    @abstractmethod
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The questions."""
+
+    @property
+    @abstractmethod
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts of the questions; if there is one, a rejudge can replace it."""
+
+    @abstractmethod
+    async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
+        """Return the verdicts and scores of one sample. Failures are reasons in the result."""
+
+    @abstractmethod
+    def scored(self, result: SampleResult) -> SampleResult:
+        """Return the result with the scores from its assessments."""
+
+    @property
+    def usual_votes(self) -> Mapping[str, str]:
+        """The default vote of each question whose default is not `majority`."""
+        return {}
+
+    @cached_property
+    def families(self) -> Families:
+        """The families of models."""
+        return Families(self.panel.families)
+
+    def same_family(self, sample: Sample, *parts: Part) -> frozenset[str]:
+        """Return the judges of the family that wrote the answer, if the answer is one of the compared parts."""
+        return voting.same_family(self.judges, self.families, sample, *parts) if self.about_answers else frozenset()
 
     @property
     def asked_judges(self) -> tuple[Judge, ...]:
@@ -172,58 +215,9 @@ class PanelJob:
         """Return whether no judge is left."""
         return bool(self.asked_judges) and all(judge.name in stopped for judge in self.asked_judges)
 
-
-class OtherJudging(NamedTuple):
-    """The changed settings when the answers or documents of a run are judged again."""
-
-    judges: tuple[Judge, ...]
-    recorded_judges: frozenset[str]
-    """Judges that are not asked."""
-    prompt: Prompt | None
-    """Another prompt for the only question; None for the same."""
-    counted: Callable[[Panel, str], Panel]
-    """Return the new panel, given a panel of the run and the default vote of its question."""
-    cluster: str | None
-    """Field that defines clusters of samples in intervals."""
-
-
-class QuestionJob(PanelJob, ABC):
-    """A job that asks about whole answers or documents, without claims, and can vote and judge again."""
-
-    name: str
-    about_answers = True
-    """Whether the generator of the answer wrote what is judged."""
-
-    @property
-    @abstractmethod
-    def manifest(self) -> Manifest:
-        """All settings that affect numbers."""
-
-    @property
-    @abstractmethod
-    def records(self) -> tuple[QuestionRecord, ...]:
-        """The questions."""
-
-    @property
-    @abstractmethod
-    def prompts(self) -> tuple[Prompt, ...]:
-        """The prompts of the questions."""
-
-    @abstractmethod
-    def only(self, metrics: Iterable[str]) -> QuestionJob:
-        """Return the job with only the questions that have these scores. Raises UsageError for an unknown score."""
-
-    @abstractmethod
-    def again(self, other: OtherJudging) -> QuestionJob:
-        """Return the job with other judges, another prompt or another vote."""
-
-    @abstractmethod
-    async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return the verdicts and scores of one sample. Failures are reasons in the result."""
-
-    @abstractmethod
-    def scored(self, result: SampleResult) -> SampleResult:
-        """Return the result with the scores from its assessments."""
+    def prompt_of(self, assessment: Assessment, of: Part | None) -> str | None:
+        """Return the id of the prompt of an assessment, of a claim of a part; None if the job does not make it."""
+        return next((record.prompt for record in self.records if record.name == assessment.question), None)
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """Raise UsageError if a judge is of a generator's family and `on_same_family` is `error`."""
@@ -318,11 +312,11 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     names = [record.name for record in question.records]
     keys = [(name, subject.id) for subject in subjects for name in names]
     judged = [JudgedSubjects({whole: dict.fromkeys(keys, ())})]
-    judged += await _ask_judges(question, subjects, context.judges[:first], context)
+    judged += await _ask_judges(question, subjects, context.job.judges[:first], context)
     if first:
         known = JudgedSubjects.joined(judged).verdicts[whole]
         disputed = [subject for subject in subjects if voting.disputed(known[names[0], subject.id], panel)]
-        judged += await _ask_judges(question, disputed, context.judges[first:], context)
+        judged += await _ask_judges(question, disputed, context.job.judges[first:], context)
     return JudgedSubjects.joined(judged)._replace(same_family=context.same_family)
 
 
@@ -338,7 +332,7 @@ async def _ask_judges(
     def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, JudgedSubjects]:
         """Ask one judge about the subjects that concern it."""
         about = [subject for subject in subjects if concerns(judge, subject)] if concerns else subjects
-        if in_parts or judge.name in context.recorded_judges:
+        if in_parts or judge.name in context.job.recorded_judges:
             return _ask_in_parts(question, about, judge, replicate, context)
         return _ask_at(question.evidence, question, about, judge, replicate, context)
 
@@ -359,7 +353,7 @@ async def _ask_in_parts(
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
     whole, settings = question.evidence, question.panel
-    if judge.name in context.recorded_judges:
+    if judge.name in context.job.recorded_judges:
         not_whole = context.earlier.not_whole(whole, subjects, judge, replicate)
         return JudgedSubjects.joined([await ask(whole), not_whole])
     singles = dict(question.singles)
@@ -370,7 +364,7 @@ async def _ask_in_parts(
     alone = JudgedSubjects.joined(await gather_all([ask(evidence) for evidence in singles]))
     supported = _supported(alone, singles)
     unsupported = [subject for subject in subjects if subject.id not in supported]
-    if context.joint:
+    if context.job.joint:
         joint = await ask(whole, unsupported)
     else:
         unasked = _unassessed(question, unsupported, judge, "not_in_cache", replicate)
@@ -407,7 +401,7 @@ async def _ask_at(
     """Return one judge's verdicts against one evidence; known verdicts are reused."""
     verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
     unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
-    if judge.name in context.recorded_judges:
+    if judge.name in context.job.recorded_judges:
         missing = _unassessed(question, unknown, judge, "not_in_cache", replicate)
         return JudgedSubjects.of(question, evidence, verdicts | missing)
     chunks = even_chunks(question.order(judge, unknown), question.per_call(judge))

@@ -44,7 +44,10 @@ class JobKind(NamedTuple):
     prepare: Callable[[Judging, Any, Iterable[Sample]], Job[Any]] | None = None
     """Return the job for these options, checked against the samples; None if it has a function of its own."""
     resume: Callable[[Manifest], Any] | None = None
-    """Return the job of a run, to vote or judge again; None if that is impossible, or the work of `rejudge`."""
+    """Return the job of a run, to vote or judge again; None if that is impossible.
+
+    The manifest may have other metrics, judges, prompts and panels than the run: those of a rejudge.
+    """
     counts: Callable[[Manifest, Iterable[SampleResult]], Mapping[str, Mapping[str, int]]] | None = None
     """Return counts to print with a run, by name and word."""
     in_shards: bool = True
@@ -53,7 +56,7 @@ class JobKind(NamedTuple):
     """Whether two results cannot have the same sample id."""
     revise: Callable[[], Callable[[SampleResult], SampleResult]] | None = None
     """Return what revises each result when all are known; None if nothing does."""
-    qrels: Callable[[Manifest, Iterable[SampleResult]], Mapping[str, Mapping[str, int]]] | None = None
+    qrels: Callable[[Manifest, Iterable[SampleResult]], dict[str, dict[str, int]]] | None = None
     """Return grades of documents by sample, which are written as qrels."""
     samples: Callable[[Manifest, Iterable[SampleResult]], Iterable[Sample]] | None = None
     """Return the samples that the run made; None if its samples are those that were judged."""

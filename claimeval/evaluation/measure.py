@@ -340,8 +340,8 @@ def texts_counted(progress: Progress) -> Scored:
     return scored
 
 
-def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob:
-    """Return the job of a run of lexical or rank metrics, or the same job with other metrics."""
+def job_of(record: Manifest) -> MeasureJob:
+    """Return the job of a run of lexical or rank metrics."""
     settings = record.settings
     if "model" in settings:
         raise UsageError("the run used a local model; measure its data again with the same options")
@@ -351,7 +351,7 @@ def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob
     assert isinstance(normalization, str), "the manifest has the setting unchanged"
     return make_job(
         Measurement(
-            metrics=list(record.names) if metrics is None else metrics,
+            metrics=record.names,
             match="text" if match == "text" else "ids",
             collapse_ids=collapse,
             normalization=normalization,

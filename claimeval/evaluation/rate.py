@@ -18,7 +18,6 @@ from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
     JudgingContext,
-    OtherJudging,
     Question,
     QuestionJob,
     judge,
@@ -30,11 +29,9 @@ from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, rate
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.voting import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.families import Families
 from claimeval.types.records import ASKED, Assessment, Evidence, Reason, Sample, SampleResult, Score, has_words
 from claimeval.types.requests import Judge
 from claimeval.types.scales import (
@@ -133,11 +130,6 @@ class RateJob(QuestionJob):
         """The panel settings of the first question; same-family rule, replicates and escalation are equal in all."""
         return self.questions[0].panel
 
-    @cached_property
-    def families(self) -> Families:
-        """The families of models."""
-        return Families(self.panel.families)
-
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers."""
@@ -163,24 +155,10 @@ class RateJob(QuestionJob):
         """The prompts of the questions."""
         return tuple(put.prompt for put in self.questions)
 
-    def only(self, metrics: Iterable[str]) -> RateJob:
-        """Return the job with only the questions that have these scores."""
-        questions: dict[str, PutQuestion] = {name: put for put in self.questions for name in put.metrics}
-        for name in metrics:
-            if name not in questions:
-                raise unknown_name("rating of the run", name, questions)
-        names = set(metrics)
-        return replace(self, questions=tuple(put for put in self.questions if names & set(put.metrics)))
-
-    def again(self, other: OtherJudging) -> RateJob:
-        """Return the job with other judges, another prompt or another vote."""
-        questions = tuple(
-            PutQuestion(put.question, other.prompt or put.prompt, other.counted(put.panel, put.question.vote))
-            for put in self.questions
-        )
-        return replace(
-            self, judges=other.judges, questions=questions, cluster=other.cluster, recorded_judges=other.recorded_judges
-        )
+    @property
+    def usual_votes(self) -> dict[str, str]:
+        """The default vote of each question."""
+        return {put.question.metric: put.question.vote for put in self.questions}
 
     @cached_property
     def first_stage(self) -> RateJob:
@@ -197,13 +175,7 @@ class RateJob(QuestionJob):
         faithfulness is undefined (`no_claims`).
         """
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        context = JudgingContext(
-            self.judges,
-            executor,
-            same_family(self.judges, self.families, sample, "answer"),
-            recorded_judges=self.recorded_judges,
-            earlier=EarlierVerdicts(earlier),
-        )
+        context = JudgingContext(self, executor, EarlierVerdicts(earlier), self.same_family(sample, "answer"))
         judged: list[JudgedSubjects] = await gather_all(
             [
                 judge(rating_question(sample, put), [_WholeAnswer()], context)
@@ -268,16 +240,20 @@ def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
 
 
 def job_of(record: Manifest, rated: Iterable[RatingQuestion] = ANSWER_QUESTIONS.values()) -> RateJob:
-    """Return the job of a run, with its prompts; `rated` are the questions that it may have asked."""
+    """Return the job of a run, with its prompts and the questions of its metrics.
+
+    `rated` are the questions that it may have asked.
+    """
     by_id = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
     criteria = cast(Mapping[str, str], record.settings.get(CRITERIA, {}))
     by_metric = {question.metric: question for question in (*rated, *starmap(criterion_question, criteria.items()))}
-    questions = tuple(
+    questions = (
         PutQuestion(by_metric[question.name], by_id[question.prompt or ""], question.panel)
         for question in record.questions
         if question.name in by_metric
     )
-    return RateJob(record.judges, questions, record.cluster, name=record.job)
+    asked = tuple(put for put in questions if set(put.metrics).intersection(record.names))
+    return RateJob(record.judges, asked, record.cluster, name=record.job)
 
 
 def make_job(

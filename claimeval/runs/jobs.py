@@ -1,24 +1,56 @@
-"""What takes the results of a job: they are written and summed up, and votes that need the whole run are taken."""
+"""A job that is ready to run, and what takes its results, sums them up and takes votes that need the whole run."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from claimeval.evaluation.job import Job, Reiterable, run_identity
 from claimeval.evaluation.kinds import JobKind, kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
-from claimeval.execution import DONE, RunStatus
-from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
+from claimeval.execution import DONE, ComputedJob, RunStatus
+from claimeval.runs.directory import MANIFEST, ResultWriter, RunResults, load_manifest, write_text
 from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions
+from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import SampleResult
 
 if TYPE_CHECKING:
     from claimeval.data.labels import HumanLabel
+
+
+class Prepared(NamedTuple):
+    """A job that is checked and ready to run, with its items."""
+
+    job: Job[Any] | ComputedJob[SampleResult]
+    manifest: Manifest
+    items: Reiterable[Any] | Sequence[Any]
+    total: int | None
+    """The number of items; None if it is not known."""
+    source: Path | None
+    """The file or run directory of the items."""
+    unit: str = "samples"
+    """The unit of the progress."""
+
+    def count_items(self) -> int:
+        """Return the number of items; if it is not known, they may be read."""
+        if self.total is not None:
+            return self.total
+        return len(self.items) if isinstance(self.items, Sequence) else self.items.count()
+
+    def part(self, positions: range) -> Reiterable[Any]:
+        """Return the items at these positions; those of a sequence are read without the items before them."""
+        items = self.items
+        if isinstance(items, Sequence):
+            return Reiterable(lambda: map(items.__getitem__, positions))
+        return items.part(positions)
+
+    def budget(self, options: RunOptions) -> str:
+        """Return the identity of the run for its budget; empty without one."""
+        return run_identity(self.manifest, self.items) if options.capped and self.job.asked else ""
 
 
 class RunSink:
@@ -78,30 +110,17 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
 QRELS, QUERIES = "qrels.txt", "queries.jsonl"
 
 
-def qrels_of(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
-    """Return the grades of documents by sample; empty for jobs without grades."""
-    qrels = kind_of(record).qrels
-    return {sample: dict(grades) for sample, grades in qrels(record, results).items()} if qrels else {}
-
-
 def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, complete: bool) -> None:
     """Write the qrels of a complete run, and the questions that it made; remove files that would be empty."""
     from claimeval import ir
 
-    lines = io.StringIO()
-    ir.write_qrels(qrels_of(record, read_results(folder)) if complete else {}, lines)
-    files = {QRELS: lines.getvalue()}
-    if kind.samples:
-        made = kind.samples(record, read_results(folder)) if complete else ()
-        files[QUERIES] = "".join(
-            json.dumps(
-                sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"}) | sample.metadata,
-                ensure_ascii=False,
-            )
-            + "\n"
-            for sample in made
-        )
-    for name, text in files.items():
+    results = RunResults.of(folder) if complete else ()
+    qrels, queries = io.StringIO(), io.StringIO()
+    ir.write_qrels(kind.qrels(record, results) if kind.qrels else {}, qrels)
+    for sample in kind.samples(record, results) if kind.samples else ():
+        row = sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"}) | sample.metadata
+        queries.write(json.dumps(row, ensure_ascii=False) + "\n")
+    for name, text in {QRELS: qrels.getvalue(), **({QUERIES: queries.getvalue()} if kind.samples else {})}.items():
         if text:
             write_text(folder / name, text)
         else:

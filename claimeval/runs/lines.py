@@ -13,7 +13,7 @@ import gzip
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar, overload
@@ -115,6 +115,23 @@ class OnAccess(Sequence[T], ABC):
     def __getitem__(self, index: int | slice) -> T | list[T]:
         found = range(len(self))[index]
         return self.at(found) if isinstance(found, int) else [self.at(position) for position in found]
+
+
+class Mapped(OnAccess[T]):
+    """The values of a function for each result, computed on access."""
+
+    def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], T]) -> None:
+        self._results, self._function = results, function
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._function, self._results)
+
+    def at(self, position: int) -> T:
+        """Return the value for the result at a position."""
+        return self._function(self._results[position])
 
 
 class Lines(OnAccess[bytes]):

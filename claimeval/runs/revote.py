@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from claimeval.data.labels import HumanLabel
@@ -13,14 +12,11 @@ from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import ComputedJob
 from claimeval.judging.panel import voting
-from claimeval.metrics import scoring
 from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.families import Families
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import GIVEN, Assessment, SampleResult, Verdict
-from claimeval.types.scales import SCALES
 
 MAX_KINDS = 1000
 """Maximum number of combinations of verdicts whose vote is cached."""
@@ -48,16 +44,18 @@ def with_weights(
     return record.model_copy(update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions})
 
 
-def job_of(record: Manifest) -> QuestionJob:
-    """Return the job of a run of ratings or grades. Raises UsageError for a run without votes."""
-    resume = kind_of(record).resume if record.questions else None
+def job_of(record: Manifest) -> Any:
+    """Return the job of a run: a `QuestionJob`, or a `MeasureJob`, which has no votes.
+
+    Raises UsageError if the run cannot be judged again.
+    """
+    resume = kind_of(record).resume
     if resume is None:
         raise UsageError(
             f"a run of {record.job.replace('_', '-')} has no votes; make it again, and the replies in the cache cost "
             "nothing"
         )
-    job: QuestionJob = resume(record)
-    return job
+    return resume(record)
 
 
 class Revote:
@@ -69,31 +67,22 @@ class Revote:
     def __init__(self, record: Manifest) -> None:
         self._record = record
         self._judges = {GIVEN, *(judge.name for judge in record.judges)}
-        self._families = Families(record.panel.families)
-        self._job = None if record.of_claims else job_of(record)
-        panels = {name: record.panel.for_question(name) for name in ("support", *SCALES)}
-        panels |= {question.name: question.panel for question in record.questions}
-        self._panels = {name: panel.provisional for name, panel in panels.items()}
+        self._job: QuestionJob = job_of(record)
+        self._panels = {question.name: question.panel.provisional for question in self._job.records}
         self._counted: dict[tuple[object, ...], Assessment] = {}
-        self._metrics, self._derived = record.rows, record.derived
 
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the sample with the votes and scores."""
-        now = result.model_copy(update={"assessments": tuple(self._voted(result))})
-        return self._job.scored(now) if self._job else self._scored_claims(now)
-
-    def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
-        if (self._job and not self._job.about_answers) or not result.sample.generator:
-            return frozenset()
-        of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
-        return voting.same_family(self._record.judges, self._families, result.sample, of, a.against)
+        return self._job.scored(result.model_copy(update={"assessments": tuple(self._voted(result))}))
 
     def _voted(self, result: SampleResult) -> Iterator[Assessment]:
+        of = {claim.id: claim.of for claim in result.claims}
         for a in result.assessments:
             verdicts = tuple([verdict for verdict in a.verdicts if verdict.judge in self._judges])
             if verdicts:
-                yield self._vote(a, verdicts, self._same_family(result, a))
-            elif self._job:
+                same_family = self._job.same_family(result.sample, of.get(a.subject, "answer"), a.against)
+                yield self._vote(a, verdicts, same_family)
+            elif not self._record.of_claims:
                 yield Assessment(**_about(a), verdicts=(), unassessed="not_in_cache") if a.verdicts else a
 
     def _vote(self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]) -> Assessment:
@@ -115,15 +104,6 @@ class Revote:
         if len(self._counted) < MAX_KINDS:
             self._counted[kind] = voted
         return voted
-
-    def _scored_claims(self, result: SampleResult) -> SampleResult:
-        metrics, columns = self._metrics, result.columns()
-        without = [metric for metric in metrics if (metric.claims_of, metric.against) not in columns]
-        unasked = scoring.unasked(without, result.sample, result.claims)
-        others = [a for a in result.assessments if not a.is_whole]
-        assessments = (*chain.from_iterable((columns | unasked).values()), *others)
-        unscored = result.model_copy(update={"assessments": assessments})
-        return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, self._derived)})
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,11 @@ import claimeval as ce
 from benchmarks.loopback import Options, ThreadHandle, serve_in_thread
 from benchmarks.loopback.claim_judge import answer
 from claimeval.api import data as api
-from claimeval.api.jobs import Prepared, before_run
+from claimeval.api.jobs import before_run
 from claimeval.distributed.parts import Part
 from claimeval.distributed.shards import Recipe, cut, score_shard, write_part
 from claimeval.runs import lines
+from claimeval.runs.jobs import Prepared
 from claimeval.types.options import Shard
 from claimeval.types.records import SampleResult
 from tests.command_line import call

@@ -163,11 +163,33 @@ def test_one_rating_of_several_is_kept(asked: Counter[str], tmp_path: Path) -> N
     assert ce.rejudge(run, metrics="noncommittal")["noncommittal"] == run["noncommittal"]
 
 
+def test_another_judge_answers_one_question_of_several(asked: Counter[str], tmp_path: Path) -> None:
+    options = RunOptions(cache=tmp_path / "cache")
+    run = ce.rate(SAMPLES, judges=judges(asked, "a"), ask="relevance,faithfulness", options=options)
+    (other,) = judges(asked, "z")
+    again = ce.rejudge(run, judges=other, metrics="rated_relevance", keep_verdicts=True, options=options)
+    assert (asked["z"], list(again.summary)) == (4, ["rated_relevance", "noncommittal"])
+    assert [prompt.name for prompt in again.manifest.prompts] == ["answers/relevance"]
+    assert again.record.notes == ()
+
+
+def test_fewer_rank_metrics_of_matches_are_kept(asked: Counter[str], tmp_path: Path) -> None:
+    samples = [{**SAMPLES[0], "reference_contexts": ["Text one."], "reference_context_ids": ["a"]}]
+    options = RunOptions(cache=tmp_path / "cache")
+    run = ce.grade(
+        samples, judges=judges(asked, "a"), against="reference_contexts", measures="mrr,map", options=options
+    )
+    again = ce.rejudge(run, metrics="mrr")
+    assert list(again.summary) == ["mrr"]
+    assert again["mrr"] == run["mrr"]
+
+
 def test_measures_are_computed_again(tmp_path: Path) -> None:
     run = ce.measure(SAMPLES, "mrr,answer_length", out=tmp_path / "measure")
     again = ce.rejudge(tmp_path / "measure")
     assert (again.summary, list(again)) == (run.summary, list(run))
     assert list(ce.rejudge(run, metrics="recall@1").summary) == ["recall@1"]
+    assert ce.rejudge(run, options=RunOptions(cluster="answer")).manifest.cluster == "answer"
     with pytest.raises(UsageError, match="a run of measure, which has no judges"):
         ce.rejudge(run, judges="local:lexical")
 

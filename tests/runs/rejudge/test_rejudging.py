@@ -18,6 +18,7 @@ from claimeval.data.recorded import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file
+from claimeval.testing import ScriptedJudge
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.scales import BINARY, THREE_WAY
@@ -25,6 +26,7 @@ from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
 
 Judge = Callable[[Body], Reply]
+SAMPLE: dict[str, Any] = {"id": "s", "question": "How is it?", "answer": "It is high.", "contexts": ["It is high."]}
 TWO = SAMPLES[:2]
 """One answer with two right claims; one with a right, a wrong, a missing and a right one. A gold answer each."""
 
@@ -170,6 +172,50 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: Th
     assert sent(first) - before == 1
     assert values(mended, "faithfulness") == [1.0, 0.5]
     assert rejudge(report).results[1].assessments[0].unassessed == "timeout"
+
+
+def test_a_verdict_that_is_asked_for_again_names_the_call_that_gave_it(tmp_path: Path) -> None:
+    fails = True
+
+    def reply(text: str) -> str | None:
+        return "rubbish" if fails and "<evidence>" in text else None
+
+    judge = ScriptedJudge({"The tower is 63 metres high.": "supported"}, reply=reply)
+    sample = {"question": "Q?", "answer": "The tower is 63 metres high.", "contexts": ["It is 63 metres high."]}
+    failed = ce.score([sample], judges=judge, metrics="faithfulness", options=RunOptions(cache=tmp_path / "one"))
+    assert [call.failed for call in failed.results[0].calls] == [None, "unparsable", "unparsable"]
+    fails = False
+    (mended,) = rejudge(failed, judges=[judge.name], options=RunOptions(cache=tmp_path / "two"))
+    assert [(call.step, call.failed, call.reused) for call in mended.calls] == [
+        ("extract", None, True),
+        ("assess", None, False),
+    ]
+    assert (mended.assessments[0].label, mended.assessments[0].verdicts[0].call) == ("supported", 1)
+
+
+def test_calls_about_other_orders_go_with_their_verdicts(first: ThreadHandle) -> None:
+    sample = {**TWO[1], "contexts": ["Ana Souto built the tower.", "It stands."]}
+    run = ce.score([sample], judges=[spec(first)], metrics=["faithfulness"], shuffle_contexts=1)
+    orders = [call.evidence.order for call in run.results[0].calls if call.evidence]
+    assert orders == [None, 1]
+    fewer = rejudge(run, shuffle_contexts=0)
+    assert [call.evidence.order for call in fewer.results[0].calls if call.evidence] == [None]
+
+
+def test_samples_without_verdicts_are_scored(first: ThreadHandle) -> None:
+    scored = ce.score(TWO, judges=[spec(first)], metrics=["faithfulness"])
+    assert rejudge(TWO, judges=[spec(first)], metrics=["faithfulness"]) == scored
+
+
+def test_votes_on_given_claims_stay_where_they_were(first: ThreadHandle) -> None:
+    given = [{"text": "It is high.", "importance": "vital"}, {"text": "It is old."}, {"text": "It is red."}]
+    given[2] |= {"importance": "okay"}
+    sample = {**SAMPLE, "reference_answers": ["It is high, old and red."], "reference_claims": given}
+    run = ce.score([sample], judges=[spec(first)], metrics=["vital", "coverage"])
+    assert [a.subject for a in run.results[0].assessments if a.against == "asked"] == [
+        *("reference-2", "reference-1", "reference-3")
+    ]
+    assert rejudge(run).results[0].assessments == run.results[0].assessments
 
 
 def test_repeats_ask_only_for_those_that_are_missing(run: Run, first: ThreadHandle) -> None:
