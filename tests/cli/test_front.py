@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 import claimeval as ce
+from claimeval.cli.running import report_line
 from claimeval.runs.front import FrontBuilder, front
 from claimeval.runs.worst import nearest
 from claimeval.testing import ScriptedJudge
@@ -128,6 +129,14 @@ def test_many_notes_metrics_and_long_texts_still_fit(tmp_path: Path) -> None:
     assert max(map(cell_len, lines)) <= 80
     assert "Note: 1 malformed rows were left out." in lines
     assert " Few questions (1): intervals are wide, and ten more may move a score far." in lines
+
+
+def test_the_report_or_what_writes_it_has_a_line(tmp_path: Path) -> None:
+    run = tmp_path / "my run"
+    run.mkdir()
+    assert report_line(run) == f"`claimeval report '{run}'` writes the report"
+    (run / "report.html").touch()
+    assert report_line(run) == f"Report: {run / 'report.html'}"
 
 
 def samples(count: int) -> list[ce.Sample]:
