@@ -21,6 +21,18 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     assert results[0]["answer_length"].value == 10.0
 
 
+def test_a_shard_says_what_is_left_and_the_merged_run_has_the_scores(claimeval: Run, data: Path) -> None:
+    command = ("lexical", data, "-m", "exact_match", "--out", "run", "--shard")
+    first = claimeval(*command, "1/2").stdout.splitlines()
+    assert first == [
+        "Shard 1/2: 1 sample in run/parts/00001-of-00002.jsonl",
+        "1 of 2 shards are finished; `claimeval merge run` joins them when all are",
+    ]
+    second = json.loads(claimeval(*command, "2/2", "--json").stdout)
+    assert (second["shard"], second["samples"], second["exit_code"]) == ("2/2", 2, 0)
+    assert json.loads(claimeval("merge", "run", "--json").stdout)["metrics"]["exact_match"]["n"] == 3
+
+
 def test_one_table_shows_lexical_scores_beside_judged_ones(claimeval: Run, data: Path) -> None:
     score = ("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
     claimeval(*score)
