@@ -22,6 +22,8 @@ FIRST, USELESS_SHARE = 50, 0.8
 _NOT_COUNTED = ("refused", "filtered")
 """Reasons that depend on the prompt, not on the judge."""
 _HELP = (
+    (re.compile("its text is in"),
+     "the server's reasoning parser took the reply for reasoning: turn it off, or raise max_tokens in a judge file"),
     (re.compile("the reply is empty|reasoning that does not end"),
      "if the server has a reasoning parser, turn it off; else raise max_tokens in a judge file"),
     (re.compile("unknown label|no label"),

@@ -375,7 +375,8 @@ def reply_text(completion: Completion, request: Request) -> str | Failure:
     if finish not in ("stop", None) or unsure:
         return Failure(reason="provider_error", message=f"the reply ended with finish reason {finish!r}, not 'stop'")
     if not completion.text or not completion.text.strip():
-        return Failure(reason="unparsable", message="the reply is empty")
+        aside = f", its text is in {completion.aside}" if completion.aside else ""
+        return Failure(reason="unparsable", message=f"the reply is empty{aside}")
     try:
         text = after_reasoning(completion.text, shown(request))
     except Unparsable as error:

@@ -128,6 +128,8 @@ class Provider:
 
         assert judge.endpoint, "the judge is resolved"
         if variable := judge.key_variable or (self.key_variable if self.owns(judge.endpoint) else None):
+            if variable not in os.environ and (others := other_keys(variable)):
+                raise UsageError(f"the environment variable {variable} is not set; put your API key there{others}")
             return read_key(variable)
         return read_key(ENDPOINT_KEY) if ENDPOINT_KEY in os.environ else SecretStr(NO_KEY)
 
@@ -183,6 +185,13 @@ def _row(name: str) -> Provider | None:
             )
         return loaded
     return None
+
+
+def other_keys(variable: str) -> str:
+    """Return a hint at judges of the other providers whose keys are set; empty if there are none."""
+    found = {row.name: row.key_variable for row in rows() if row.key_variable not in (None, variable)}
+    judges = [f"{name}:MODEL ({key} is set)" for name, key in found.items() if key in os.environ]
+    return f", or name a judge such as {' or '.join(judges)}" if judges else ""
 
 
 def rows() -> tuple[Provider, ...]:

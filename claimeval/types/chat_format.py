@@ -203,10 +203,12 @@ def read_chat(
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")
-    usage = reply.get("usage")
+    usage, text = reply.get("usage"), _text(message.get("content"))
+    aside = (name for name in _REASONING if not (text or "").strip() and (_str(message.get(name)) or "").strip())
     return Completion(
         body=body,
-        text=_text(message.get("content")),
+        text=text,
+        aside=next(aside, None),
         finish_reason=finish,
         refusal=_str(message.get("refusal")),
         served_model=_str(reply.get("model")),
@@ -219,6 +221,8 @@ def read_chat(
 
 
 _NOT_REPORTED = Usage()
+_REASONING = ("reasoning_content", "reasoning")
+"""Fields of a message in which servers put what their reasoning parsers take out of the content."""
 
 
 def _parsed(body: bytes) -> Any:

@@ -451,6 +451,8 @@ class Completion:
     """Text of the reply; None for a refusal or a filtered reply."""
     finish_reason: str | None = None
     refusal: str | None = None
+    aside: str | None = None
+    """Field of the message that has a text although `content` is empty, such as `reasoning_content`."""
     served_model: str | None = None
     usage: Usage = Usage()
     latency: float | None = None
