@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from claimeval.execution.database import Database
 from claimeval.providers import provider
-from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, price_of
+from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, example_row, price_of
 from claimeval.types.chat_format import FREE
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -35,8 +35,8 @@ def check_caps(judges: Iterable[Judge], options: RunOptions) -> None:
         if options.max_cost is not None and price is None:
             raise UsageError(
                 f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is unknown. Add a line such "
-                f"as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per million tokens) to a YAML file and "
-                f"pass it with --prices or {VARIABLE}, or limit the number of calls instead"
+                f"as {example_row(judge)} (US dollars per million tokens) to a YAML file and pass it with --prices or "
+                f"{VARIABLE}, or limit the number of calls instead"
             )
         if options.capped and not judge.uncounted and (unknown := sorted(set(judge.extra) - FREE)):
             raise UsageError(

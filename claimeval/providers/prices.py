@@ -122,6 +122,11 @@ def price_of(judge: Judge, file: str | Path | None = None, *, batched: bool = Fa
     return price(judge.model, judge.endpoint, file, batched=batched)
 
 
+def example_row(judge: Judge) -> str:
+    """Return a row of a price file for a judge, as messages show it."""
+    return f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
+
+
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:
     location = _normalized(endpoint) if endpoint else None
     shipped = [] if model.startswith(LOCAL) else [TABLE]

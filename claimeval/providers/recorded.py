@@ -68,7 +68,7 @@ class _RecordedLine(Record):
         return self
 
 
-class _RecordedVerdict(NamedTuple):
+class _FileVerdict(NamedTuple):
     label: str
     reason: str
     documents: Texts
@@ -83,7 +83,7 @@ class Recording(NamedTuple):
     """Whose replies they are; empty if the file does not say."""
     claims: dict[str, tuple[ExtractedClaim, ...]]
     """By text."""
-    verdicts: dict[tuple[Texts, str], _RecordedVerdict]
+    verdicts: dict[tuple[Texts, str], _FileVerdict]
     """By the texts of the evidence and the claim."""
     labels: frozenset[str]
 
@@ -142,7 +142,7 @@ def read(judge: Judge) -> Recording:
 def _parse(content: bytes, name: str) -> Recording:
     source = ""
     claims: dict[str, tuple[ExtractedClaim, ...]] = {}
-    verdicts: dict[tuple[Texts, str], _RecordedVerdict] = {}
+    verdicts: dict[tuple[Texts, str], _FileVerdict] = {}
     for number, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -163,7 +163,7 @@ def _parse(content: bytes, name: str) -> Recording:
             )
         texts = [_spaced(text) for text in row.evidence]
         for entry in row.verdicts:
-            verdict = _RecordedVerdict(entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents))
+            verdict = _FileVerdict(entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents))
             twice = f"{location}: another verdict on the claim {entry.claim[:60]!r} was given before"
             _put(verdicts, (frozenset(texts), _spaced(entry.claim)), verdict, twice)
     if not claims and not verdicts:

@@ -84,6 +84,8 @@ def test_an_unknown_price_is_said_with_the_line_that_states_it(claimeval: Run, d
     assert "unknown" in done.stdout
     row = "openai:m@http://127.0.0.1:9/v1: {input: 0.25, output: 2.00}"
     assert f"price of {judge}: unknown; state it in a file by a line such as `{row}`" in done.stdout
+    capped = claimeval("score", data, "--judge", judge, "--max-cost", "1", exits=2)
+    assert f"Add a line such as `{row}` (US dollars" in capped.stderr
 
     prices = tmp_path / "prices.yaml"
     prices.write_text(row, encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 from claimeval.evaluation.forecast import Forecast, StepForecast
 from claimeval.evaluation.manifest import Manifest
 from claimeval.providers import reads_prompts
+from claimeval.providers.prices import example_row
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, heading, line, table
 from claimeval.statistics.formatting import count, dollars, percent, span
@@ -121,7 +122,7 @@ def _basis(manifest: Manifest, forecast: Forecast, names: Mapping[str, str]) -> 
     for part in {part.judge: part for part in forecast.lines if any(part.calls)}.values():
         judge = judges[part.judge]
         if part.price is None:
-            row = f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
+            row = example_row(judge)
             yield f"price of {part.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
         elif reads_prompts(judge):
             date = f", stated on {part.price.as_of}" if part.price.as_of else ""
