@@ -119,7 +119,7 @@ class Finished(NamedTuple):
         output.draw(views.cautions(run.manifest, run.record))
         if run.complete:
             count, ended = part.shard.count, part.siblings
-            output.line(f"Shard {part.shard}: {number_of(len(run), 'sample')} in {part.lines}")
+            output.line(f"Shard {part.shard}: {len(run):,} sample{'s' * (len(run) != 1)} in {part.lines}")
             if run.manifest.judges:
                 output.line(self.calls)
             next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
