@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from claimeval.data.result_files import recognize
 from claimeval.data.survey import survey
@@ -33,8 +33,6 @@ from claimeval.types.options import RunOptions
 from claimeval.types.records import ABSTAINED, GIVEN, Assessment, Part, Sample, SampleResult, Verdict, has_words
 from claimeval.types.requests import IMPORTED, Judge
 from claimeval.types.scales import Scale
-
-T = TypeVar("T")
 
 
 class RejudgeSource(NamedTuple):
@@ -121,10 +119,10 @@ def prepare(
         total = found.samples
         if now.of_claims:
             choose_metrics(MetricSelection(now.rows, now.derived), found)
-    again = earlier.again(panel, recorded, missing)
-    again.check_families(sample.generator for sample in source.samples)
-    made = earlier.manifest(again)
-    prepared = source.prepared(again if again.asked else Recount(made), made, Reuse(earlier, again))
+    job = earlier.again(panel, recorded, missing)
+    job.check_families(sample.generator for sample in source.samples)
+    record = earlier.manifest(job)
+    prepared = source.prepared(job if job.asked else Recount(record), record, Reuse(earlier, job))
     return prepared._replace(total=total)
 
 
