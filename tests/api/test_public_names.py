@@ -39,7 +39,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "compare": ("runs", "baseline", "metrics", "by", "cluster"),
     "agreement": (
         *("run", "labels", "evidence", "scores", "ratings", "pairs", "by", "half_width", "cluster"),
-        *("scale", "assessors", "trec_runs", "measures"),
+        *("scale", "assessors", "trec_runs", "measures", "out"),
     ),
     "correct": ("run", "labels", "metric", "method", "cluster"),
     "annotate": (
