@@ -55,6 +55,11 @@ class Output:
 
         return Console(highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet)
 
+    @property
+    def scores_alone(self) -> bool:
+        """Whether a run prints its scores in one line and nothing else."""
+        return self.quiet and not self.json
+
     def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, lead: str = "bold") -> None:
         """Print a line that begins with `bold`, in the style `lead`, folded between words.
 

@@ -102,6 +102,8 @@ class Finished(NamedTuple):
             if tables:
                 screen = self._screen(run.path, shown)
             else:
+                if self.output.scores_alone:
+                    _print_scores(self.output, front_of(run, 0))
                 self.output.line(report_line(run.path))
         for line in self.ending.lines:
             say(line)
@@ -136,11 +138,8 @@ class Finished(NamedTuple):
         look = f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"
         report, record = report_line(folder), dict[str, object]()
         last = [*filter(None, (report, calls, price) if details else (price, report, look))]
-        if output.quiet and not output.json:
-            scores = (f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in of.scores)
-            rows, width = output.size
-            lines = output.wrap(", ".join(scores), width if rows else UNLIMITED)
-            write_data("\n".join([*lines, ""]))
+        if output.scores_alone:
+            _print_scores(output, of)
         if shown:
             first = of.model_copy(update={"read": of.read[: shown.top], "answers": of.answers[: shown.top]})
             record["front"] = first.model_dump(mode="json")
@@ -235,6 +234,13 @@ def _notes(output: Output, front: Front, most: int | None) -> list[str]:
         return lines
     more = [f"More notes: --details ({len(texts) - most + 1})"] if len(texts) >= most else []
     return [*texts[: most - 1], *more]
+
+
+def _print_scores(output: Output, front: Front) -> None:
+    """Print the scores in one line, which is wrapped only on a terminal."""
+    scores = (f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in front.scores)
+    rows, width = output.size
+    write_data("\n".join([*output.wrap(", ".join(scores), width if rows else UNLIMITED), ""]))
 
 
 def _scores(front: Front) -> Iterator[str]:

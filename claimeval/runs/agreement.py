@@ -184,6 +184,12 @@ class Agreement(Record):
             notes.append(f"{number_of(self.unmatched, 'label')} of nothing that was judged in this run")
         if words := self.labels.words():
             notes.append(f"labels {words}")
+        if not (self.raters or self.pairs or self.ratings or self.assessors):
+            notes.append(
+                "one judge and no human labels, so there is nothing to compare: label claims with `claimeval annotate "
+                "RUN`, name a file with --labels, or add a judge with `claimeval rejudge RUN --judge NAME "
+                "--keep-verdicts --out NEW`"
+            )
         return tuple(notes)
 
     @classmethod

@@ -24,7 +24,13 @@ from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.labeling import DISPUTED, ClaimDraw, assessments, drawn, labeled_metric, labels_in
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, ratings, rolled_up
-from claimeval.statistics import CorrectedEstimate, prediction_powered, rogan_gladen, weighted_correction
+from claimeval.statistics import (
+    CorrectedEstimate,
+    mean_interval,
+    prediction_powered,
+    rogan_gladen,
+    weighted_correction,
+)
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
@@ -41,7 +47,7 @@ class CorrectedScore(Record):
     """One number of a metric by the judges, corrected, and by people alone."""
 
     judged: Estimate
-    """By the judges alone; the interval ignores their errors."""
+    """By the judges alone; the interval ignores their errors. The macro score is the run's, over samples."""
     corrected: Estimate
     """`n` is the number of labels."""
     people: Estimate
@@ -147,6 +153,10 @@ class _CorrectionData:
     """1 / (judged claims of the sample) of each item."""
     probabilities: list[float | None] = field(default_factory=list)
     """Sampling probability of each item; None if it was not drawn."""
+    scores: list[float] = field(default_factory=list)
+    """Score of each sample that has one."""
+    score_clusters: list[int] = field(default_factory=list)
+    """Cluster of each score."""
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
     def add(
@@ -268,7 +278,7 @@ def correct(
         options=_options(run, row.name, draw),
         unmatched=items.unmatched,
         labels=counts,
-        macro=_score(macro, equal=equal) if macro else None,
+        macro=_score(macro, equal=equal, judged=_mean_score(items)) if macro else None,
         micro=_score(micro, equal=equal),
     )
 
@@ -282,8 +292,13 @@ def _options(run: Path, metric: str, draw: ClaimDraw | None) -> str:
     return (f" --metric {metric}" if several else "") + by_label + seed
 
 
-def _score(found: CorrectedEstimate, *, equal: bool) -> CorrectedScore:
-    """Return a score without intervals that rest on too few labels."""
+def _mean_score(items: _CorrectionData) -> Estimate:
+    """Return the mean of the samples' scores with the interval that the run has."""
+    return Estimate.of(mean_interval(items.scores, clusters=items.score_clusters))
+
+
+def _score(found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = None) -> CorrectedScore:
+    """Return a score without intervals that rest on too few labels; `judged` replaces that of the judges alone."""
     corrected, people = Estimate.of(found.corrected), Estimate.of(found.human)
     least = LEAST if equal else FEW
     if found.effective is not None and found.effective < least:
@@ -291,7 +306,7 @@ def _score(found: CorrectedEstimate, *, equal: bool) -> CorrectedScore:
         gone = {"low": None, "high": None, "ends": "none", "because": reason}
         corrected, people = (one.model_copy(update=gone) if one.reported else one for one in (corrected, people))
     return CorrectedScore(
-        judged=Estimate.of(found.judge),
+        judged=judged or Estimate.of(found.judge),
         corrected=corrected,
         people=people,
         effective=found.labeled if found.effective is None else found.effective,
@@ -338,6 +353,10 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
                 1 / len(judged),
                 probabilities.get((result.sample.id, claim_id)),
             )
+        score = result.scores.get(metric.name)
+        if score and score.value is not None:
+            items.scores.append(score.value)
+            items.score_clusters.append(cluster_of(result.sample, by))
     return items
 
 

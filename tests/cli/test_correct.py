@@ -68,3 +68,15 @@ def test_what_a_note_recommends_works_when_typed(
         claimeval(*command.replace("RUN", "run").split(), "--export", "more.csv")
         assert len((run.parent / "more.csv").read_text().splitlines()) > 7
         (run.parent / "more.csv").unlink()
+
+
+def test_the_macro_score_of_the_judges_alone_is_that_of_the_run(claimeval: Run, run: Path) -> None:
+    """To the last digit of its interval, although the other numbers are over claims."""
+    scored = json.loads(claimeval("demo", "--json", "--out", "demo").stdout)["metrics"]
+    labels = Path(__file__).parents[2] / "examples" / "data" / "demo_labels.jsonl"
+    for name in ("faithfulness", "correctness"):
+        found = json.loads(claimeval("correct", "demo", "--metric", name, "--labels", labels, "--json").stdout)
+        judged, ours = found["macro"]["judged"], scored[name]
+        assert [judged[key] for key in ("value", "low", "high", "n", "clusters")] == [
+            ours[key] for key in ("mean", "low", "high", "n", "clusters")
+        ]

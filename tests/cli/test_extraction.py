@@ -172,5 +172,5 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
     assert few.extraction
     assert few.extraction.measures["statements_lost"].value == pytest.approx(2 / 3)
     text = (tmp_path / "x" / "experiment.md").read_text()
-    assert "> **Caution:** `few scores fewer claims: not comparable; it covers less than all (statements_lost" in text
+    assert "> **Caution:** few scores fewer claims: not comparable; it covers less than all (statements" in text
     assert "| `few` | 0.333 | 0.667 |" in text

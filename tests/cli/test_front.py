@@ -82,6 +82,9 @@ def test_quiet_prints_the_scores_of_commands_without_a_first_screen_too(tmp_path
     (tmp_path / "data.jsonl").write_text(json.dumps(row))
     done = call("measure", "data.jsonl", "-m", "token_recall", "-o", "run", "-q", folder=tmp_path)
     assert done.stdout == "token_recall 1.00, answer_length (words) 4.00\n"
+    claims = call("extraction", "data.jsonl", "-q", folder=tmp_path)
+    assert claims.stdout.startswith("claims_per_sentence (claims) 1.00, words_per_claim (words) 4.00, ")
+    assert claims.stdout.count("\n") == 1
 
 
 def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) -> None:

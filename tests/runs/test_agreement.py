@@ -300,3 +300,11 @@ def test_labels_needed_for_a_half_width_grow_with_its_square() -> None:
     assert labels_needed(known, 0.1) == 0
     assert labels_needed(known, 0.05) == 300  # a quarter of the width: four times the labels
     assert labels_needed(Estimate(value=0.8, n=4, clusters=4), 0.05) is None
+
+
+def test_one_judge_without_labels_is_said_to_have_nothing_to_compare() -> None:
+    alone = measure(join([result({"contexts": ["+", "0", "-"]})], JUDGES[:1], Panel(), None), Panel())
+    (note,) = alone.notes
+    assert note.startswith("one judge and no human labels, so there is nothing to compare: label claims with")
+    both = measure(join([ONE], JUDGES, Panel(), None), Panel())
+    assert both.notes == ()
