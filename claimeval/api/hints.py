@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, ParamSpec, TypeVar
 
-from claimeval.types.options import RunOptions
+from claimeval.types.options import PanelOptions, RunOptions
 
-OPTIONS = frozenset(field.name for field in fields(RunOptions))
+HOLDERS = {"options": RunOptions, "panel": PanelOptions}
+"""Parameters that hold options, and the class of these options."""
 _JUDGES = {
     "compare": ": it compares runs that `score` has judged",
     "experiment": ": name judges in the design, as in {'judges': ['MODEL']}",
@@ -22,17 +23,25 @@ T = TypeVar("T")
 
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with the closest parameter in the error of an argument that it does not have."""
-    names = inspect.signature(function).parameters
+    """Return the function with the closest parameter in the error of an argument that it does not have.
 
-    def check(given: Iterable[str]) -> None:
-        """Raise TypeError for a name that is no parameter."""
+    Options that are given as a dict are refused with the class that they need.
+    """
+    names = inspect.signature(function).parameters
+    options = {holder: of for holder, of in HOLDERS.items() if holder in names}
+
+    def check(given: Mapping[str, object]) -> None:
+        """Raise TypeError for a name that is no parameter, and for a dict of options."""
+        for holder, of in options.items():
+            if isinstance(given.get(holder), dict):
+                raise TypeError(f"{function.__name__}() got a dict as {holder}: give {holder}={of.__name__}(...)")
         for name in given:
             if name not in names:
                 near = get_close_matches(name, names, 1)
                 hint = f". Did you mean {near[0]!r}?" if near else ""
-                if name in OPTIONS and "options" in names:
-                    hint = f": give options=RunOptions({name}=...)"
+                for holder, of in options.items():
+                    if name in (field.name for field in fields(of)):
+                        hint = f": give {holder}={of.__name__}({name}=...)"
                 if name in ("judge", "judges"):
                     hint = _JUDGES.get(function.__name__, hint)
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
