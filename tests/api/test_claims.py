@@ -127,7 +127,11 @@ def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_near
         (ce.compare, {"metric": "a"}, r"^compare\(\) got .* 'metric'\. Did you mean 'metrics'\?$"),
         (ce.measure, {"max_cost": 1}, r"^measure\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$"),
         (ce.score, {"vote": "any"}, r"^score\(\) got .* 'vote': give panel=PanelOptions\(vote=\.\.\.\)$"),
-        (ce.score, {"judges": "a", "options": {"offline": True}}, r"dict as options: give options=RunOptions\(\.\.\.\)$"),
+        (
+            ce.score,
+            {"judges": "a", "options": {"offline": True}},
+            r"dict as options: give options=RunOptions\(\.\.\.\)$",
+        ),
         (ce.rate, {"judges": "a", "panel": {"vote": "any"}}, r"dict as panel: give panel=PanelOptions\(\.\.\.\)$"),
         (lambda _, **given: asyncio.run(ce.ascore(SAMPLES, **given)), {"judge": "a"}, "^ascore.*Did you mean 'judges'"),
         (ce.score, {"judges": "a", "qqq": 1}, r"^score\(\) got an unexpected keyword argument 'qqq'$"),
