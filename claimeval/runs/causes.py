@@ -89,6 +89,8 @@ class ChangedClaim(Record):
     """One claim, or one sample, and its contribution to the difference."""
 
     sample_id: str
+    question: str
+    """The question about the claim; empty for a sample."""
     subject: str | None
     """Id of the claim; None for a sample."""
     run: Literal["a", "b"]
@@ -161,6 +163,7 @@ class ClaimChange(NamedTuple):
     claim: str | None = None
     a: Label | None = None
     b: Label | None = None
+    question: str = ""
 
 
 class Causes:
@@ -256,8 +259,8 @@ class Causes:
             else:
                 continue
             support = a.support if a else None, b.support if b else None
-            claim = (labels[0] if a else labels[1])[key]
-            changed.append(ClaimChange(why, value, claim.subject, "a" if a else "b", key[0], *support))
+            run, claim, sample = ("a", a, inputs.a) if a else ("b", labels[1][key], inputs.b)
+            changed.append(ClaimChange(why, value, claim.subject, run, key[0], *support, sample.question))
         return changed
 
     def _in_one_run(self, other: Labeled | None, of: Part, inputs: Inputs) -> Why:
@@ -382,7 +385,7 @@ class _PartTally:
                 ChangedClaim(
                     sample_id=sample,
                     value=float(one.value * weight),
-                    **{name: getattr(one, name) for name in ("subject", "run", "claim", "a", "b")},
+                    **{name: getattr(one, name) for name in ("question", "subject", "run", "claim", "a", "b")},
                 )
                 for _, _, sample, one in sorted(self._largest, key=lambda entry: entry[:2], reverse=True)
             ),

@@ -2,7 +2,7 @@
 
 `because` stands only before a part that was computed by exchanging it (`causes`). What changed at the same time, such
 as answers of questions that lost a document, is said to have changed together. A cause is named where the metric
-differs beyond chance, or where a group of samples does that is defined by its inputs alone, never by its verdicts.
+differs surely, or where a group of samples differs that is defined by its inputs alone, never by its verdicts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from claimeval.runs.documents import folded
 from claimeval.runs.inputs import Facts, Kind, Retrieval
 from claimeval.runs.slices import Facet
 from claimeval.statistics import holm
-from claimeval.statistics.formatting import decimal, number_of
+from claimeval.statistics.formatting import decimal, number_of, p_value
 from claimeval.statistics.intervals import sign_flip_test
 from claimeval.types.records import Record
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from claimeval.runs.overview import MetricComparison
 
 SURE, CHANCE, GROUP_CHANCE = 0.025, 0.05, 0.01
-"""A metric differs beyond chance if its adjusted p is below the first, half of the usual level, as the sentence picks
-one of many causes; a changed document needs the second, and other groups, of which there are many, the third."""
+"""Adjusted p below which the cause of a metric is named, as the sentence picks one of many; below which a metric or a
+changed document differs beyond chance; and below which other groups do, of which there are many."""
 GROUP = 6
 """Smallest group that is tested."""
 GATE = 0.1
@@ -173,7 +173,7 @@ class Case:
                 return found
         if self._head is None or self._head.difference.value is None:
             return self._said("No sample has a score in both runs.")
-        return self._because(self._head) if _significant(self._head) else self._chance(self._head)
+        return self._because(self._head) if _p(self._head) < SURE else self._unsure(self._head)
 
     def _said(
         self,
@@ -212,11 +212,16 @@ class Case:
 
     @cached_property
     def _head(self) -> MetricComparison | None:
-        """The metric that differs most, of those beyond chance if there are any; shares before other units."""
+        """The metric that differs most, of those that do so most surely; shares before other units."""
 
-        def rank(metric: MetricComparison) -> tuple[bool, bool, float]:
+        def rank(metric: MetricComparison) -> tuple[bool, bool, bool, float]:
             """Return what puts a metric first."""
-            return _significant(metric), self.paired.units.get(metric.metric) == "share", abs(_value(metric))
+            return (
+                _p(metric) < SURE,
+                _significant(metric),
+                self.paired.units.get(metric.metric) == "share",
+                abs(_value(metric)),
+            )
 
         return max(self.metrics.values(), key=rank, default=None)
 
@@ -233,9 +238,11 @@ class Case:
         for letter, (_, manifest, summary) in zip("ba", reversed(self.runs), strict=True):
             if not summary.complete:
                 planned = max(manifest.data.samples or 0, *(one.samples for *_, one in self.runs))
-                of = f" of {planned}" if planned > summary.samples else ""
-                first = f"Run {letter} is not finished ({summary.samples}{of} questions; its command again resumes it)."
-                return self._apart(first, "unfinished", (), f"Over the {self._n} in both runs")
+                of = f" of {planned:,}" if planned > summary.samples else ""
+                first = (
+                    f"Run {letter} is not finished ({summary.samples:,}{of} questions; its command again resumes it)."
+                )
+                return self._apart(first, "unfinished", (), f"Over the {self._n:,} in both runs")
         return None
 
     def _more(self, sides: Sequence[Sequence[T]]) -> tuple[int, Sequence[T]]:
@@ -253,8 +260,8 @@ class Case:
 
     def _missing(self) -> Culprit | None:
         run, samples = self._lacking("missing")
-        first = f"Run {'ab'[run]} lacks {len(samples)} of {self._n} answers{self._place(samples)}."
-        return self._apart(first, "missing", samples, "Over the {} that both answer") if samples else None
+        first = f"Run {'ab'[run]} lacks {len(samples):,} of {self._n:,} answers{self._place(samples)}."
+        return self._apart(first, "missing", samples, "Over the {:,} that both answer") if samples else None
 
     def _refusals(self) -> Culprit | None:
         run, samples = self._lacking("refusal")
@@ -266,9 +273,11 @@ class Case:
         quoted = f" (“{text if len(text) <= 60 else f'{text[:56]} ...'}”)" if run and text else ""
         gone = sum(any(change == "lost" for change, _ in self.facts[i].documents) for i in samples)
         along = f", {gone} of them without a document that run a has" if gone >= FEW * len(samples) else ""
-        first = f"Run {'ab'[run]} does not answer {len(samples)} of {self._n} questions that run {'ba'[run]} answers"
+        first = (
+            f"Run {'ab'[run]} does not answer {len(samples):,} of {self._n:,} questions that run {'ba'[run]} answers"
+        )
         first += f"{quoted}{along}{self._place(samples)}."
-        return self._apart(first, "refusals", samples, "Over the {} others")
+        return self._apart(first, "refusals", samples, "Over the {:,} others")
 
     def _repeated_answer(self) -> list[int]:
         """Return the samples to which run b gives one and the same short answer, if they are many."""
@@ -285,9 +294,9 @@ class Case:
             run, missing = self._more([[one for one in once if one.is_b != bool(run)] for run in (0, 1)])
             if missing:
                 (why, _), *_ = Counter(one.why for one in missing).most_common(1)
-                samples, counted = [one.order for one in missing], f"{len(missing)} of {self._n} questions"
+                samples, counted = [one.order for one in missing], f"{len(missing):,} of {self._n:,} questions"
                 first = f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]} ({why})"
-                return self._apart(f"{first}{self._place(samples)}.", "score", samples, "Over the {} others")
+                return self._apart(f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others")
         return None
 
     def _samples(self) -> Culprit | None:
@@ -310,7 +319,7 @@ class Case:
         repeat = f" ({again} repeat a question)" if again else ""
         same = f"differs by {decimal(abs(_value(metric)))}" if _significant(metric) else "does not differ beyond chance"
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
-        text = f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n} in both it {same}."
+        text = f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n:,} in both it {same}."
         return self._said(text, name, "samples")
 
     def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> Culprit:
@@ -323,10 +332,10 @@ class Case:
         rest = _moved(name, tested[name][0]) if name else "no metric differs beyond chance"
         return self._said(f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause)
 
-    # a metric that differs beyond chance
+    # a metric that differs surely
 
     def _because(self, metric: MetricComparison) -> Culprit:
-        """Return the sentence on a metric that differs beyond chance."""
+        """Return the sentence on a metric that differs surely enough to name the cause."""
         name, change = metric.metric, _value(metric)
         head, sums = _moved(name, change), defaultdict[Cause, float](float)
         for part in metric.because:
@@ -348,7 +357,7 @@ class Case:
             word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
             why = f"{word} {self._documents_in_words(name, cause)}{self._fields(samples)}"
         elif cause in REASONS:
-            counts = {kind: f"{self._count(kind)} of {self._n} questions" for kind in get_args(Kind)}
+            counts = {kind: f"{self._count(kind):,} of {self._n:,} questions" for kind in get_args(Kind)}
             own = number_of(sum(map(bool, samples.values())), "question")
             why = REASONS[cause].format(own=own, inputs=self._inputs(), **counts)
         else:
@@ -402,7 +411,7 @@ class Case:
     def _inputs(self) -> str:
         """Return the inputs that differ, in words."""
         counts = {words: self._count(kind) for kind, words in INPUTS.items()}
-        return " and ".join(f"{words} ({count} of {self._n})" for words, count in counts.items() if count)
+        return " and ".join(f"{words} ({count:,} of {self._n:,})" for words, count in counts.items() if count)
 
     def _documents_in_words(self, name: str, cause: Cause) -> str:
         """Return what happened to the documents: one that is named, none at all, fewer or more, or others."""
@@ -412,7 +421,7 @@ class Case:
             return f"{GROUPS[cause].format(part.name)} for {number_of(count, 'question')}"
         if cause == "rewritten":
             written = len({*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)})
-            return f"the same documents are cut or written otherwise, in {written} of {self._n} questions"
+            return f"the same documents are cut or written otherwise, in {written:,} of {self._n:,} questions"
         of_cause, lost = self._with(cause), cause == "lost"
         empty = sum(0 in self.facts[i].sizes for i in of_cause)
         if empty >= FEW * len(of_cause):
@@ -423,13 +432,13 @@ class Case:
         if min(before, now) < FEWER * max(before, now) and (now < before) == lost and not mirrored:
             few = f"{'fewer' if lost else 'more'} documents ({decimal(before, 1)} before, {decimal(now, 1)} now)"
             return f"retrieval brings {few} for {number_of(len(of_cause), 'question')}: {documents}"
-        changed = f"{self._count('documents')} of {self._n} questions"
+        changed = f"{self._count('documents'):,} of {self._n:,} questions"
         return f"retrieval brings other documents for {changed}: {documents}"
 
     def _answers(self, cause: Cause, samples: Mapping[int, float]) -> str:
         """Return what is said of other answers."""
         changed = [of for of in self.facts if of.answer]
-        in_all, fields = f"in {len(changed)} of {self._n} questions", self._fields(samples)
+        in_all, fields = f"in {len(changed):,} of {self._n:,} questions", self._fields(samples)
         if cause in ("missing", "refusal"):
             return f"because of {CAUSES[cause]}, {in_all}"
         before, now = (sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1))
@@ -445,17 +454,25 @@ class Case:
         usual = [field for field, count in counts.items() if count >= FEW * len(samples)]
         return "".join(f" ({name} {before} → {after})" for name, before, after in usual[:2])
 
-    # a metric that does not differ beyond chance
+    # no metric that differs surely
 
-    def _chance(self, metric: MetricComparison) -> Culprit:
-        """Return the sentence where no metric differs beyond chance: a group that does, else what differs."""
-        inputs = self._inputs()
+    def _unsure(self, metric: MetricComparison) -> Culprit:
+        """Return the sentence where no metric differs surely: a group that differs beyond chance, else what differs."""
+        inputs, head, yet, end = (
+            self._inputs(),
+            "No difference beyond chance",
+            "No overall difference beyond chance, yet",
+            "",
+        )
+        if _significant(metric):
+            head = f"{_moved(metric.metric, _value(metric))} (adjusted p {p_value(metric.p_adjusted)})"
+            yet, end = f"{head}, and", "; too unsure to name a cause"
         if settings := (*self._judging, *self._extraction):
             text = f", with other judging ({'; '.join(settings)})" + (f" and {inputs}" if inputs else "")
         elif groups := self._groups_beyond_chance():
             first = groups[0]
             other = next((one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None)
-            text = f"No overall difference beyond chance, yet {first.words}{self._place(first.samples)}"
+            text = f"{yet} {first.words}{self._place(first.samples)}"
             text += f"; {other.words}." if other else "."
             return self._said(text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n))
         elif not metric.because and not any(of.kinds for of in self.facts):
@@ -465,10 +482,10 @@ class Case:
         elif inputs:
             text = f", with {inputs}"
         elif order := self._count("order"):
-            text = f": the same documents in another order ({order} of {self._n} questions)"
+            text = f": the same documents in another order ({order:,} of {self._n:,} questions)"
         else:
             text = ": inputs and settings are the same, so what differs is judges who disagree with themselves"
-        return self._said(f"No difference beyond chance{text}.", metric.metric)
+        return self._said(f"{head}{text}{end}.", metric.metric)
 
     def _groups(self) -> Iterator[_SampleGroup]:
         """Yield groups of samples that are defined by their inputs alone; a slice has those whose inputs differ."""
@@ -565,8 +582,12 @@ def _judging(manifest: Manifest) -> Iterator[str]:
             yield from ("--assess-prompt", prompt.name)
 
 
+def _p(metric: MetricComparison) -> float:
+    return 1.0 if metric.p_adjusted is None else metric.p_adjusted
+
+
 def _significant(metric: MetricComparison) -> bool:
-    return metric.p_adjusted is not None and metric.p_adjusted < SURE
+    return _p(metric) < CHANCE
 
 
 def _value(metric: MetricComparison) -> float:

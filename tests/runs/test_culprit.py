@@ -16,8 +16,8 @@ from claimeval import testing
 from claimeval.metrics.rows import Metric
 from claimeval.report import forms, render
 from claimeval.runs.compare import differences
-from claimeval.runs.views import Sentence, heading
-from claimeval.runs.views.comparison import CHANGES, documents, where
+from claimeval.runs.views import Line, Sentence, heading, tables
+from claimeval.runs.views.comparison import CHANGES, documents, front, where
 from claimeval.types.records import Document, Turn
 from tests.report.runs import DOCUMENTS, TOWER, TOWER_SAYS
 from tests.report.runs import make as run
@@ -155,6 +155,38 @@ def test_ratings_and_grades_have_a_culprit_too(
             job(rows, judges=judge.judge, out=tmp_path / name, options=ce.RunOptions(cache=tmp_path / "cache"))
     found = differences(tmp_path / "a", tmp_path / "b").culprit
     assert found.sentence == f"{metric} fell 1.000, because retrieval no longer brings “Guide” for 12 questions."
+
+
+@pytest.mark.parametrize(
+    ("changed", "significant", "sentence", "notes"),
+    [
+        (6, True, "faithfulness fell 0.250 (adjusted p 0.031), with other answers (6 of 12); "
+         "too unsure to name a cause.", ()),
+        (5, False, "No difference beyond chance, with other answers (5 of 12).",
+         ("may be chance although the interval has no 0, by p (Holm): faithfulness (0.063)",)),
+    ],
+)  # fmt: skip
+def test_the_sentence_agrees_with_p_and_interval(
+    tmp_path: Path, changed: int, significant: bool, sentence: str, notes: tuple[str, ...]
+) -> None:
+    """Of a changed answer, 1 of 2 claims is contradicted. p is 2 of 2^changed: .031 for 6, .063 for 5."""
+
+    def made(name: str, wrong: int) -> Path:
+        answers = [f"It is {90 if i < wrong else 80} metres high." for i in range(12)]
+        samples = [
+            TOWER.model_copy(
+                update={"id": f"s{i}", "question": f"Question {i}?", "answer": f"It is {i} years old. {answer}"}
+            )
+            for i, answer in enumerate(answers)
+        ]
+        return run(tmp_path / name, samples, {"strict": TOWER_SAYS}, metrics=["faithfulness"])
+
+    pair = differences(made("a", 0), made("b", changed))
+    assert (pair.culprit.sentence, pair.culprit.significant, pair.culprit.cause) == (sentence, significant, None)
+    blocks = list(front(pair))
+    assert next(tables(blocks)).notes == notes
+    assert not pair.flips
+    assert "Example: s0 Question 0?" in ["".join(block.parts) for block in blocks if isinstance(block, Line)]
 
 
 def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -> None:

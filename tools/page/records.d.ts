@@ -11,7 +11,7 @@ declare namespace Page {
   type CauseSlice = { field: string; value: string; samples: number; affected: number; contribution: number; share: number };
   type ChangeSlice = { value: string | null; metric: string; n: number; a: number | null; b: number | null; difference: Estimate; contribution: number | null };
   type ChangeSlices = { field: string; rows: Array<ChangeSlice> };
-  type ChangedClaim = { sample_id: string; subject: string | null; run: "a" | "b"; claim: string | null; a: "supported" | "contradicted" | "not_found" | null; b: "supported" | "contradicted" | "not_found" | null; value: number };
+  type ChangedClaim = { sample_id: string; question: string; subject: string | null; run: "a" | "b"; claim: string | null; a: "supported" | "contradicted" | "not_found" | null; b: "supported" | "contradicted" | "not_found" | null; value: number };
   type Cost = { calls: number; reused: number; prompt_tokens: number | null; completion_tokens: number | null; cached_tokens: number | null; verdicts: number; dollars: number | null; dollars_per_verdict: number | null; seconds: number | null };
   type Culprit = { sentence: string; metric: string | null; significant: boolean; cause: string | null; causes: Array<CausePart>; documents: Array<DocumentChange>; slices: Array<CauseSlice>; separate: string | null };
   type DataSource = { path: string | null; digest: string | null; samples: number | null; limit: number | null; mapping: Record<string, string | Array<string>> };
@@ -84,7 +84,7 @@ declare namespace Page {
   type StepCost = { judge: string; step: string; cost: Cost };
   type Summary = { format: number; job: string; complete: boolean; samples: number; clusters: number; metrics: Record<string, MetricSummary>; notes: Array<string>; panel: PanelSummary | null; same_family: Array<SameFamily>; by: Record<string, Record<string, Record<string, Estimate>>>; cost: RunCost | null; failures: Record<string, FailureExample>; stopped: string | null; unclear: number; long: Array<LongEvidence>; order_effects: OrderEffects | null; extraction: ExtractionSummary | null };
   type WorstAnswer = { sample_id: string; question: string; answer: string; ratings: Record<string, string>; explanation: string | null };
-  type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; excerpt: string | null; is_word_for_word: boolean; documents: number; metric: string | null; score: number | null; supported: number; judged: number; votes: Record<string, number> };
+  type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; excerpt: string | null; is_word_for_word: boolean; near: string; documents: number; metric: string | null; score: number | null; supported: number; judged: number; votes: Record<string, number> };
 }
 
 declare namespace Line {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import takewhile
 
 from claimeval.metrics.flips import Flip, words
 from claimeval.runs.causes import Cause, CauseRow, of_whole_samples
-from claimeval.runs.culprit import Culprit
+from claimeval.runs.culprit import CHANCE, Culprit
 from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
 from claimeval.runs.slices import chance_of_many
 from claimeval.runs.views import (
@@ -30,7 +30,7 @@ from claimeval.runs.views import (
     remark,
     table,
 )
-from claimeval.statistics.formatting import adding_up, decimal, number_of, signed
+from claimeval.statistics.formatting import adding_up, decimal, number_of, p_value, signed
 from claimeval.types.clusters import sample_count
 
 FLIPS = 10
@@ -72,10 +72,22 @@ def front(pair: PairedRuns) -> Iterator[Block]:
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
-    yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown)
+    yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown, notes=_by_chance(shown))
     if head and head[0].because:
         yield why(head[0])
         yield from _example(pair) if not pair.abstained else ()
+
+
+def _by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
+    """Yield which differences may be chance although their intervals, each of one metric alone, have no 0."""
+    names = [
+        f"{metric.metric} ({p_value(metric.p_adjusted)})"
+        for metric in metrics
+        if metric.p_adjusted and metric.p_adjusted >= CHANCE
+        if (ends := metric.difference.reported) and round(ends[0], 2) * round(ends[1], 2) > 0
+    ]
+    if names:
+        yield Sentence(f"may be chance although the interval has no 0, by p (Holm): {', '.join(names)}")
 
 
 def why(metric: MetricComparison) -> Table:
@@ -137,9 +149,8 @@ def _example(pair: PairedRuns) -> Iterator[Block]:
     """Yield the claim that counts most in the named cause, with its question."""
     parts = sorted(pair.culprit.causes, key=lambda part: (part.cause != pair.culprit.cause, -abs(part.value)))
     for one in (one for part in parts for one in part.largest if one.claim):
-        question = next((flip.question for flip in pair.flips if flip.sample_id == one.sample_id), "")
         labels = " → ".join("absent" if label is None else label.replace("_", " ") for label in (one.a, one.b))
-        yield line("Example: ", Data(_cut(f"{one.sample_id} {question}", 70)))
+        yield line("Example: ", Data(_cut(f"{one.sample_id} {one.question}", 70)))
         yield remark(f"{labels}: ", Data(f"“{_cut(one.claim or '', 74 - len(labels))}”"))
         return
 
