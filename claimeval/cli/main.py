@@ -230,5 +230,6 @@ def fail(message: str, code: int) -> None:
     if "--json" in sys.argv:
         from claimeval.cli.printer import Output
 
-        Output(json=True).result(sys.argv[1], {}, exit_code=code, stopped=message)
+        two = " ".join(sys.argv[1:3])
+        Output(json=True).result(two if two in MADE else sys.argv[1], {}, exit_code=code, stopped=message)
     raise SystemExit(code)

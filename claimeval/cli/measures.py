@@ -64,7 +64,7 @@ class MeasureCommand(JobOptions):
         return ce.measure(**arguments(self, metrics=metrics, out=self.out or folder or "runs/", options=options))
 
     def do(self) -> int:
-        finished = self.watch("measure")
+        finished = self.watch(self.group)
         remarks = _remarks(finished)
         for name, value in remarks.items():
             if value:

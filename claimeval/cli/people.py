@@ -97,7 +97,7 @@ class AnnotateCommand(OutputOptions):
         labeled, count, needed, same, repeated = drawn.progress
         more = f"about {needed} more labels" if needed else "these labels are enough"
         output.lines(
-            f"{labeled} of {number_of(count, drawn.unit)} labeled, in {drawn.path}",
+            f"{labeled:,} of {number_of(count, drawn.unit)} labeled, in {drawn.path}",
             repeated and f"{same} of {repeated} that were shown twice have the same label",
             needed is not None and f"To know within ±0.05 how often the judges label as you do: {more}",
             f"Next: claimeval agreement {self.run}, claimeval correct {self.run}" if complete else resume,

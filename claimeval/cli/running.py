@@ -20,7 +20,6 @@ from claimeval.runs.ending import Ending
 from claimeval.runs.front import Front, FrontScore, front
 from claimeval.runs.jobs import Prepared
 from claimeval.runs.views import run as views
-from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import dollars, number_of
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, escaped, visible
 from claimeval.types.options import RunOptions
@@ -33,8 +32,6 @@ LINES = 24
 """Lines of the first screen. With fewer claims to read, it holds more metrics."""
 NOTES = 3
 """Lines of notes that are printed; `--details` prints all."""
-PLACES = {"contexts": "the documents", "reference": "the gold answer", "answer": "the answer"}
-"""Names of parts."""
 CELLS = 10
 """Characters of a bar."""
 
@@ -68,9 +65,9 @@ class Finished(NamedTuple):
         """The calls of the command, in a line."""
         sent, cached = (self.progress.calls, self.progress.cached) if self.progress else (0, 0)
         claims, verdicts = self.reused
-        words = f"claims of {claims} texts, {verdicts} lists of verdicts"
-        reused = f", {claims + verdicts} reused from the run ({words})" if claims or verdicts else ""
-        return f"Calls: {sent} sent, {cached} answered from the reply cache{reused}"
+        words = f"claims of {claims:,} texts, {verdicts:,} lists of verdicts"
+        reused = f", {claims + verdicts:,} reused from the run ({words})" if claims or verdicts else ""
+        return f"Calls: {sent:,} sent, {cached:,} answered from the reply cache{reused}"
 
     @property
     def reused(self) -> tuple[int, int]:
@@ -121,7 +118,7 @@ class Finished(NamedTuple):
         output.draw(views.cautions(run.manifest, run.record))
         if run.complete:
             count, ended = part.shard.count, part.siblings
-            output.line(f"Shard {part.shard}: {len(run):,} sample{'s' * (len(run) != 1)} in {part.lines}")
+            output.line(f"Shard {part.shard}: {number_of(len(run), 'sample')} in {part.lines}")
             if run.manifest.judges:
                 output.line(self.calls)
             next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
@@ -208,7 +205,7 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
     above = ["", front.head, *notes, "", *_scores(front), *more]
     if front.sentence:
         above += ["", *output.wrap(front.sentence, width)]
-    pairs = [(f"{claim.sample_id}: {claim.claim}", _near(claim)) for claim in front.read]
+    pairs = [(f"{claim.sample_id}: {claim.claim}", claim.near) for claim in front.read]
     for answer in front.answers:
         (first, word), *others = answer.ratings.items()
         also = f" (also {', '.join(name for name, _ in others)})" if others else ""
@@ -275,17 +272,6 @@ def fitted(text: str, width: int) -> str:
 
     line = escaped(text)
     return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1).rstrip()}…"
-
-
-def _near(claim: WorstClaim) -> str:
-    """Return the nearest sentence of the evidence of a claim."""
-    place = PLACES.get(claim.evidence.part, claim.evidence.part)
-    if claim.excerpt is None:
-        return f"nothing like it in {place}"
-    if claim.is_word_for_word:
-        return f"word for word in {place}: the judge may be wrong"
-    start = "" if claim.label == "contradicted" else "nearest in "
-    return f"{start}{place}: {claim.excerpt.partition('] ')[2]}"
 
 
 def report_line(folder: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from claimeval import providers
+from claimeval.execution.learning import advice
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
 from claimeval.judging.reply_values import after_reasoning, json_object
@@ -166,7 +167,9 @@ def _claims(texts: Iterable[str]) -> list[Claim]:
 
 
 def _problem(failure: Failure) -> str:
-    return "it refuses to answer" if failure.reason == "refused" else failure.message
+    if failure.reason == "refused":
+        return "it refuses to answer"
+    return f"{failure.message}; {advice(failure)}" if failure.reason == "unparsable" else failure.message
 
 
 def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:

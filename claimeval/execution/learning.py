@@ -111,8 +111,7 @@ class ReviewingExecutor(Executor):
             return
         assert replies.last_failure, "there is an unreadable reply"
         judge, reason = request.judge, replies.last_failure.reason
-        problem = replies.last_failure.message or reason
-        help_ = _advice(reason, problem)
+        problem, help_ = replies.last_failure.message or reason, advice(replies.last_failure)
         if provider(judge.model).example:
             help_ += (
                 f"; `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
@@ -121,10 +120,11 @@ class ReviewingExecutor(Executor):
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
 
 
-def _advice(reason: str, problem: str) -> str:
+def advice(failure: Failure) -> str:
     """Return what helps against replies that cannot be read."""
-    if reason == "truncated":
+    if failure.reason == "truncated":
         return "raise max_tokens in a judge file"
+    problem = failure.message or failure.reason
     return next((help_ for cause, help_ in _HELP if cause.search(problem)), "another model or prompt may help")
 
 

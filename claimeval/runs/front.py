@@ -166,8 +166,8 @@ def _of_ratings(found: WorstAnswers) -> str | None:
         return None
     name, bad = max(found.bad.items(), key=lambda item: item[1] / found.rated[item[0]], default=("", 0))
     if bad and bad >= OFTEN * found.rated[name]:
-        return f"{bad} of {number_of(found.rated[name], 'answer')} {RATED.get(name, f'do not meet {name}')}."
-    return f"{found.fine} of {number_of(found.n, 'answer')} have no bad rating."
+        return f"{bad:,} of {number_of(found.rated[name], 'answer')} {RATED.get(name, f'do not meet {name}')}."
+    return f"{found.fine:,} of {number_of(found.n, 'answer')} have no bad rating."
 
 
 def front(manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP) -> Front:
@@ -223,7 +223,7 @@ def _score(name: str, metric: MetricSummary) -> FrontScore:
         share=metric.mean if is_share else None,
         ends=interval(metric.reported) if metric.reported else "",
         bounds=metric.ends == "bounds",
-        counts=f"{metric.hits} of {number_of(metric.judged or 0, noun)}" if metric.total else f"n {metric.n}",
+        counts=f"{metric.hits or 0:,} of {number_of(metric.judged or 0, noun)}" if metric.total else f"n {metric.n}",
     )
 
 
@@ -245,7 +245,8 @@ def _few(summary: Summary, cluster: str | None) -> str | None:
     least = min((metric.clusters for metric in summary.metrics.values() if metric.clusters), default=FEW_CLUSTERS)
     if least >= FEW_CLUSTERS:
         return None
-    return f"Few {cluster_noun(cluster)} ({least}): intervals are wide, and ten more may move a score far."
+    wide = "intervals are wide, and " * any(metric.reported for metric in summary.metrics.values())
+    return f"Few {cluster_noun(cluster)} ({least:,}): {wide}ten more may move a score far."
 
 
 def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | None:
@@ -254,5 +255,7 @@ def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | N
     for name, metric in metrics.items():
         if name in rows and metric.judged:
             where = WHERE.get(rows[name].against, "")
-            return f"{metric.hits} of {number_of(metric.judged, 'claim')} are supported {where}.".replace(" .", ".")
+            return f"{metric.hits or 0:,} of {number_of(metric.judged, 'claim')} are supported {where}.".replace(
+                " .", "."
+            )
     return None

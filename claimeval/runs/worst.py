@@ -17,6 +17,8 @@ from claimeval.types.scales import ABSTENTION
 SHOWN = 10
 EXCERPT = 200
 """Characters of a sentence."""
+PLACES = {"contexts": "the documents", "reference": "the gold answer", "answer": "the answer"}
+"""Names of parts."""
 NEAR = 45
 """Least likeness, from 0 to 100, of a sentence to a claim; less like sentences say nothing about it."""
 
@@ -37,6 +39,8 @@ class WorstClaim(Record):
     sentence is like it."""
     is_word_for_word: bool = False
     """Whether the evidence has the claim word for word; then look at the judge."""
+    near: str
+    """What the evidence has of the claim, in words: its nearest sentence, or that it has none."""
     documents: int = 0
     """Number of documents that the claim was assessed against."""
     metric: str | None = None
@@ -197,6 +201,8 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
     documents = tuple(result.sample.documents(assessment.evidence) or ())
     cited = {name for verdict in assessment.verdicts for name in verdict.cites}
     near = nearest(text, [document for document in documents if document.id in cited]) or nearest(text, documents)
+    excerpt = near and f"[{near.document}] {near.sentence[:EXCERPT]}"
+    literal = bool(near and _words(text) in _words(near.sentence))
     return WorstClaim(
         sample_id=result.sample.id,
         question=result.sample.question,
@@ -207,8 +213,9 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
         explanation=next(
             (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
         ),
-        excerpt=near and f"[{near.document}] {near.sentence[:EXCERPT]}",
-        is_word_for_word=bool(near and _words(text) in _words(near.sentence)),
+        excerpt=excerpt,
+        is_word_for_word=literal,
+        near=_in_words(excerpt, PLACES.get(assessment.against, assessment.against), literal=literal),
         documents=len(documents),
         metric=metric,
         score=score,
@@ -216,6 +223,13 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
         judged=len(claims),
         votes=dict(Counter(verdict.support or "unassessed" for verdict in assessment.verdicts)),
     )
+
+
+def _in_words(excerpt: str | None, place: str, *, literal: bool) -> str:
+    """Return what a part of the evidence has of a claim: its words (`literal`), a sentence like it, or none."""
+    if literal:
+        return f"word for word in {place}: the judge may be wrong"
+    return f"nearest: {excerpt}" if excerpt else f"nothing like it in {place}"
 
 
 class NearSentence(NamedTuple):

@@ -84,14 +84,14 @@ def span(ends: Sequence[float], text: Callable[[float], str]) -> str:
 
 
 def number_of(count: int, noun: str) -> str:
-    """Format a count with its noun, as in `1 query` and `2 queries`."""
+    """Format a count with its noun, as in `1 query` and `1,204 queries`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def tally(counts: Mapping[Any, int]) -> str:
     """Format counts, as in `3 unsure, 1 tie`."""
-    return ", ".join(f"{number} {what}" for what, number in counts.items())
+    return ", ".join(f"{number:,} {what}" for what, number in counts.items())
 
 
 def count(number: float) -> str:

@@ -13,7 +13,11 @@ from tests.cli.conftest import Run
 
 def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> None:
     done = claimeval("lexical", data, "-m", "exact_match,k_precision", "--out", "run", "--json")
-    metrics = json.loads(done.stdout)["metrics"]
+    record = json.loads(done.stdout)
+    assert (
+        record["command"] == json.loads(claimeval("lexical", "none", "--json", exits=2).stdout)["command"] == "lexical"
+    )
+    metrics = record["metrics"]
     assert list(metrics) == ["exact_match", "k_precision", "answer_length"]
     assert metrics["exact_match"]["n"] == 3
     results = list(directory.read_results(data.parent / "here" / "run"))

@@ -104,14 +104,17 @@ def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(monkeypatch
         (("score", "none.jsonl", "-j", "local:lexical"), "none.jsonl does not exist"),
         (("draw", "LOG", "-o", "nowhere/test.jsonl"), "nowhere/test.jsonl: No such file or directory"),
         (("scor", "LOG"), "no such command 'scor'"),
+        (("cache stats", "--cache", "none"), "none"),
     ],
 )
 def test_with_json_a_mistake_is_one_object_too(
     claimeval: Run, log: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    done = claimeval(*[log if argument == "LOG" else argument for argument in arguments], "--json", exits=2)
+    command, *options = arguments
+    given = [log if option == "LOG" else option for option in options]
+    done = claimeval(*command.split(), *given, "--json", exits=2)
     found = json.loads(done.stdout)
     assert (found["exit_code"], found["path"]) == (2, None)
-    assert found["command"] == arguments[0]
+    assert found["command"] == command
     assert words in found["stopped"]
     assert done.stderr == f"claimeval: {found['stopped']}\n"

@@ -70,7 +70,7 @@ def test_a_run_shows_the_worst_claims_with_their_evidence(run: ce.Run) -> None:
     first, second = "clock question: How old? claim: It is old.", "tower question: How high? claim: It is blue."
     assert worst.index(first) < worst.index(second)
     assert "verdict: contradicted by the contexts" in worst
-    assert "evidence: nothing like it there" in worst
+    assert "evidence: nothing like it in the documents" in worst
 
 
 def test_claims_of_a_large_run_are_looked_for_among_the_first_samples(

@@ -11,11 +11,13 @@ from claimeval.statistics.formatting import (
     dollars,
     estimate,
     interval,
+    number_of,
     p_value,
     percent,
     signed,
     signed_estimate,
     signed_interval,
+    tally,
 )
 
 
@@ -76,6 +78,11 @@ def test_a_share_is_a_percentage_with_one_decimal() -> None:
 )
 def test_dollars_have_two_decimals_and_four_below_a_cent(amount: float | None, text: str) -> None:
     assert dollars(amount) == text
+
+
+def test_counts_have_commas_and_their_noun() -> None:
+    assert [number_of(count, "query") for count in (0, 1, 1204)] == ["0 queries", "1 query", "1,204 queries"]
+    assert tally({"tie": 1, "unsure": 1204}) == "1 tie, 1,204 unsure"
 
 
 def test_an_estimate_is_a_value_with_its_interval_if_it_has_one() -> None:

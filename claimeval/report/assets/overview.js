@@ -131,14 +131,7 @@ function worstClaim(trouble, run) {
       data(partName(trouble.evidence.part)),
       explanation && [" · ", data(explanation)],
     ),
-    p(
-      "small",
-      trouble.is_word_for_word
-        ? "The evidence has it word for word: look at the judge."
-        : trouble.excerpt
-          ? ["Nearest: ", data(trouble.excerpt)]
-          : "Nothing like it there.",
-    ),
+    p("small", data(trouble.near)),
   ];
 }
 

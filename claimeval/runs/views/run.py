@@ -144,7 +144,7 @@ def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
 SCORES = (
     Column("mean", "number", at="mean"), Column("95 % interval", "ends", at=itself), Column("n", "count", at="n"),
     Column("missing", "count", 1, lambda metric: sum(metric.missing.values())),
-    Column("counted", "count", 4, lambda m: f"{m.hits} of {m.judged}" if m.total else "", sparse=True),
+    Column("counted", "count", 4, lambda m: f"{m.hits or 0:,} of {m.judged or 0:,}" if m.total else "", sparse=True),
     Column("micro", "number", 3, "micro", sparse=True),
     Column("bounds", "range", 2, lambda m: m.bounds if m.bounds and m.bounds[0] < m.bounds[1] else None, sparse=True),
 )  # fmt: skip
@@ -367,7 +367,12 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
         Column("counts", "count"), *([Column("people", "number")] if people else ()),
     )  # fmt: skip
     rows = [
-        (name.replace("_", " "), ratio.in_words, ratio if ratio.reported else None, f"{ratio.hits} of {ratio.total}")
+        (
+            name.replace("_", " "),
+            ratio.in_words,
+            ratio if ratio.reported else None,
+            f"{ratio.hits:,} of {ratio.total:,}",
+        )
         + ((people[name].in_words,) if people else ())
         for name, ratio in found.measures.items()
     ]
@@ -399,7 +404,6 @@ def worst(claim: WorstClaim) -> Entry:
     """Return a claim that its evidence does not support."""
     label = "contradicted by" if claim.label == "contradicted" else "not found in"
     why = f": {visible(claim.explanation, TEXT)}" if claim.explanation else ""
-    near = "the evidence has it word for word: look at the judge" if claim.is_word_for_word else "nothing like it there"
     return Entry(
         Data(claim.sample_id),
         (
@@ -407,7 +411,7 @@ def worst(claim: WorstClaim) -> Entry:
             ("claim", Data(visible(claim.claim, TEXT))),
             ("verdict", Data(f"{label} the {claim.evidence}{why}")),
             ("answer", claim.standing),
-            ("evidence", Data(visible(claim.excerpt, TEXT)) if claim.excerpt and not claim.is_word_for_word else near),
+            ("evidence", Data(visible(claim.near, TEXT))),
         ),
     )
 
