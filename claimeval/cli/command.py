@@ -31,7 +31,7 @@ from typing import (
 import click
 from click.core import ParameterSource
 
-from claimeval.cli.terminal import say
+from claimeval.cli.terminal import say, write_plain
 from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -224,7 +224,14 @@ def command(name: str) -> Callable[[Record], Record]:
 
 
 class CommandGroup(click.Group):
-    """A command with subcommands."""
+    """A command with subcommands. Without one, it prints its help, and the exit code is 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print the help if there are no arguments: click 8.1 would exit with 0."""
+        if not args and not ctx.resilient_parsing:
+            write_plain(f"{ctx.get_help()}\n")
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands with the first sentence of each."""

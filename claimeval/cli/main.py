@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from claimeval.cli.command import MADE, WIDTH
+from claimeval.cli.command import MADE, WIDTH, CommandGroup
 from claimeval.cli.terminal import (
     end_on_next_signal,
     flush,
@@ -104,7 +104,7 @@ def commands() -> dict[str, dict[str, str]]:
     return by_heading | ({"Installed": of_others} if of_others else {})
 
 
-class Root(click.Group):
+class Root(CommandGroup):
     """Imports a command when it is called, and lists all commands under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -183,9 +183,6 @@ def run(arguments: list[str]) -> int:
             return 0
     except click.exceptions.Exit as end:
         return end.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        write_plain(error.ctx.get_help() + "\n" if error.ctx else "")
-        return 2
     except click.ClickException as error:
         needs_judge = isinstance(error, click.MissingParameter) and error.param and error.param.name in JUDGES
         raise UsageError(NO_JUDGE if needs_judge else error.format_message()) from error

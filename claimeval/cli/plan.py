@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimeval.cli.command import MADE, RecordCommand
+from claimeval.cli.command import MADE, CommandGroup, RecordCommand
 from claimeval.cli.main import COMMANDS, app
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.terminal import write_plain
@@ -35,7 +35,7 @@ Example: claimeval plan score answers.jsonl -j openai:gpt-5-mini -m faithfulness
 Example: claimeval plan experiment.yaml"""
 
 
-class Plan(click.Group):
+class Plan(CommandGroup):
     """Has the commands that can be planned; what names none is the data of `score`, or the file of `experiment`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

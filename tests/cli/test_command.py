@@ -15,6 +15,7 @@ from claimeval.cli.command import MADE, Form, Heading, RecordCommand, command, f
 from claimeval.cli.main import HINTS, UNLISTED, app
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
+from tests.command_line import call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +265,31 @@ def test_a_group_lists_its_commands() -> None:
     group("store", "Look after it.")
     found = MADE["store"]
     assert "  do  Do something." in found.get_help(click.Context(found, info_name="store"))
+
+
+@pytest.mark.parametrize("group", ["", "cache", "plan"])
+def test_a_group_without_a_command_prints_its_help_and_exits_with_2(group: str) -> None:
+    done = call(*group.split(), exits=2)
+    assert done.stdout.startswith(f"Usage: claimeval{' ' * bool(group)}{group} [")
+    assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--nope",), "No such option"),
+        (("score",), "Missing argument 'DATA'"),
+        (("score", "a.jsonl", "-j"), "Option '-j' requires an argument"),
+        (("score", "a.jsonl", "--limit", "x"), "Invalid value for '--limit': 'x' is not a valid integer"),
+        (("score", "a.jsonl"), "no judge named"),
+        (("cache", "nope"), "No such command 'nope'"),
+        (("metrics", "nope"), "unknown metric or vote rule 'nope'"),
+    ],
+)
+def test_what_is_typed_wrong_is_one_line_and_exits_with_2(arguments: tuple[str, ...], message: str) -> None:
+    done = call(*arguments, exits=2)
+    assert done.stderr.startswith(f"claimeval: {message}")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_defaults_are_those_of_the_records() -> None:
