@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from claimeval import ir
 from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
-from claimeval.data.test_collections import relevance_scale
-from claimeval.evaluation.validity import MEASURES, compare_graders
+from claimeval.data.test_collections import read_qrels, relevance_scale
+from claimeval.evaluation.validity import MEASURES, GraderReport, compare_graders, validity
+from claimeval.ir.output import labels as labels_of
 from claimeval.runs import correct as corrections
 from claimeval.runs import labeling
 from claimeval.runs.agreement import HALF_WIDTH, Agreement, measure_run
@@ -21,6 +23,7 @@ from claimeval.runs.annotation import Annotation, ClaimAnnotation, DocumentAnnot
 from claimeval.runs.correct import Correction, Method
 from claimeval.runs.labeling import Design
 from claimeval.runs.ratings import has_ratings, rate_run, rate_table
+from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import NoteWarning, UsageError
 from claimeval.types.options import check_at_least
 from claimeval.types.records import Sample
@@ -47,7 +50,7 @@ def agreement(
 
     Args:
         run: A run, or its directory; a table with scores and ratings; or files of grades (qrels, tables) by one or
-            several assessors.
+            several assessors. A run of `grade` needs grades by people as `labels`.
         labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
             `annotator`; or with `id` and `rating`, a number for the whole answer; or of grades. None: those from
             `annotate`, else those that the run was imported with; if there are none, judges are compared with each
@@ -107,10 +110,15 @@ def agreement(
                 out=None if out is None else Path(out),
             )
         )
-    if assessors or trec_runs or out or (scale, measures) != ("umbrela", MEASURES):
-        raise UsageError("scale, assessors, trec_runs, measures and out are for files of grades")
     file = None if labels is None else Path(labels)
     table = None if isinstance(run, Run) or not (ratings and Path(run).is_file()) else Path(run)
+    graded = None if table or not file else _folder(run)
+    if graded and file and [question.name for question in graded.manifest.questions] == ["grade"]:
+        if evidence or by or of_answers or assessors or out or scale != "umbrela":
+            raise UsageError("of the grades of a run, `labels`, trec_runs, measures and cluster can be chosen")
+        return Agreement.of_grades(_compare_grades(graded, file, trec_runs, measures, cluster))
+    if assessors or trec_runs or out or (scale, measures) != ("umbrela", MEASURES):
+        raise UsageError("scale, assessors, trec_runs, measures and out are for grades")
     of_words = bool(file and scores and not ratings and not has_ratings(file))
     of_ratings = bool(table or (file and not of_words and (of_answers or has_ratings(file))))
     if of_ratings and (evidence or by):
@@ -126,6 +134,18 @@ def agreement(
             return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
         rating = scores[0] if of_words else None
         return _noted(measure_run(folder, file, evidence, cluster, by, half_width, rating))
+
+
+def _compare_grades(
+    run: Run, people: Path, trec_runs: Sequence[str | Path], measures: str, cluster: str | None
+) -> dict[str, GraderReport]:
+    """Compare the grades of a run, by its judge or panel, with those of people."""
+    paths, judges, scale = tuple(map(Path, trec_runs)), run.manifest.judges, run.manifest.questions[0].scale
+    ranked = {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
+    clusters = {sample.id: cluster_of(sample, cluster or run.manifest.cluster) for sample in run.samples}
+    compared = validity(run.qrels, read_qrels(people), scale, runs=ranked, measures=measures, clusters=clusters)
+    name = "panel" if len(judges) > 1 else judges[0].name
+    return {name: GraderReport(**dict(compared), steps=scale.steps)}
 
 
 N = TypeVar("N", Agreement, Correction)

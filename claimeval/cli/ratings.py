@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import claimeval as ce
 from claimeval.cli.command import Form, Heading, command
-from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Out, Shown, arguments
+from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Shown
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent, tally
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.api.run import Run
     from claimeval.evaluation.kinds import JobKind
-    from claimeval.evaluation.validity import Validity
+    from claimeval.evaluation.validity import GraderReport
 
 MEASURES = "ndcg@10,P@10"
 """Measures that order TREC runs by the judges' grades and by human grades."""
@@ -37,8 +38,6 @@ class RateCommand(JobOptions):
     """The samples, or a run over them."""
     judges: Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
-    out: Out = None
-    """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
     ask: Annotated[str | None, QUESTIONS] = None
     """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
     criteria: Annotated[Mapping[str, str], "--criterion", Form("NAME=SENTENCE"), QUESTIONS] = field(
@@ -49,10 +48,8 @@ class RateCommand(JobOptions):
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
     shown: Front = Shown()
 
-    def door(self, options: RunOptions) -> Run:
-        from claimeval.api.ratings import rate
-
-        return rate(**arguments(self, out=self.out or "runs/", options=options))
+    def door(self, options: RunOptions) -> ce.Run:
+        return ce.rate(**self.settings(options))
 
     def do(self) -> int:
         from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
@@ -109,8 +106,6 @@ class GradeCommand(JobOptions):
     are graded too."""
     measures: Annotated[str | None, "-m", "--measures"] = None
     """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of the samples."""
-    out: Out = None
-    """Run directory; default RUN/grade or runs/DATA-SETTINGS."""
     against: Annotated[Literal["question", "reference_contexts"], QUESTIONS] = "question"
     """question, or reference_contexts: whether a context has the content of one of them."""
     scale: Annotated[str, QUESTIONS] = "umbrela"
@@ -125,19 +120,18 @@ class GradeCommand(JobOptions):
         require_at_least(self, 0, "depth")
         require_at_least(self, 1, "documents_per_call")
 
-    def door(self, options: RunOptions) -> Run:
+    def door(self, options: RunOptions) -> ce.Run:
         from claimeval import ir
-        from claimeval.api.ratings import grade
 
         matching = self.against == "reference_contexts"
         if matching and (self.corpus or self.trec_runs or self.qrels):
             raise UsageError("--corpus, --trec-run and --qrels go with --against question")
-        settings = arguments(self, corpus=self._corpus, out=self.out or "runs/", options=options)
+        settings = self.settings(options) | {"corpus": self._corpus}
         if not matching:
             ir.parse(self.measures or MEASURES)  # they order TREC runs; `grade` takes measures of matches only
         if not (matching and self.measures):
             del settings["measures"]
-        return grade(**settings)
+        return ce.grade(**settings)
 
     def do(self) -> int:
         from claimeval.evaluation.grade import summarize_grades
@@ -148,7 +142,11 @@ class GradeCommand(JobOptions):
         finished = self.watch("grade", Gates(max_missing=1.0))
         run, output = finished.run, self.output
         grades = summarize_grades(run.results, run.manifest)
-        compared = self._compared(run)
+        compared: Mapping[str, GraderReport] = {}
+        if self.qrels:
+            with suppress(DataError):  # no pair that people graded has a grade
+                measures = self.measures or MEASURES
+                compared = ce.agreement(run, self.qrels, trec_runs=self.trec_runs, measures=measures).assessors
         if self.against == "question" and run.path and not finished.stopped:
             output.draw(views.grades(grades, run.manifest))
             output.draw(views.validity(compared, confusions=True))
@@ -166,7 +164,9 @@ class GradeCommand(JobOptions):
             "counts": grades.counts.model_dump(mode="json"),
             "members": {name: counts.model_dump(mode="json") for name, counts in grades.members.items()},
             "alpha": grades.alpha and grades.alpha.model_dump(),
-            "against_people": {name: report.model_dump(mode="json") for name, report in compared.items()},
+            "against_people": {
+                name: report.model_dump(mode="json", exclude={"steps", "refused"}) for name, report in compared.items()
+            },
         }
         return finished.show(record)
 
@@ -176,23 +176,6 @@ class GradeCommand(JobOptions):
         from claimeval.runs.directory import has_results
 
         return self.corpus or (self.data if self.data.is_dir() and not has_results(self.data) else None)
-
-    def _compared(self, run: Run) -> dict[str, Validity]:
-        """Return how the grades compare with those by people, if there are some."""
-        from claimeval import ir
-        from claimeval.data.test_collections import read_qrels
-        from claimeval.evaluation.validity import share_pairs, validity
-        from claimeval.ir.output import labels
-        from claimeval.types.clusters import cluster_of
-
-        qrels, judges, people = run.qrels, run.manifest.judges, read_qrels(self.qrels) if self.qrels else {}
-        if not share_pairs(((query, name) for query, grades in qrels.items() for name in grades), people):
-            return {}
-        clusters = {sample.id: cluster_of(sample, run.manifest.cluster) for sample in run.samples}
-        runs = {name: ir.read_run(path) for name, path in zip(labels(self.trec_runs), self.trec_runs, strict=True)}
-        scale, measures = run.manifest.questions[0].scale, self.measures or MEASURES
-        compared = validity(qrels, people, scale, runs=runs, measures=measures, clusters=clusters)
-        return {"panel" if len(judges) > 1 else judges[0].name: compared}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,16 +187,12 @@ class Judged(JobOptions):
     """The samples, or a run over them."""
     judges: Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
-    out: Out = None
-    """Run directory; default RUN/JOB or runs/DATA-SETTINGS."""
 
-    def door(self, options: RunOptions) -> Run:
-        from claimeval.api.judged import judge
-
-        settings = arguments(self, out=self.out or "runs/", options=options)
+    def door(self, options: RunOptions) -> ce.Run:
+        settings = self.settings(options)
         own = settings.pop("questions")
         own_settings = {field.name: getattr(own, field.name) for field in fields(own)}
-        return judge(self.kind.name, **settings, settings=own_settings)
+        return ce.judge(self.kind.name, **settings, settings=own_settings)
 
     def do(self) -> int:
         kind, finished = self.kind, self.watch(self.kind.name)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import claimeval as ce
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval import ir
 from claimeval.runs.directory import read_results
@@ -194,6 +195,13 @@ def test_a_pool_of_runs_over_a_corpus_is_graded_and_held_against_people(
     assert held["pairs"] == 2
     assert held["kappa_binary"]["value"] == 1.0
     assert held["orders"][0]["tau"] == 1.0
+    runs = (tmp_path / "one.run", tmp_path / "two.run")
+    in_python = ce.agreement(tmp_path / "here" / "out", tmp_path / "human.txt", trec_runs=runs, measures="mrr")
+    (report,) = in_python.assessors.values()
+    assert report.model_dump(mode="json", exclude={"steps", "refused"}) == held
+    assert "against people" in claimeval("agreement", "out", "--labels", tmp_path / "human.txt").stdout
+    refused = claimeval("agreement", "out", "--labels", tmp_path / "human.txt", "--by", "metadata.x", exits=2)
+    assert "of the grades of a run" in refused.stderr
     assert ir.read_qrels(tmp_path / "here" / "out" / "qrels.txt") == {"q1": {"a": 3, "b": 0}}
 
 
