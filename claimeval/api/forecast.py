@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment, prepared_experiment
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, before_run, blocking, parse_spec
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
 from claimeval.execution.batch.executor import batch_judges, options_for
+from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.runs.experiments import read
 from claimeval.runs.jobs import Prepared
@@ -26,6 +30,8 @@ from claimeval.types.records import Sample
 from claimeval.types.requests import Judge
 
 P = ParamSpec("P")
+FIRST, LEAST = 100, 0.005
+"""Number of samples, from the first, over which cheaper forms are compared, and the least share that is named."""
 
 
 class _Stopped(Exception):  # ends the function before it asks a judge; not an error
@@ -92,9 +98,44 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         """Forecast with the reply cache open in this thread."""
         with cached_replies(options) as store:  # opened in the thread that reads it
             batched = batched_judges(job.asked, options)
-            return await forecast(prepared.items, job, store, options.prices, batched=batched)
+            ahead = await forecast(prepared.items, job, store, options.prices, batched=batched)
+            if not isinstance(job, ClaimsJob) or prepared.manifest.source or not ahead.known_cost[1]:
+                return ahead
+            return ahead.model_copy(update={"cheaper": await _savings(job, prepared.items, store, options)})
 
     return blocking(walk())
+
+
+async def _savings(
+    job: ClaimsJob, samples: Iterable[Sample], store: Store | None, options: RunOptions
+) -> dict[str, float]:
+    """Return the share of the dollars that each cheaper form of asking saves by itself, by option."""
+    first = list(islice(samples, FIRST))
+    auto = specs.asking("auto")
+    judges = tuple(specs.parse_judge(judge, auto) for judge in job.judges)
+    forms = {
+        "--claims-per-call auto": replace(job, judges=judges, extractor=specs.parse_judge(job.extractor, auto)),
+        "--reasons none": replace(job, assess_prompt=_asking(job.assess_prompt, reasons="none")),
+        "--quotes no": replace(job, extract_prompt=_asking(job.extract_prompt, quotes="no")),
+        "--batch": job,
+    }
+
+    async def dollars(job: ClaimsJob, options: RunOptions) -> float:
+        """Return the middle of the expected dollars."""
+        batched = batched_judges(job.asked, options)
+        return sum((await forecast(first, job, store, options.prices, batched=batched)).known_cost) / 2
+
+    usual, saved = await dollars(job, options), dict[str, float]()
+    for option, form in forms.items() if usual else ():
+        with suppress(UsageError):  # the provider has no batches
+            asked = replace(options, batch=True) if option == "--batch" else options
+            saved[option] = 1 - await dollars(form, asked) / usual
+    return {option: share for option, share in saved.items() if share >= LEAST}
+
+
+def _asking(prompt: Prompt, **parameters: str) -> Prompt:
+    """Return the prompt with other values of its parameters; the same if it does not have them."""
+    return Prompt.of(prompt.record, parameters) if parameters.keys() <= prompt.parameters.keys() else prompt
 
 
 def arm_forecasts(

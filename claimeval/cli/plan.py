@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +12,13 @@ import click
 
 from claimeval.cli.command import MADE, CommandGroup, RecordCommand
 from claimeval.cli.main import COMMANDS, app
-from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.terminal import write_plain
 from claimeval.runs.views import forecast as views
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
-    from claimeval.cli.score import ExperimentCommand, ScoreCommand
+    from claimeval.cli.score import ExperimentCommand
     from claimeval.evaluation.forecast import Forecast
 
 HELP = """Forecast the calls and cost of a command, asking nothing.
@@ -89,39 +86,8 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
     from claimeval.api.forecast import planned
 
     plan = planned(door, args, options=args.options)
-    cheaper = savings(door, args) if name == "score" else {}
-    args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name, cheaper))
-    return int(args.output.result("plan", {**_record(plan.forecast), "cheaper": cheaper}))
-
-
-CHEAPER: dict[str, tuple[str, dict[str, object]]] = {
-    "--claims-per-call auto": ("questions", {"claims_per_call": "auto"}),
-    "--reasons none": ("questions", {"reasons": "none"}),
-    "--quotes no": ("questions", {"quotes": "no"}),
-    "--batch": ("options", {"batch": True}),
-}
-"""Cheaper forms of asking: the option, and what it changes in the options of `score`."""
-FIRST, LEAST = 100, 0.005
-"""Number of samples, from the first, over which forms are compared, and the least share that is named."""
-
-
-def savings(door: Callable[..., Run], args: ScoreCommand) -> dict[str, float]:
-    """Return the share of the dollars that each cheaper form saves by itself; empty if prices are unknown."""
-    first = replace(args, reading=replace(args.reading, limit=min(args.reading.limit or FIRST, FIRST)))
-    usual = _middle(door, first)
-    saved = {}
-    for option, (part, changed) in CHEAPER.items() if usual else ():
-        with suppress(UsageError):  # the prompt or the provider does not have this form
-            asked: Any = replace(first, **{part: replace(getattr(first, part), **changed)})
-            saved[option] = 1 - _middle(door, asked) / usual
-    return {option: share for option, share in saved.items() if share >= LEAST}
-
-
-def _middle(door: Callable[..., Run], args: ScoreCommand) -> float:
-    """Return the middle of the expected dollars."""
-    from claimeval.api.forecast import planned
-
-    return sum(planned(door, args, options=args.options).forecast.known_cost) / 2
+    args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name))
+    return int(args.output.result("plan", {**_record(plan.forecast), "cheaper": plan.forecast.cheaper}))
 
 
 def forecast_experiment(args: ExperimentCommand) -> int:
@@ -129,8 +95,7 @@ def forecast_experiment(args: ExperimentCommand) -> int:
     from claimeval.api.forecast import arm_forecasts
 
     output = args.output
-    with notes_on_stderr(quiet=output.quiet):
-        forecasts = arm_forecasts(args.file, args.options, args.labels, select=args.select, anyway=args.anyway)
+    forecasts = arm_forecasts(args.file, args.options, args.labels, select=args.select, anyway=args.anyway)
     output.draw(views.arms(args.file.name, forecasts, select=args.select))
     records = {name: _record(ahead) for name, ahead in forecasts.items()}
     total = {name: getattr(views.together(forecasts), name) for name in ("calls", "cost", "judges_without_price")}

@@ -15,6 +15,8 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
+from pydantic import Field
+
 from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.estimates import Range, TokenCounts
@@ -259,6 +261,9 @@ class Forecast(Record):
     """How the ranges of calls are estimated; empty if they are exact."""
     long: tuple[LongEvidence, ...] = ()
     """Samples that do not fit into the window of a judge, if it is known."""
+    cheaper: dict[str, float] = Field(default_factory=dict)
+    """The share of the dollars that each cheaper form of `score` would save by itself, such as `--reasons none`, over
+    the first 100 samples; empty if prices are unknown."""
 
     @property
     def calls(self) -> tuple[int, int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import claimeval as ce
 from benchmarks.loopback import ThreadHandle
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
@@ -95,6 +97,32 @@ def test_an_unknown_price_is_said_with_the_line_that_states_it(claimeval: Run, d
     ):
         assert "unknown" not in stated.stdout
         assert f"price of {judge}: $0.25 in, $2 out a million tokens" in stated.stdout
+
+
+def test_cheaper_forms_are_those_of_the_options_and_in_python_too(claimeval: Run, data: Path, tmp_path: Path) -> None:
+    """Each share is that of a plan with the option; batches of a hosted model cost half."""
+    judge = "openai:gpt-5-mini"
+    options = ce.RunOptions(cache=tmp_path / "store")
+
+    def middle(**asked: Any) -> float:
+        """The middle of the dollars with these options."""
+        return sum(ce.plan(ce.score, data, judges=judge, **{"options": options, **asked}).known_cost) / 2
+
+    usual = middle(claims_per_call=1)
+    ahead = ce.plan(ce.score, data, judges=judge, claims_per_call=1, options=options)
+    assert ahead.cheaper == pytest.approx(
+        {
+            "--claims-per-call auto": 1 - middle(claims_per_call="auto") / usual,
+            "--reasons none": 1 - middle(claims_per_call=1, reasons="none") / usual,
+            "--batch": 0.5,
+        }
+    )
+    command = ("plan", data, "-j", judge, "--claims-per-call", 1, "--cache", tmp_path / "store")
+    assert json.loads(claimeval(*command, "--json").stdout)["cheaper"] == pytest.approx(ahead.cheaper)
+    assert "Cheaper, each by itself: --claims-per-call auto" in claimeval(*command).stdout
+
+    assert ce.plan(ce.score, data, judges=f"{judge}@http://127.0.0.1:9/v1", options=options).cheaper == {}
+    assert ce.plan(ce.rate, data, judges=judge, options=options).cheaper == {}
 
 
 def test_nothing_is_made_where_there_is_no_store(claimeval: Run, data: Path, tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
     claims = ce.extraction(first, options=options)
     assert claims.record.extraction
     plan = planned(ce.score, data, judges=judges, metrics="faithfulness", limit=8, options=options)
+    with_savings = plan.forecast.model_copy(update={"cheaper": {"--reasons none": 0.1}})
     compared = ce.compare(first, second, first)
     people = ce.agreement(first, labels, evidence="contexts")
     return {
@@ -81,9 +82,7 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
             )
         ),
         "extraction": list(run.extraction(claims.record.extraction, claims.manifest, claims.summary)),
-        "forecast": list(
-            forecast.view(plan.forecast, plan.prepared.manifest, "samples", "score", {"--reasons none": 0.1})
-        ),
+        "forecast": list(forecast.view(with_savings, plan.prepared.manifest, "samples", "score")),
         "experiment": list(experiment.view(tried.table)),
     }
 

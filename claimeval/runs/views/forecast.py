@@ -21,9 +21,7 @@ STEPS = (
 ARMS = (Column("arm"), Column("calls", "count"), Column("USD", "count"), Column("at most", "count"))
 
 
-def view(
-    forecast: Forecast, manifest: Manifest, unit: str, command: str, cheaper: Mapping[str, float]
-) -> Iterator[Block]:
+def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Iterator[Block]:
     """Yield the forecast of a command.
 
     Args:
@@ -31,7 +29,6 @@ def view(
         manifest: The manifest of the run that the command would make.
         unit: What the forecast counts, such as `samples`.
         command: Name of the command, the subject if there is no data file.
-        cheaper: The share of the dollars that each option would save.
     """
     names = short_names(judge.name for judge in manifest.asked)
     of = f": {forecast.samples:,} {unit}; "
@@ -50,8 +47,8 @@ def view(
         yield line(f"A thousand verdicts: ${span((1000 * low, 1000 * high), dollars)}.")
     if again := sum(part.cached_tokens for part in forecast.lines):
         yield line(f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier one.")
-    if cheaper:
-        forms = ", ".join(f"{option} {percent(share)}" for option, share in cheaper.items())
+    if forecast.cheaper:
+        forms = ", ".join(f"{option} {percent(share)}" for option, share in forecast.cheaper.items())
         yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")
     for basis in _basis(manifest, forecast, names):
         yield line("- ", Data(basis))
