@@ -31,7 +31,7 @@ from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
 from claimeval.runs.jobs import Prepared
 from claimeval.types.clusters import check_cluster
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, NoteWarning, UsageError, unknown_name
 from claimeval.types.options import PanelOptions, RunOptions, check_at_least
 from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
@@ -263,7 +263,7 @@ def import_replies(
     chosen = field_map(mapping) if isinstance(mapping, Mapping) else read_mapping(Path(mapping)) if mapping else None
     recorded = open_file(Path(file), chosen)
     if note := repeats(recorded):
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, NoteWarning, stacklevel=2)
     if out is not None:
         import_judged(recorded, str(file), Path(out), panel, overwrite=overwrite, cluster=cluster)
         return Run.load(out)

@@ -66,6 +66,8 @@ KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
 """The click type and placeholder of each type; for a union, the first one listed here."""
 SOURCES = "claimeval.settings"
 """Where a context keeps the file or variable of each setting that a command took from the project."""
+SAID = "claimeval.said"
+"""Where a context keeps the lines of messages that the terminal shows."""
 WIDTH = 100
 """Maximum width of a help page in columns."""
 COLUMN = 26
@@ -154,8 +156,13 @@ class RecordCommand(click.Command):
         super().__init__(name, params=[entry.parameter for entry in self.entries], help=record.__doc__)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command with the options of the context, and exit."""
-        ctx.exit(self.run(self.record(**_field_values(self.record, ctx.params))))
+        """Run the command with the options of the context, print what it logs and warns of, and exit."""
+        from claimeval.cli.printer import notes_on_stderr
+
+        record = self.record(**_field_values(self.record, ctx.params))
+        with notes_on_stderr(quiet=bool(ctx.params.get("quiet"))) as ctx.meta[SAID]:
+            code = self.run(record)
+        ctx.exit(code)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import claimeval as ce
 from claimeval.cli.command import Heading, command
-from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import say, write_data
 from claimeval.runs.views import Column, Data, columns, heading, table
@@ -140,8 +139,7 @@ class DrawCommand(OutputOptions):
         out, output = self.out, self.output
         if output.json and out is None:
             raise UsageError("--json prints what was drawn: say with --out where the rows go")
-        with notes_on_stderr(quiet=output.quiet):
-            drawn = ce.draw(**arguments(self))
+        drawn = ce.draw(**arguments(self))
         if not out:
             write_data(as_lines(drawn))
             output = replace(output, json=True)  # the rows are on standard output, so the table goes to standard error
@@ -262,8 +260,7 @@ class ImportRepliesCommand(OutputOptions):
         from claimeval.cli.running import front_of, print_run
         from claimeval.runs.import_replies import COUNTS, UNREAD, ImportCounts
 
-        with notes_on_stderr(quiet=True):  # the run has them
-            run = ce.import_replies(**arguments(self))
+        run = ce.import_replies(**arguments(self))
         counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
         output = self.output
         print_run(output, run, front_of(run))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import claimeval as ce
 from claimeval.cli.command import Heading, command
-from claimeval.cli.shared import QUESTIONS, Data, JobOptions, Metrics, Out, arguments
+from claimeval.cli.shared import QUESTIONS, Data, JobOptions, Metrics, arguments
 from claimeval.cli.terminal import say
 from claimeval.types.options import LocalOptions, RunOptions
 
@@ -49,8 +49,6 @@ class MeasureCommand(JobOptions):
     report."""
     normalization: Literal["squad", "multilingual"] = "squad"
     """squad (English: no case, punctuation, articles) or multilingual."""
-    out: Out = None
-    """Run directory; default RUN/COMMAND or runs/DATA-SETTINGS."""
     local: Local = LocalOptions()
     options: Options = RunOptions()
 
@@ -116,8 +114,6 @@ class ExtractionCommand(JobOptions):
 
     source: Data
     """A run directory, or samples (.jsonl, .json, .csv, .parquet)."""
-    out: Out = None
-    """Run directory; default RUN/extraction or runs/DATA-SETTINGS."""
     claims: Annotated[str | None, QUESTIONS] = None
     """A field, or a prompt for --extractor.  [default: those of the run]"""
     extractor: Annotated[str | None, QUESTIONS] = None
@@ -126,7 +122,7 @@ class ExtractionCommand(JobOptions):
     """Claims by people: a field, or a file with id and claims."""
 
     def door(self, options: RunOptions) -> ce.Run:
-        return ce.extraction(**arguments(self, out=self.out or "runs/", options=options))
+        return ce.extraction(**self.settings(options))
 
     def do(self) -> int:
         from claimeval.runs.views.run import extraction

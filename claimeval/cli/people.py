@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import claimeval as ce
 from claimeval.cli.command import Heading, command
-from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import Keys
 from claimeval.statistics.formatting import decimal, interval, number_of
@@ -257,8 +257,7 @@ class AgreementCommand(OutputOptions):
 
         settings = arguments(self)
         del settings["plot"]
-        with notes_on_stderr(quiet=self.output.quiet):
-            report = ce.agreement(**settings)
+        report = ce.agreement(**settings)
         run = self.run[0] if self.run[0].is_dir() else None
         names = ShortNames(load_manifest(run).short_names if run else {})
         if self.plot:
@@ -318,7 +317,6 @@ class CorrectCommand(OutputOptions):
     def do(self) -> int:
         from claimeval.runs.views.agreement import correction as view
 
-        with notes_on_stderr(quiet=self.output.quiet):
-            correction = ce.correct(**arguments(self))
+        correction = ce.correct(**arguments(self))
         self.output.draw(view(correction))
         return self.output.result("correct", correction.model_dump())

@@ -232,7 +232,7 @@ def notes_on_stderr(*, quiet: bool = False) -> Iterator[list[str]]:
     logger, handler = logging.getLogger("claimeval"), _Said(said)
     level = logger.level
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if quiet else "always", UserWarning)
+        warnings.simplefilter("ignore" if quiet else "default", UserWarning)
         warnings.simplefilter("ignore", NoteWarning)  # the command prints the notes of its run
         warnings.showwarning = lambda message, *_: said.extend(say(*str(message).splitlines()))
         logger.addHandler(handler)

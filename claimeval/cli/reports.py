@@ -11,7 +11,6 @@ import click
 
 import claimeval as ce
 from claimeval.cli.command import command
-from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.shared import Metrics, Out, OutputOptions, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.options import require_at_least
@@ -181,8 +180,7 @@ class CompareCommand(OutputOptions):
         if self.plot:
             check_name(self.plot)
         baseline, metrics, by, cluster = self.baseline, self.metrics, self.by, self.cluster
-        with notes_on_stderr(quiet=output.quiet):
-            compared = ce.compare(*self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster)
+        compared = ce.compare(*self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster)
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend
             output.draw(series.view(trend, min(self.flips, series.CHANGED)))

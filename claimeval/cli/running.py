@@ -9,9 +9,12 @@ from shlex import quote
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import click
+
 from claimeval.api.jobs import ShardRun, before_run
 from claimeval.api.run import Run, check_gates
-from claimeval.cli.printer import UNLIMITED, Output, notes_on_stderr
+from claimeval.cli.command import SAID
+from claimeval.cli.printer import UNLIMITED, Output
 from claimeval.cli.shared import Gates, Shown
 from claimeval.cli.terminal import ProgressLine, encodes, end_on_next_signal, say, write_data
 from claimeval.evaluation.summary import Summary
@@ -171,8 +174,9 @@ def watch(
             check_field(gates.by, (item.sample if isinstance(item, SampleResult) else item for item in prepared.items))
         jobs.append(prepared)
 
-    quiet = output.quiet
-    with notes_on_stderr(quiet=quiet) as said, before_run(inspect), ProgressLine(quiet=quiet) as line:
+    said = click.get_current_context().meta[SAID]
+    above = len(said)
+    with before_run(inspect), ProgressLine(quiet=output.quiet) as line:
         try:
             run = door(replace(options, progress=show))
         except (StoppedEarly, Interrupted) as early:
@@ -187,7 +191,7 @@ def watch(
     if not (isinstance(run, ShardRun) or run.ending.stopped):
         failed = run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
     prepared = jobs[0] if jobs else None
-    return Finished(command, output, run, prepared and progress, prepared, run.ending.gated(failed), len(said))
+    return Finished(command, output, run, prepared and progress, prepared, run.ending.gated(failed), len(said) - above)
 
 
 def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> None:

@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import claimeval as ce
 from claimeval.cli import shared
 from claimeval.cli.command import Heading, command
-from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.printer import Output
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
-    from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
 Voting = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families", "labels")]
@@ -37,15 +37,11 @@ class ScoreCommand(shared.JobOptions):
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     metrics: shared.Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
-    out: shared.Out = None
-    """Run directory; default runs/DATA-SETTINGS."""
     questions: Annotated[shared.ScoreQuestions, shared.QUESTIONS] = shared.ScoreQuestions()
     shown: shared.Front = shared.Shown()
 
-    def door(self, options: RunOptions) -> Run:
-        from claimeval.api.claims import score
-
-        return score(**shared.arguments(self, out=self.out or "runs/", options=options))
+    def door(self, options: RunOptions) -> ce.Run:
+        return ce.score(**self.settings(options))
 
     def do(self) -> int:
         return self.watch("score").show(shown=self.shown)
@@ -65,12 +61,11 @@ class DemoCommand:
     shown: shared.Front = shared.Shown()
 
     def do(self) -> int:
-        from claimeval.api.claims import score
         from claimeval.cli.running import watch
         from claimeval.types.bundled import bundled
 
         judge = {"name": "recorded replies", "model": "recorded:demo"}
-        door = partial(score, bundled("demo.jsonl"), judges=judge, out=self.out, overwrite=True)
+        door = partial(ce.score, bundled("demo.jsonl"), judges=judge, out=self.out, overwrite=True)
         watched = watch("demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output)
         return watched.show(shown=self.shown)
 
@@ -102,7 +97,7 @@ class RejudgeCommand(shared.JobOptions):
     panel: Voting = PanelOptions()
     shown: shared.Front = shared.Shown()
 
-    def door(self, options: RunOptions) -> Run:
+    def door(self, options: RunOptions) -> ce.Run:
         if len(self.sources) > 1:
             raise UsageError("plan the sources one by one")
         return self._rejudge(self.sources[0], self.out, options)
@@ -120,12 +115,10 @@ class RejudgeCommand(shared.JobOptions):
             stopped=next((one.stopped for one in finished if one.stopped), None),
         )
 
-    def _rejudge(self, source: Path, folder: Path, options: RunOptions) -> Run:
-        from claimeval.api.claims import rejudge
-
+    def _rejudge(self, source: Path, folder: Path, options: RunOptions) -> ce.Run:
         settings = shared.arguments(self, source=source, judges=self.judges or None, out=folder, options=options)
         del settings["sources"]
-        return rejudge(**settings)
+        return ce.rejudge(**settings)
 
     def _show(self, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
         """Judge a source again, print the run, and return it with the fields of its JSON object."""
@@ -159,10 +152,9 @@ class MergeCommand:
     gates: shared.Gated = shared.Gates()
 
     def do(self) -> int:
-        from claimeval.api.run import Run
         from claimeval.cli.running import watch
 
-        door = partial(Run.merge, self.run, compress=self.compress)
+        door = partial(ce.Run.merge, self.run, compress=self.compress)
         return watch("merge", lambda _: door(), RunOptions(), self.gates, self.output).show()
 
 
@@ -190,16 +182,15 @@ class ExperimentCommand:
     options: shared.Asking = RunOptions()
 
     def do(self) -> int:
-        from claimeval.api import comparison
         from claimeval.runs.views.experiment import view
 
         output = self.output
-        with notes_on_stderr(quiet=output.quiet), ProgressLine(quiet=output.quiet) as line:
+        with ProgressLine(quiet=output.quiet) as line:
             options = replace(self.options, progress=line.show)
             code, stopped = 0, None
             try:
                 settings = shared.arguments(self, out=self.out or "experiments/", options=options)
-                result = comparison.experiment(settings.pop("file"), **settings)
+                result = ce.experiment(settings.pop("file"), **settings)
             except StoppedEarly as early:
                 if early.run is None:
                     raise

@@ -164,6 +164,8 @@ Gated = Annotated[Gates, Heading("Results and gates")]
 class JobOptions(ABC):
     """Options of commands that make a run."""
 
+    out: Out = None
+    """Run directory; default runs/DATA-SETTINGS or RUN/COMMAND."""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
@@ -174,6 +176,10 @@ class JobOptions(ABC):
     @abstractmethod
     def door(self, options: RunOptions) -> Run:
         """Call the function of the API."""
+
+    def settings(self, options: RunOptions) -> dict[str, Any]:
+        """Return the arguments of the function of the API."""
+        return arguments(self, out=self.out or "runs/", options=options)
 
     def watch(self, command: str, gates: Gates | None = None) -> Finished:
         """Call `door` with a progress line; a run that stopped early is returned too, and a shard ends the command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -222,7 +223,7 @@ def every_command(one: click.Command, path: tuple[str, ...] = ()) -> list[tuple[
 def test_every_option_of_every_command_has_a_text_and_its_whole_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for path, one in every_command(app):
-        page = one.get_help(click.Context(one, info_name=f"claimeval {path}"))
+        page = one.get_help(click.Context(one, info_name=f"claimeval {path}", **app.context_settings))
         assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  ") or "  " not in line), path
         for option in one.params:
             if isinstance(option, click.Option):
@@ -233,7 +234,7 @@ def test_every_option_of_every_command_has_a_text_and_its_whole_name(monkeypatch
 def test_the_page_of_score_is_short_and_says_every_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     score = of("score")
-    page = score.get_help(click.Context(score, info_name="claimeval score"))
+    page = score.get_help(click.Context(score, info_name="claimeval score", **app.context_settings))
     assert len(page.splitlines()) <= 84
     assert len([param for param in score.params if param.opts[0].startswith("-")]) <= 40
     assert max(map(len, page.splitlines())) <= 80
@@ -290,6 +291,24 @@ def test_what_is_typed_wrong_is_one_line_and_exits_with_2(arguments: tuple[str, 
     done = call(*arguments, exits=2)
     assert done.stderr.startswith(f"claimeval: {message}")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_a_command_warns_of_is_a_line_and_with_quiet_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "spans.jsonl"
+    kinds = {"t1": "CHAIN", "t2": "WEIRD"}
+    spans = [
+        {
+            "trace_id": trace,
+            "span_id": "a",
+            "name": "span",
+            "attributes": {"openinference.span.kind": kind, "input.value": "Who?", "output.value": "Ada."},
+        }
+        for trace, kind in kinds.items()
+    ]
+    path.write_text("".join(f"{json.dumps(span)}\n" for span in spans))
+    left_out = "spans of unknown kinds, left out: 1 (span 1); traces without a question or an answer, left out: 1"
+    assert call("doctor", path).stderr == f"claimeval: {left_out}\n"
+    assert not call("doctor", path, "--quiet").stderr
 
 
 def test_defaults_are_those_of_the_records() -> None:

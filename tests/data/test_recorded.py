@@ -11,7 +11,7 @@ import pytest
 import claimeval as ce
 from claimeval.data.recorded import RecordedReplies, field_map, read_mapping
 from claimeval.data.result_files import JudgedSample, RecordedResults
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, NoteWarning, UsageError
 from claimeval.types.scales import BINARY
 
 BASE: dict[str, Any] = {
@@ -234,7 +234,7 @@ def test_python_warns_of_equal_claims_that_are_merged_and_notes_them_in_the_run(
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     mapping = {"id": "id", "claim": "claim", "answer": "claim", "against": "contexts"}
     mapping |= {"judge": "judge", "reply": "reply"}
-    with pytest.warns(UserWarning, match="1 rows repeat a claim text of their sample"):
+    with pytest.warns(NoteWarning, match="1 rows repeat a claim text of their sample"):
         run = ce.import_replies(file, mapping={**mapping, "forms": ["word"]})
     assert [note for note in run.notes if "map `claim_id`" in note]
     apart = ce.import_replies(file, mapping={**mapping, "forms": ["word"], "claim_id": "n", "answer": "id"})
