@@ -129,7 +129,7 @@ def agreement(
         raise UsageError("pairs is for a table with two scores per row")
     if of_answers and not file:
         raise UsageError("ratings: give a table that has them, or a run and a file of ratings as labels")
-    with _folder(run).on_disk() as folder:
+    with (graded or _folder(run)).on_disk() as folder:
         if file and of_ratings:
             return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
         rating = scores[0] if of_words else None
