@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from claimeval.evaluation.kinds import JobKind
     from claimeval.evaluation.validity import GraderReport
 
-MEASURES = "ndcg@10,P@10"
-"""Measures that order TREC runs by the judges' grades and by human grades."""
-
 
 @command("rate")
 class RateCommand(JobOptions):
@@ -127,14 +124,15 @@ class GradeCommand(JobOptions):
         if matching and (self.corpus or self.trec_runs or self.qrels):
             raise UsageError("--corpus, --trec-run and --qrels go with --against question")
         settings = self.settings(options) | {"corpus": self._corpus}
-        if not matching:
-            ir.parse(self.measures or MEASURES)  # they order TREC runs; `grade` takes measures of matches only
+        if self.measures and not matching:
+            ir.parse(self.measures)  # they order TREC runs; `grade` takes measures of matches only
         if not (matching and self.measures):
             del settings["measures"]
         return ce.grade(**settings)
 
     def do(self) -> int:
         from claimeval.evaluation.grade import summarize_grades
+        from claimeval.evaluation.validity import MEASURES
         from claimeval.runs.jobs import QRELS
         from claimeval.runs.views import ratings as views
 
