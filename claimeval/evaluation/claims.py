@@ -505,7 +505,7 @@ def job_of(record: Manifest) -> ClaimsJob:
     return ClaimsJob(
         metrics=record.rows,
         derived=record.derived,
-        metric_prompts=metric_prompts(record.rows, record.judges, record.panel, record.prompts),
+        metric_prompts=metric_prompts(record.rows, record.prompts),
         judges=record.judges,
         extractor=record.extractor,
         extract_prompt=recorded.get("extract") or prompts.load("extract", EXTRACT_PROMPT),
@@ -570,12 +570,13 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     )
     if settings.extract_per_judge and spec:
         raise UsageError("every judge extracts its claims itself (extract_per_judge), so there is no extractor to name")
+    check_readers(metrics.rows, panel.judges, settings)
     return ClaimsJob(
         metrics=metrics.rows,
         derived=resolve_derived(
             metrics, per_document=settings.per_document, three_way="contradicted" in settings.scale.words
         ),
-        metric_prompts=metric_prompts(metrics.rows, panel.judges, settings),
+        metric_prompts=metric_prompts(metrics.rows),
         judges=panel.judges,
         extractor=extractor,
         extract_prompt=extract_prompt,
@@ -660,28 +661,27 @@ def notes(job: ClaimsJob) -> tuple[str, ...]:
     return notes
 
 
-def metric_prompts(
-    metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel, recorded: Iterable[PromptRecord] = ()
-) -> dict[str, Prompt]:
-    """Return the custom prompts of metrics, by metric; a recorded prompt is used as it was.
-
-    Raises UsageError if no judge can be asked about a claim.
-    """
+def metric_prompts(metrics: Iterable[Metric], recorded: Iterable[PromptRecord] = ()) -> dict[str, Prompt]:
+    """Return the custom prompts of metrics, by metric; a recorded prompt is used as it was."""
     before = {record.name: Prompt.of(record) for record in recorded if record.step == "weigh"}
-    by_metric = {
+    return {
         metric.name: before.get(metric.prompt) or prompts.load("weigh", metric.prompt)
         for metric in metrics
         if metric.prompt
     }
+
+
+def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge], settings: Panel) -> None:
+    """Raise UsageError if a metric has a prompt of its own and no judge can be asked about a claim."""
+    name = min((metric.name for metric in metrics if metric.prompt), default=None)
     local = [judge.name for judge in judges if not reads_prompts(judge)]
-    if by_metric and len(local) == len(judges):
-        raise UsageError(f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model")
-    if by_metric and settings.extract_per_judge and local:
+    if name and len(local) == len(judges):
+        raise UsageError(f"{name} asks what a claim has to do with a question, which takes a language model")
+    if name and settings.extract_per_judge and local:
         raise UsageError(
-            f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model, and "
+            f"{name} asks what a claim has to do with a question, which takes a language model, and "
             f"{local[0]!r} is not one but extracts claims too (extract_per_judge)"
         )
-    return by_metric
 
 
 def with_questions(job: ClaimsJob, surveyed: Survey) -> ClaimsJob:

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 from claimeval.data.result_files import recognize
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import ASKED_FOR, ONE_TEXT, ClaimsJob, ClaimsOptions, choose_metrics, citing
+from claimeval.evaluation.claims import (
+    ASKED_FOR,
+    ONE_TEXT,
+    ClaimsJob,
+    ClaimsOptions,
+    check_readers,
+    choose_metrics,
+    citing,
+)
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.judgment import QuestionJob
 from claimeval.evaluation.manifest import JOB_SETTINGS, Manifest, RunSource
@@ -114,7 +122,7 @@ def prepare(
     panel, recorded = _panel(earlier, keep_verdicts, options)
     missing: dict[Part, int] = {}
     total, asks = None, len(recorded) < len(panel.judges)
-    if asks or earlier.names_claims or not earlier.has_pairs:
+    if asks or earlier.names_claims or earlier.new_pairs:
         found = survey(_samples(source.results, earlier, missing), now.rows)
         total = found.samples
         if now.of_claims:
@@ -163,7 +171,7 @@ def _panel(earlier: Earlier, keep_verdicts: bool, options: RunOptions) -> tuple[
     only_counted = (
         not (requested.judges or earlier.names_claims or options.ask_again or asking)
         and all(map(earlier.same_prompt, earlier.judges))
-        and earlier.has_pairs
+        and not earlier.new_pairs
         and same_documents
         and settings.get("replicates", 1) <= before.replicates
     )
@@ -218,15 +226,18 @@ class Earlier:
         if requested.assess_prompt and several:
             raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
         self.rows, self.derived = self._manifest.rows, self._manifest.derived
-        before = {(metric.claims_of, metric.against) for metric in record.rows}
-        self.has_pairs = {(metric.claims_of, metric.against) for metric in self.rows} <= before
-        """Whether the run has the assessments that the metrics need."""
+        before = {(metric.claims_of, metric.against, metric.prompt) for metric in record.rows}
+        needed = {(metric.claims_of, metric.against, metric.prompt) for metric in self.rows}
+        self.new_pairs = {(of, against) for of, against, _ in needed - before}
+        """Part of the claims and part of the evidence of metrics for which the run has no assessments."""
         self.judges = {judge.name: judge for judge in record.judges}
         self.named = [spec for spec in requested.judges if isinstance(spec, str) and spec in self.judges]
         """Names of judges of the run that are requested."""
         names = {question.name for question in job.records}
         asked = {question.prompt for question in record.questions if question.name in names}
+        weighed = {metric.prompt for metric in self.rows}
         dropped = {question.prompt for question in record.questions} - asked
+        dropped |= {prompt.id for prompt in record.prompts if prompt.step == "weigh" and prompt.name not in weighed}
         self._asked_with = {judge: [i for i in ids if i not in dropped] for judge, ids in record.asked_with.items()}
         """The prompts of the run's judges, without those of questions that are not asked any more."""
         self._step = None if several else job.prompts[0].step
@@ -319,6 +330,7 @@ class Earlier:
             keeps_words = recorded and not (len(recorded) < len(panel.judges) and together)
             changed["panel"] = counted(now.panel, before if keeps_words else scale)
             changed["metrics"] = (*self.rows, *self._readable(changed["panel"]))
+            check_readers(self.rows, panel.judges, changed["panel"])
         job: Any = replace(job_of(now.model_copy(update=changed)), recorded_judges=recorded)
         if now.of_claims:
             extractor, taken_from = self._extractor_of(panel, missing), now.extractor if self._claims_hold else None
@@ -405,7 +417,8 @@ class Reuse:
         kept = [
             (a, [verdict for verdict in a.verdicts if self._holds(verdict, result, a, prompt)])
             for a in result.assessments
-            if (prompt := self._job.prompt_of(a, of.get(a.subject)))
+            if (of.get(a.subject), a.against) not in self._earlier.new_pairs
+            and (prompt := self._job.prompt_of(a, of.get(a.subject)))
         ]
         verdicts = [(a, verdict) for a, verdicts in kept for verdict in verdicts]
         answers = {(v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject) for a, v in verdicts}

@@ -143,6 +143,32 @@ def test_a_new_metric_takes_only_the_claims_that_are_missing(first: ThreadHandle
     assert values(wide, "coverage") == [1.0, 0.5]
 
 
+def test_a_metric_with_another_prompt_does_not_take_verdicts_on_its_claims(first: ThreadHandle, tmp_path: Path) -> None:
+    run = ce.score(TWO, judges=[spec(first)], metrics=["on_topic"])
+    (shipped,) = [prompt for prompt in run.manifest.prompts if prompt.step == "weigh"]
+    (own := tmp_path / "own.j2").write_text(shipped.source.replace("what they have to do with", "how they answer"))
+    metric = ce.Metric(name="answering", claims_of="answer", against="asked", prompt=str(own))
+    before = sent(first)
+    offline = rejudge(run, metrics=[metric], options=RunOptions(offline=True))
+    assert (sent(first), values(offline, "answering")) == (before, [None, None])
+    assert [prompt.step for prompt in offline.manifest.prompts] == ["extract"]
+    again = rejudge(run, metrics=[metric])
+    assert sent(first) == before + 2, "each sample has one list of claims"
+    (asked,) = [prompt for prompt in again.manifest.prompts if prompt.step == "weigh"]
+    assert asked.name == str(own)
+    given = {result.prompt_of(v) for result in again.results for a in result.assessments for v in a.verdicts}
+    assert given == {asked.id}
+
+
+def test_a_new_judge_may_be_asked_what_those_of_the_run_cannot(first: ThreadHandle) -> None:
+    run = ce.score(TWO, judges=["local:lexical"], extractor=spec(first), metrics=["faithfulness"])
+    for judges in ([spec(first)], ["local:lexical", spec(first)]):
+        again = rejudge(run, judges=judges, metrics=["faithfulness", "on_topic"])
+        assert list(again.summary) == ["faithfulness", "on_topic"]
+    with pytest.raises(UsageError, match="takes a language model"):
+        rejudge(run, metrics=["faithfulness", "on_topic"])
+
+
 def test_fewer_metrics_are_a_matter_of_counting(run: Run, first: ThreadHandle) -> None:
     before = sent(first)
     narrow = rejudge(run, metrics=["coverage"])
