@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
+WINDOW = 4
+"""Results per item in progress, in progress or finished, that may wait for a slow item."""
+
 
 async def gather_all(coroutines: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
     """Return the results of all coroutines in order. If one raises an error, the others are cancelled."""
@@ -27,7 +30,6 @@ async def map_in_order(
     items: Iterable[T],
     function: Callable[[T], Coroutine[Any, Any, R]],
     max_concurrent: int,
-    max_finished: int | None = None,
 ) -> AsyncGenerator[R]:
     """Yield the results of a coroutine function in the order of the items.
 
@@ -38,9 +40,8 @@ async def map_in_order(
         items: The items to map.
         function: The coroutine function.
         max_concurrent: The maximum number of items in progress.
-        max_finished: The maximum number of results that wait for a slow item. Default: 16 times `max_concurrent`.
     """
-    source, limit = iter(items), max_finished or 16 * max_concurrent
+    source = iter(items)
     results: deque[asyncio.Task[R]] = deque()
     in_progress: set[asyncio.Task[R]] = set()
     changed, errors, more = asyncio.Event(), list[BaseException](), True
@@ -57,7 +58,7 @@ async def map_in_order(
                 yield results.popleft().result()
             if errors:
                 raise errors[0]
-            if more and len(in_progress) < max_concurrent and len(results) < limit:
+            if more and len(in_progress) < max_concurrent and len(results) < WINDOW * max_concurrent:
                 try:
                     item = next(source)
                 except StopIteration:

@@ -91,9 +91,6 @@ class Interrupt:
         self._cancel(task)
 
 
-WINDOW = 4
-"""Finished results per worker that may wait for a slow item."""
-
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -279,14 +276,12 @@ def _results(
 ) -> AsyncGenerator[R]:
     """Yield the results of the items, in order; with batches in rounds, each of which sends what is asked in it."""
     if batched is None:
-        return map_in_order(items, lambda item: job.evaluate(item, executor), workers, WINDOW * workers)
+        return map_in_order(items, lambda item: job.evaluate(item, executor), workers)
     from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked
 
     def from_item(first: int) -> AsyncGenerator[R | None]:
         """Yield the results of the items from one on; None where a result waits for a batch."""
         rest = islice(items, first, None)
-        return map_in_order(
-            rest, lambda item: run_until_blocked(job.evaluate(item, executor)), workers, WINDOW * workers
-        )
+        return map_in_order(rest, lambda item: run_until_blocked(job.evaluate(item, executor)), workers)
 
     return run_in_rounds(from_item, batched.next_round)

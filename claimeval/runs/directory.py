@@ -413,10 +413,9 @@ def incomplete(folder: Path) -> str | None:
     """Return a sentence that a run is incomplete; None for a complete run and for other folders."""
     if not ((folder / MANIFEST).exists() and has_results(folder)):
         return None
-    finished = load_summary(folder) if (folder / SUMMARY).exists() else None
-    if finished and finished.complete:
+    if (folder / SUMMARY).exists() and load_summary(folder).complete:
         return None
-    samples = finished.samples if finished else len(RunResults.of(folder))
+    samples = len(RunResults.of(folder))
     return f"{folder} is not complete: {samples} samples are finished; run the command that began it again to resume"
 
 

@@ -34,7 +34,7 @@ from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_mani
 from claimeval.runs.import_replies import recorded_manifest
 from claimeval.runs.jobs import Prepared
 from claimeval.runs.lines import Mapped
-from claimeval.runs.revote import Recount, job_of
+from claimeval.runs.revote import Revote, job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import RunOptions
@@ -130,7 +130,7 @@ def prepare(
     job = earlier.again(panel, recorded, missing)
     job.check_families(sample.generator for sample in source.samples)
     record = earlier.manifest(job)
-    prepared = source.prepared(job if job.asked else Recount(record), record, Reuse(earlier, job))
+    prepared = source.prepared(job if job.asked else Revote(record), record, Reuse(earlier, job))
     return prepared._replace(total=total)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from claimeval.data.labels import HumanLabel
@@ -58,8 +57,8 @@ def job_of(record: Manifest) -> Any:
     return resume(record)
 
 
-class Revote:
-    """Computes the labels and scores of samples from their verdicts under the rules of a manifest.
+class Revote(ComputedJob[SampleResult]):
+    """Computes the labels and scores of samples from their verdicts under the rules of a manifest; asks no judge.
 
     Verdicts of judges that are not in the manifest are left out, and so are claims without other verdicts.
     """
@@ -74,6 +73,10 @@ class Revote:
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the sample with the votes and scores."""
         return self._job.scored(result.model_copy(update={"assessments": tuple(self._voted(result))}))
+
+    def compute(self, items: Iterable[SampleResult], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
+        """Yield each sample with the votes on its verdicts."""
+        return map(self, items)
 
     def _voted(self, result: SampleResult) -> Iterator[Assessment]:
         of = {claim.id: claim.of for claim in result.claims}
@@ -104,17 +107,6 @@ class Revote:
         if len(self._counted) < MAX_KINDS:
             self._counted[kind] = voted
         return voted
-
-
-@dataclass(frozen=True)
-class Recount(ComputedJob[SampleResult]):
-    """Count the votes of a run again under the rules of another manifest, without asking a judge."""
-
-    manifest: Manifest
-
-    def compute(self, items: Iterable[SampleResult], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
-        """Yield each sample with the votes on its verdicts."""
-        return map(Revote(self.manifest), items)
 
 
 def _about(a: Assessment) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def test_items_are_pulled_no_further_than_the_window_behind_a_slow_one() -> None
         return item
 
     async def main() -> list[int]:
-        results = map_in_order(items(), work, 2, max_finished=8)
+        results = map_in_order(items(), work, 2)
         first = asyncio.ensure_future(anext(results))
         for _ in range(200):
             await asyncio.sleep(0)
