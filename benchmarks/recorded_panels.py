@@ -22,7 +22,7 @@ from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.data.recorded import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.agreement import measure
-from claimeval.runs.directory import LABELS, read_results
+from claimeval.runs.directory import LABELS, RunResults
 from claimeval.runs.import_replies import ImportedRun, import_judged, open_file
 from claimeval.runs.labels import RaterTable, join, weights
 from claimeval.runs.revote import Revote
@@ -101,7 +101,7 @@ def panels(data: Path, folder: Path) -> None:
     }
     path = data / "llmjudge/judgments_visible.jsonl"
     found = import_judged(open_file(path, field_map(mapping)), str(path), folder)
-    results, labels = list(read_results(folder)), list(LabelFile(folder / LABELS))
+    results, labels = list(RunResults.of(folder)), list(LabelFile(folder / LABELS))
     joined = join(results, names, found.manifest.panel, labels)
     alone = {n: against_people(joined.raters[n], joined.human, joined.clusters) for n in names}
     first_of_team = list({name.partition("-")[0]: name for name in reversed(names)}.values())[::-1]
@@ -157,7 +157,7 @@ def open_qa(data: Path, folder: Path) -> None:
     path = data / "openqa/nq301_visible.jsonl"
     found = import_judged(open_file(path, field_map(OPENQA)), str(path), folder)
     joined: RaterTable = join(
-        read_results(folder),
+        RunResults.of(folder),
         tuple(j.name for j in found.manifest.judges),
         found.manifest.panel,
         LabelFile(folder / LABELS),

@@ -24,7 +24,7 @@ import claimeval as ce
 from benchmarks.loopback import claim_judge, serve_in_thread
 from claimeval.cli.main import app
 from claimeval.judging import prompts
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import RunResults
 from tests.cli.test_command import every_command
 from tests.command_line import Done, call
 
@@ -253,7 +253,7 @@ def test_a_csv_of_results_has_a_row_for_each(here: Path, rows: str) -> None:
     (here / "report.csv").unlink(missing_ok=True)
     call("report", "a", "--format", "csv", "--rows", rows, "--out", "report.csv", folder=here)
     text = (here / "report.csv").read_bytes().decode().removeprefix("\ufeff")
-    claims = sum(len(result.claims) for result in read_results(here / "a"))
+    claims = sum(len(result.claims) for result in RunResults.of(here / "a"))
     found = assert_whole(text, len(HOSTILE) if rows == "samples" else claims)
     if rows == "samples":
         assert [row["question"].removeprefix("'") for row in found] == [t.replace("\ud800", "\\ud800") for t in HOSTILE]

@@ -93,13 +93,13 @@ class ExportCommand(CacheOptions):
     """Only the replies behind the results of this run.  [default: all in the cache]"""
 
     def do(self) -> int:
-        from claimeval.runs.directory import read_results, replacing
+        from claimeval.runs.directory import RunResults, replacing
 
         to_stdout, keys = str(self.file) == "-", None
         if not to_stdout and self.file.exists():
             raise UsageError(f"{self.file} exists already; give the name of a new file")
         if self.run:
-            results = read_results(self.run)
+            results = RunResults.of(self.run)
             keys = (call.key for result in results for call in result.calls if call.reply is not None)
         with Store(existing_cache(self.cache)) as store:
             if to_stdout:

@@ -118,12 +118,12 @@ class RenderCommand(PromptOptions):
         from claimeval.api.data import read_samples
         from claimeval.evaluation.rendering import messages
         from claimeval.metrics.rows import metric
-        from claimeval.runs.directory import has_results, read_results
+        from claimeval.runs.directory import RunResults, has_results
 
         prompt, row = find(self.prompt, self.step), metric(self.metric)
         found: Iterator[tuple[Sample, list[Claim] | None]]
         if has_results(self.data):
-            found = ((one.sample, [c for c in one.claims if c.of == row.claims_of]) for one in read_results(self.data))
+            found = ((one.sample, [c for c in one.claims if c.of == row.claims_of]) for one in RunResults.of(self.data))
         else:
             found = ((sample, None) for sample in read_samples(self.data, **arguments(self.rows)))
         sample, claims = next((one for one in found if self.sample in (None, one[0].id)), (None, None))

@@ -51,14 +51,14 @@ class RateCommand(JobOptions):
     def do(self) -> int:
         from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
         from claimeval.evaluation.raters import compare_ratings, members
-        from claimeval.runs.directory import has_results, read_results
+        from claimeval.runs.directory import RunResults, has_results
         from claimeval.runs.views import ratings
 
         finished = self.watch("rate")
         run = finished.run
         claims = None if finished.stopped or run.path is None else run.path.parent
         compared = (
-            compare_ratings(read_results(claims), run.results, run.manifest.cluster)
+            compare_ratings(RunResults.of(claims), run.results, run.manifest.cluster)
             if claims and has_results(claims)
             else ()
         )

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Literal, get_args
 from claimeval.data.rows import write_csv
 from claimeval.report import page, pictures
 from claimeval.report.charts import Picture, file_part
-from claimeval.runs.directory import load_manifest, read_results, replacing, write_text
+from claimeval.runs.directory import RunResults, load_manifest, replacing, write_text
 from claimeval.runs.overview import Overview, gather
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 
@@ -144,7 +144,7 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
     from claimeval.runs.views import tables as among
 
     if name in get_args(tables.Rows) and not compared:
-        return tables.rows(load_manifest(run), read_results(run), name)
+        return tables.rows(load_manifest(run), RunResults.of(run), name)
     blocks = of_two.view(compare(run, compared)[2]) if compared else of_one.of(gather(run))[1]
     found = {table.name: table for table in among(blocks)}
     if name not in found:

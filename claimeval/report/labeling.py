@@ -19,7 +19,7 @@ from claimeval.report.assets import fill
 from claimeval.report.packing import as_json, block
 from claimeval.runs import labeling
 from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation
-from claimeval.runs.directory import ANNOTATION, label_files, load_manifest, read_results, results_file
+from claimeval.runs.directory import ANNOTATION, RunResults, label_files, load_manifest, results_file
 from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED, DocumentItem
 from claimeval.runs.labels import ratings
 from claimeval.types.errors import UsageError
@@ -171,7 +171,7 @@ def labels_in(run: Path) -> int:
 
 def _documents(run: Path, n: int | None) -> DocumentAnnotation:
     return DocumentAnnotation.draw_from(
-        lambda depth: (result.sample for result in read_results(run)), run.name, labeling.default_path(run), n=n
+        lambda depth: (result.sample for result in RunResults.of(run)), run.name, labeling.default_path(run), n=n
     )
 
 
@@ -182,10 +182,10 @@ def _proposed(run: Path, queue: Queue, opened: Annotation | None) -> int:
     elif isinstance(opened, ClaimAnnotation):
         before, most = len(opened), opened.draw.population
     elif queue.name == "documents":
-        before, most = 0, sum(bool(result.sample.contexts) for result in read_results(run))
+        before, most = 0, sum(bool(result.sample.contexts) for result in RunResults.of(run))
     else:
         row, _ = labeling.labeled_metric(run, queue.metric)
-        found = (one for result in read_results(run) for one in labeling.assessments(result, row))
+        found = (one for result in RunResults.of(run) for one in labeling.assessments(result, row))
         before, most = 0, sum(one.label is not None for one in found)
     usual = COUNT if queue.name == "documents" else CLAIMS
     return min(max(usual, before + 20), most) if before < most else 0

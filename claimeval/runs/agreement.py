@@ -15,7 +15,7 @@ from claimeval.data.labels import LabelFile
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.evaluation.validity import GraderReport
 from claimeval.judging.panel import Panel
-from claimeval.runs.directory import cluster_field, label_files, load_manifest, read_results
+from claimeval.runs.directory import RunResults, cluster_field, label_files, load_manifest
 from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.labeling import labels_in
 from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join, join_subjects, rated_question
@@ -258,15 +258,15 @@ def measure_run(
         question = rated_question(run, manifest, rating)
         given = [labels] if labels else label_files(run, question.name)
         words = LabelFile(*given, words=question.scale.words)
-        rated = join_subjects(read_results(run), question, judges, words, field)
+        rated = join_subjects(RunResults.of(run), question, judges, words, field)
         return _with_counts(run, measure(rated, question.panel, half_width), words)
     if rating is not None:
         raise UsageError(f"labels of {run} are about claims; scores are named to compare them with --rating")
     human = LabelFile(labels) if labels else labels_in(run)
     builder = OverviewBuilder(manifest)
     if by:
-        check_field(by, (result.sample for result in read_results(run)))
-    joined = join(builder.each(read_results(run)), judges, manifest.panel, human, evidence, field, by)
+        check_field(by, (result.sample for result in RunResults.of(run)))
+    joined = join(builder.each(RunResults.of(run)), judges, manifest.panel, human, evidence, field, by)
     report = measure(joined, manifest.panel, half_width)
     overview = builder.overview(run)
     people = {

@@ -21,7 +21,7 @@ from pydantic import computed_field
 from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
-from claimeval.runs.directory import cluster_field, load_manifest, read_results
+from claimeval.runs.directory import RunResults, cluster_field, load_manifest
 from claimeval.runs.labeling import DISPUTED, ClaimDraw, assessments, drawn, labeled_metric, labels_in
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, ratings, rolled_up
 from claimeval.statistics import (
@@ -336,7 +336,7 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
     """Return the judged claims of the metric."""
     probabilities = _probabilities(draw)
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
-    for result in read_results(run):
+    for result in RunResults.of(run):
         judged = {a.subject: a for a in _judged(result, metric)}
         about: dict[str, list[HumanLabel]] = {}
         for label in by_sample.get(result.sample.id, ()):
@@ -368,7 +368,7 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
             " give labels of claims (`claim_id` or `text`)"
         )
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
-    for result in read_results(run):
+    for result in RunResults.of(run):
         if panels := rolled_up([a.support for a in _judged(result, metric)]):
             labels = [label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)]
             items.unmatched -= len(labels)
@@ -382,7 +382,7 @@ def _answers(
     """Return the rated answers."""
     probabilities = _probabilities(draw)
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
-    for result in read_results(run):
+    for result in RunResults.of(run):
         for rated in _judged(result, rating):
             labels = by_sample.get(result.sample.id, ())
             items.unmatched -= len(labels)

@@ -404,7 +404,7 @@ def load_summary(folder: Path) -> Summary:
             f"{folder} is not a finished run, and its vote needs all samples; run the same command to resume"
         )
     tallies = SummaryBuilder(manifest)
-    for result in read_results(folder):
+    for result in RunResults.of(folder):
         tallies.add(result)
     return tallies.summary(complete=False, stopped="killed, or still running")
 
@@ -539,11 +539,6 @@ def _unfinished(folder: Path, name: str) -> DataError:
     return DataError(f"{folder} is not a finished run: it has no {name}{begun}")
 
 
-def read_results(folder: Path) -> Iterator[SampleResult]:
-    """Read the results of a run directory one by one, as `RunResults` does."""
-    return iter(RunResults.of(folder))
-
-
 def attached(folder: Path) -> dict[str, Path]:
     """Return the finished attached runs in a run directory, by name."""
     folders = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
@@ -557,7 +552,7 @@ def cluster_field(folder: Path, cluster: str | None) -> str | None:
     """
     if cluster is None:
         return load_manifest(folder).cluster
-    check_cluster(cluster, (result.sample for result in read_results(folder)))
+    check_cluster(cluster, (result.sample for result in RunResults.of(folder)))
     return cluster
 
 

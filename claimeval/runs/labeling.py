@@ -32,12 +32,12 @@ from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.directory import (
     ANNOTATION,
+    RunResults,
     append_line,
     has_results,
     label_files,
     load_manifest,
     locked,
-    read_results,
     write_text,
 )
 from claimeval.runs.labels import claims_for_label, people, rated_question
@@ -132,7 +132,7 @@ def _draw_or_grow(
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
         return before
-    judged = [(r.sample.id, a) for r in read_results(run) for a in assessments(r, row) if a.label is not None]
+    judged = [(r.sample.id, a) for r in RunResults.of(run) for a in assessments(r, row) if a.label is not None]
     places = {(sample, assessment.subject): i for i, (sample, assessment) in enumerate(judged)}
     kept = [places[item.sample, item.claim_id] for item in before.items] if before else []
     chosen = _draw([a for _, a in judged], rating, min(count, len(judged) or count), design, seed, kept)
@@ -166,7 +166,7 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     for label in labels_in(run, row.name, rating.scale.words if rating else ()) or ():
         by_sample[label.sample].append(label)
     found, population = list[tuple[bool, float, str, Assessment]](), 0
-    for result in read_results(run):
+    for result in RunResults.of(run):
         about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
         for label in by_sample.get(result.sample.id, ()):
             for subject in ("answer",) if rating else () if label.of_sample else claims_for_label(result, label):
@@ -241,7 +241,7 @@ def drawn(run: Path, metric: str) -> ClaimDraw | None:
 def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
     """Yield the drawn claims in order."""
     drawn_from = {item.sample for item in drawn.items}
-    results = {result.sample.id: result for result in read_results(run) if result.sample.id in drawn_from}
+    results = {result.sample.id: result for result in RunResults.of(run) if result.sample.id in drawn_from}
     for item in drawn.items:
         result = results[item.sample]
         answer = Claim(id="answer", of="answer", text=result.sample.answer or "", grounding="exact")

@@ -27,7 +27,7 @@ from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.causes import CausePart, CauseRow, rows
 from claimeval.runs.culprit import Culprit
-from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
+from claimeval.runs.directory import RunResults, ScoresSummary, load_manifest, load_summary
 from claimeval.runs.front import Front, FrontBuilder
 from claimeval.runs.inputs import cited
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
@@ -287,7 +287,7 @@ def gather(folder: Path, each: Callable[[SampleResult], None] | None = None, *, 
     finished run.
     """
     builder = OverviewBuilder(load_manifest(folder), sliced=sliced)
-    for result in read_results(folder):
+    for result in RunResults.of(folder):
         builder.add(result)
         if each:
             each(result)

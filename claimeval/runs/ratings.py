@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from claimeval.data.paths import flat, values_at
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.runs.directory import cluster_field, load_manifest, read_results
+from claimeval.runs.directory import RunResults, cluster_field, load_manifest
 from claimeval.statistics import correlation
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError
@@ -107,7 +107,7 @@ def rate_run(
         raise UsageError(f"the run has no metric {unknown[0]!r}; it has {', '.join(run_metrics)}")
     columns = [_ScoreColumn(name, {}) for name in metrics or run_metrics]
     clusters: dict[str, Hashable] = {}
-    for result in read_results(run):
+    for result in RunResults.of(run):
         clusters[result.sample.id] = cluster_of(result.sample, field)
         for name, values in columns:
             if name in result.scores and (value := result.scores[name].value) is not None:

@@ -13,7 +13,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import RunResults
 from claimeval.types.options import RunOptions
 from tests.command_line import call
 from tests.conftest import StartServer
@@ -183,7 +183,7 @@ def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path
 def test_a_lone_surrogate_survives_the_way_through_a_run(openai_judge: ThreadHandle, tmp_path: Path) -> None:
     sample = {**SAMPLES[0], "answer": "The tower \ud800 is high."}
     ce.score([sample], judges=[spec(openai_judge)], metrics=["faithfulness"]).save(tmp_path / "run")
-    (result,) = read_results(tmp_path / "run")
+    (result,) = RunResults.of(tmp_path / "run")
     assert result.sample.answer == "The tower \ud800 is high."
 
 

@@ -20,7 +20,7 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     metrics = record["metrics"]
     assert list(metrics) == ["exact_match", "k_precision", "answer_length"]
     assert metrics["exact_match"]["n"] == 3
-    results = list(directory.read_results(data.parent / "here" / "run"))
+    results = list(directory.RunResults.of(data.parent / "here" / "run"))
     assert [result.sample.id for result in results] == ["good", "bad", "silent"]
     assert results[0]["answer_length"].value == 10.0
 

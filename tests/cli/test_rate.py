@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.loopback.claim_judge import answer
 from benchmarks.loopback.judge import Body, Reply, text_of
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import RunResults
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
@@ -66,7 +66,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     assert held["apart"] == [{"id": "wrong", "whole": True, "supported": 1, "judged": 2}]
 
     run = tmp_path / "here" / "run"
-    first = next(read_results(run / "rate"))
+    first = RunResults.of(run / "rate")[0]
     assert [(a.question, a.label, a.verdicts[0].judge) for a in first.assessments] == [
         (name, word, f"openai:m@{server.url}")
         for name, word in (

@@ -12,7 +12,7 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval import ir
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import RunResults
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.sample_runs import reasons, values
@@ -59,7 +59,7 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     }
     here = data.parent / "here"
     assert (here / "out" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
-    first, second = read_results(here / "out")
+    first, second = RunResults.of(here / "out")
     assert first.assessments[0].verdicts[0].explanation == "by rule"
     lost = second.assessments[1]
     assert (lost.subject, lost.label, lost.unassessed) == ("d", None, "unparsable")
@@ -151,7 +151,7 @@ def test_context_relevance_stands_beside_the_scores_of_a_run(
     assert "context_precision_ap" in done.stdout
     run = data.parent / "here" / "run"
     assert (run / "grade" / "qrels.txt").read_text() == "q1 0 a 3\nq1 0 b 0\nq2 0 c 1\n"
-    first, second = read_results(run / "grade")
+    first, second = RunResults.of(run / "grade")
     assert values(first) == {"context_relevance": 0.5, "context_precision_ap": 1.0, "context_grade": 1.5}
     assert reasons(second)["context_precision_ap"] == "unparsable"
     assert {name: score.bounds for name, score in second.scores.items()}["context_grade"] == (0.5, 2.0)

@@ -27,7 +27,7 @@ def test_context_correctness_stands_beside_the_scores_of_a_run(claimeval: Run, t
     assert metrics["mrr"]["mean"] == 0.5
     assert metrics["success@1"]["mean"] == 0.0
     assert metrics["mrr"]["missing"] == {"missing_input": 1}
-    found = [result["mrr"].value for result in directory.read_results(tmp_path / "here" / "run" / "retrieval")]
+    found = [result["mrr"].value for result in directory.RunResults.of(tmp_path / "here" / "run" / "retrieval")]
     assert found == [0.5, None]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
-from claimeval.runs.directory import load_summary, read_results
+from claimeval.runs.directory import RunResults, load_summary
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
@@ -30,7 +30,7 @@ def test_score_writes_the_run_and_prints_json_for_scripts(claimeval: Run, data: 
     assert printed["metrics"]["faithfulness"]["mean"] == 0.75
     folder = data.parent / "here" / "run"
     assert load_summary(folder).metrics["coverage"].mean == 0.5  # 1, one half, and 0 of the empty answer
-    assert [result.sample.id for result in read_results(folder)] == ["good", "bad", "silent"]
+    assert [result.sample.id for result in RunResults.of(folder)] == ["good", "bad", "silent"]
 
 
 def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(

@@ -13,7 +13,7 @@ import pytest
 from claimeval.judging.panel import Panel, voting
 from claimeval.metrics.derived import GROUPS, scores
 from claimeval.metrics.formulas import Matrix
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import RunResults
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult, Score
 from claimeval.types.scales import PARTIAL
@@ -89,7 +89,7 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
         "context_precision": "context_precision_claims",
     }
     lines = path.read_text(encoding="utf-8").splitlines()
-    results = list(read_results(tmp_path / "run"))
+    results = list(RunResults.of(tmp_path / "run"))
     for line, result in zip(lines, results, strict=True):
         recorded = json.loads(line)["metrics"]
         assert len(recorded) == 11

@@ -178,7 +178,7 @@ def files(place: Path, *, raw: bool) -> Iterator[tuple[str, Json]]:
         if path.suffix == ".json":
             yield name, steady(json.loads(text))
         elif path.name == directory.RESULTS and not raw:
-            yield name, [steady(meant(result)) for result in directory.read_results(path.parent)]
+            yield name, [steady(meant(result)) for result in directory.RunResults.of(path.parent)]
         elif path.name == directory.REPLIES and not raw:
             continue  # the calls are among what results mean
         elif path.name.endswith((".jsonl", ".jsonl.gz")):

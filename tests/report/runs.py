@@ -13,7 +13,7 @@ from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import Executor
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
-from claimeval.runs.directory import RunWriter, load_manifest, read_results
+from claimeval.runs.directory import RunResults, RunWriter, load_manifest
 from claimeval.types.records import Claim, Document, Sample, SampleResult
 from claimeval.types.requests import AssessTask, Failure, Outcome, Request
 from tests.scripted import completion, judge, plan
@@ -109,7 +109,7 @@ def make(
 
 def many(folder: Path, samples: int) -> Path:
     """Writes a run of the same sample under many ids, with contexts of 4,000 characters that differ."""
-    (result,) = read_results(make(folder / "one", [TOWER], metrics=["faithfulness"]))
+    (result,) = RunResults.of(make(folder / "one", [TOWER], metrics=["faithfulness"]))
     record = load_manifest(folder / "one")
     tallies, writer = SummaryBuilder(record), RunWriter(folder / "many", record)
     for i in range(samples):

@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 
 import claimeval as ce
 import claimeval.testing
-from claimeval.runs.directory import read_results
+from claimeval.runs.directory import RunResults
 from tests.report.conftest import CONTRAST, RULES, Browser
 from tests.report.realistic import Realistic
 
@@ -109,7 +109,7 @@ def test_lists_can_be_taken_along(browser: Browser, pages: dict[str, Path], real
     browser.until(lambda: browser.run("return window.taken.length === 2"))
     rows = str(browser.run("return window.taken[1]")).split("\r\n")
     assert rows[0].startswith("id,question,faithfulness,faithfulness hits,faithfulness judged,")
-    score = next(read_results(realistic.a))["faithfulness"]
+    score = RunResults.of(realistic.a)[0]["faithfulness"]
     assert rows[1].split(",")[:5] == [
         "q00",
         "What is known about the harbour and the council of Tavelaund 0?",

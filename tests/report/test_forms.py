@@ -12,7 +12,7 @@ import pytest
 from claimeval.data.rows import guarded, unguarded, write_csv
 from claimeval.judging.panel import Panel
 from claimeval.report import forms, render, tables
-from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import visible
 from claimeval.types.records import SampleResult
 from tests.command_line import call
@@ -42,7 +42,7 @@ def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:
     row = next(line for line in forms.text(run, "md").splitlines() if "factscore" in line)
     assert row == "| `factscore@1` | 0.333 | - | 1 | 0 |  | - |"
     written = io.StringIO()
-    write_csv(written, tables.rows(load_manifest(run), read_results(run), "samples"))
+    write_csv(written, tables.rows(load_manifest(run), RunResults.of(run), "samples"))
     (line,) = csv.DictReader(written.getvalue().splitlines())
     assert float(line["factscore@1"]) == pytest.approx(1 / 3)
     assert line["factscore@1_supported"] == line["factscore@1_claims"] == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.report.packing import Rebuilder, row
-from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.runs.overview import LabelCounts, bar, gather
 from claimeval.types.records import Turn
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -130,7 +130,7 @@ def test_a_judge_of_the_generators_family_is_flagged(tmp_path: Path) -> None:
 def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER, BRIDGE], {"strict": TOWER_SAYS, "kind": {}})
     metrics = load_manifest(run).rows
-    tower, bridge = (row(result, metrics) for result in read_results(run))
+    tower, bridge = (row(result, metrics) for result in RunResults.of(run))
     # The judges agree on the first claim and are divided on the two others: no label, a capital.
     assert tower.cells[0] == (1.0, "sUU", None, 1, 1, ("tie",), (), 1.0)
     assert (tower.id, tower.question, tower.failed) == ("tower", TOWER.question, 0)
@@ -139,7 +139,7 @@ def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
 
 def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER.model_copy(update={"answer": "...", "contexts": ()})], failing=["taker"])
-    (found,) = read_results(run)
+    (found,) = RunResults.of(run)
     cells = row(found, load_manifest(run).rows).cells
     assert [cell[:5] for cell in cells] == [(None, "", "no_claims", 0, 0), (None, "", "timeout", 0, 0)]
 
@@ -147,7 +147,7 @@ def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
 def test_the_requests_about_a_turn_of_a_conversation_are_rebuilt(tmp_path: Path) -> None:
     earlier = (Turn(role="user", content="What stands on the hill?"), Turn(role="assistant", content="A tower."))
     run = make(tmp_path / "run", [TOWER.model_copy(update={"history": earlier})])
-    (result,) = read_results(run)
+    (result,) = RunResults.of(run)
     rebuilder = Rebuilder(load_manifest(run))
     rebuilt = [rebuilder.rebuild(result, call) for call in result.calls]
     assert rebuilt

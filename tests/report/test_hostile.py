@@ -11,7 +11,7 @@ import pytest
 from claimeval.metrics.rows import Metric
 from claimeval.report import forms
 from claimeval.report.packing import Rebuilder
-from claimeval.runs.directory import MANIFEST, load_manifest, read_results
+from claimeval.runs.directory import MANIFEST, RunResults, load_manifest
 from claimeval.types.records import Document, Sample
 from tests.report.conftest import Browser
 from tests.report.runs import make
@@ -115,7 +115,7 @@ def shown(text: str) -> str:
 
 
 def test_every_call_of_a_hostile_sample_can_be_read_word_for_word(browser: Browser, run: Path) -> None:
-    result = next(read_results(run))
+    result = RunResults.of(run)[0]
     rebuilder = Rebuilder(load_manifest(run))
     requests = [rebuilder.rebuild(result, call) for call in result.calls]
     assert all(requests)

@@ -18,7 +18,7 @@ from claimeval.judging.prompts import quoted
 from claimeval.report import assets, forms
 from claimeval.report.packing import Literals, Rebuilder, line, pack
 from claimeval.report.viewer import ready_made
-from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import DataError, UsageError
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
@@ -146,7 +146,7 @@ def test_a_hundred_samples_of_a_panel_stay_under_a_megabyte(tmp_path: Path) -> N
 def test_results_stand_in_the_page_as_they_stand_in_the_run(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER, BRIDGE])
     page = forms.write(run, "html")
-    wanted = [[json.loads(line(result))] for result in read_results(run)]
+    wanted = [[json.loads(line(result))] for result in RunResults.of(run)]
     assert unpacked(page, "chunk-0")["results"] == wanted
     assert unpacked(page, "index")["starts"] == [0]
 
@@ -178,7 +178,7 @@ def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, p
     sample = TOWER.model_copy(update={"question": 'Is "it"\n<high>? \u202e🗼 \ud83d'})
     run = make(tmp_path / "run", [sample], assess_prompt=prompt, panel=settings)
     rebuilder = Rebuilder(load_manifest(run))
-    for result in read_results(run):
+    for result in RunResults.of(run):
         claims = {claim.id: claim.text for claim in result.claims}
         for call in result.calls:
             request = rebuilder.rebuild(result, call)

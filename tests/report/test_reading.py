@@ -12,7 +12,7 @@ from benchmarks.loopback import Options
 from claimeval.judging.panel import Panel
 from claimeval.report import forms
 from claimeval.report.packing import Rebuilder
-from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.records import Call, Document, Evidence, SampleResult
 from claimeval.types.requests import Judge
 from tests.conftest import StartServer
@@ -150,7 +150,7 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
 
 
 def test_request_and_reply_are_shown_word_for_word(browser: Browser, run: Path, page: Path) -> None:
-    (result,) = read_results(run)
+    (result,) = RunResults.of(run)
     call = next(call for call in result.calls if call.evidence == Evidence(part="contexts"))
     request = Rebuilder(load_manifest(run)).rebuild(result, call)
     assert request is not None

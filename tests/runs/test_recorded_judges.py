@@ -13,7 +13,7 @@ from claimeval.api.claims import rejudge
 from claimeval.data.labels import LabelFile
 from claimeval.data.recorded import field_map
 from claimeval.runs.agreement import Agreement, measure
-from claimeval.runs.directory import LABELS, read_results
+from claimeval.runs.directory import LABELS, RunResults
 from claimeval.runs.import_replies import ImportedRun, import_judged, open_file
 from claimeval.runs.labels import join
 from claimeval.types.options import PanelOptions
@@ -28,7 +28,7 @@ def imported(name: str, mapping: dict[str, Any], folder: Path) -> ImportedRun:
 def report(folder: Path, found: ImportedRun, judges: tuple[str, ...] | None = None) -> Agreement:
     names = judges or tuple(judge.name for judge in found.manifest.judges)
     panel = found.manifest.panel
-    return measure(join(read_results(folder), names, panel, LabelFile(folder / LABELS)), panel)
+    return measure(join(RunResults.of(folder), names, panel, LabelFile(folder / LABELS)), panel)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_as_many_raw_texts_are_read_as_upstream_reads(openqa: tuple[Path, Import
 def test_what_is_read_is_what_upstream_recorded_but_for_one_partly_correct(openqa: tuple[Path, ImportedRun]) -> None:
     folder, _ = openqa
     differ = []
-    for result in read_results(folder):
+    for result in RunResults.of(folder):
         said = {v.judge: v.label for v in result.assessments[0].verdicts}
         differ += [
             (result.sample.id, judge)
@@ -138,7 +138,7 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
             assert rater.weighted_kappa is not None
             values = rater.kappa_of_labels.value, rater.weighted_kappa.value
             assert values == pytest.approx(GRADES[rater.rater], abs=1e-9)
-    ungraded = [a for r in read_results(tmp_path / "run") for a in r.assessments if a.tied]
+    ungraded = [a for r in RunResults.of(tmp_path / "run") for a in r.assessments if a.tied]
     assert ungraded
     assert {a.support for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
     panel = rejudge(tmp_path / "run", panel=PanelOptions(vote="median"))

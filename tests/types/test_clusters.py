@@ -16,7 +16,7 @@ from claimeval.runs import directory
 from claimeval.runs.agreement import measure
 from claimeval.runs.compare import compare
 from claimeval.runs.correct import correct
-from claimeval.runs.directory import load_manifest, load_summary, read_results
+from claimeval.runs.directory import RunResults, load_manifest, load_summary
 from claimeval.runs.labels import join
 from claimeval.runs.series import track
 from claimeval.statistics import mean_interval, paired_difference
@@ -138,7 +138,7 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
         for i, value in enumerate(VALUES)
     ]
     manifest = load_manifest(run)
-    report = measure(join(read_results(run), ["strict"], manifest.panel, labels), manifest.panel)
+    report = measure(join(RunResults.of(run), ["strict"], manifest.panel, labels), manifest.panel)
     same = [float((i % 3 > 0) == bool(value)) for i, value in enumerate(VALUES)]
     by_hand = mean_interval(same, clusters=QUESTIONS)
     assert report.questions == 7
@@ -156,7 +156,7 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     (found,) = directory.beside(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].reported, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
-    again = [cluster_of(result.sample) for result in directory.read_results(tmp_path / "odd")]
+    again = [cluster_of(result.sample) for result in directory.RunResults.of(tmp_path / "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 
 

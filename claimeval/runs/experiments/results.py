@@ -14,7 +14,7 @@ from claimeval.metrics.flips import Flip, flip
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.agreement import measure
 from claimeval.runs.compare import Pair, PairChanges, adjusted, compare
-from claimeval.runs.directory import load_manifest, read_results
+from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.experiments.selection import LabelAgreement, Selection, covers_less, examine, labels_of
@@ -181,7 +181,7 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
 
 def _median_latency(run: Path, store: Store) -> float | None:
     """Return the median of the seconds that the stored replies of a run took when they were asked for."""
-    keys = {call.key for result in read_results(run) for call in result.calls}
+    keys = {call.key for result in RunResults.of(run) for call in result.calls}
     origins = (unpack(value)[0] for key in keys if (value := store.get(key)))
     seconds = [origin.latency for origin in origins if origin.latency is not None]
     return median(seconds) if seconds else None
@@ -201,7 +201,7 @@ def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | No
         return None
     run = arm_folder(folder, arm)
     manifest = load_manifest(run)
-    results = list(read_results(run))
+    results = list(RunResults.of(run))
     ids = {result.sample.id for result in results}
     labels = [label for label in labels_of(design.labels) if label.sample in ids]
     against = manifest.rows[0].against

@@ -18,7 +18,7 @@ from claimeval.judging.prompts import Prompt
 from claimeval.metrics.extraction import ExaminedClaims
 from claimeval.metrics.rows import Metric
 from claimeval.runs.agreement import RaterReport, rater_report
-from claimeval.runs.directory import load_manifest, read_results, write_text
+from claimeval.runs.directory import RunResults, load_manifest, write_text
 from claimeval.runs.experiments.running import ExperimentStatus, PreparedExperiment, arm_folder, run
 from claimeval.runs.labeling import labels_in
 from claimeval.runs.labels import RaterTable, join
@@ -239,7 +239,7 @@ def examine(run: Path) -> ExaminedClaims:
     """Return the quality counts of a run's claims, from their words alone."""
     manifest = load_manifest(run)
     examined = ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
-    for result in read_results(run):
+    for result in RunResults.of(run):
         examined.add(result)
     return examined
 
@@ -400,7 +400,7 @@ def _table(
     ids = {label.sample for label in labels}
     by_sample: defaultdict[str, dict[str, SampleResult]] = defaultdict(dict)
     for name, folder in runs.items():
-        for result in read_results(folder):
+        for result in RunResults.of(folder):
             if result.sample.id in ids:
                 by_sample[result.sample.id][_rater(name)] = result
     together = (_together(of_arms, metric) for of_arms in by_sample.values())

@@ -44,7 +44,7 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
     for part in ("query_likelihood@5", "1 missing_input", "texts: 4", "texts cut: 1", "Run: run"):
         assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
-    first, none, last = directory.read_results(data.parent / "run")
+    first, none, last = directory.RunResults.of(data.parent / "run")
     texts = first.details["texts"]
     assert isinstance(texts, list)
     assert {text["rank"] for text in texts if isinstance(text, dict)} == {1, 2, 3}
@@ -88,7 +88,7 @@ def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path)
     done = call("reward", data, "--model", reward_model, "--device", "cpu", "--context-tokens", 48, "--out", "run")
     for part in ("answer_reward", "1 missing_input", "answers cut: 1"):
         assert part in done.stdout + done.stderr
-    first, _, last = directory.read_results(data.parent / "run")
+    first, _, last = directory.RunResults.of(data.parent / "run")
     assert first.details == {}
     cut = last.details["tokens_cut"]
     assert isinstance(cut, int)
