@@ -149,8 +149,10 @@ async def ask_about(
                 continue
             reading = ParsedReply[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
             if isinstance(outcome, Completion):
-                unreadable = reading.failure or Failure(reason="incomplete", message=reading.message or "")
-                executor.review(request, outcome, None if reading.values else unreadable)
+                unreadable = None
+                if not reading.values:
+                    unreadable = reading.failure or Failure(reason="incomplete", message=reading.message or "")
+                executor.review(request, outcome, unreadable)
             values |= reading.values
             missing = [subject for subject in batch if subject.id not in reading.values]
             values |= {subject.id: reading.lack(subject.id) for subject in missing}

@@ -342,17 +342,18 @@ class ClaimsJob(QuestionJob):
             assessments=(*[a for a in voted if a.is_whole], *given, *[a for a in voted if not a.is_whole]),
             calls=calls,
         )
-        details = {UNCLEAR: phrases} if (phrases := _unclear(self, unscored)) else {}
-        return self.scored(unscored.model_copy(update={"details": details}))
+        if phrases := _unclear(self, unscored):
+            unscored = unscored.model_copy(update={"details": {UNCLEAR: phrases}})
+        return self.scored(unscored)
 
     def scored(self, result: SampleResult) -> SampleResult:
         """Return the result with the assessments against empty parts, of which nobody is asked, and with the scores."""
         columns = result.columns()
         unjudged = [metric for metric in self.metrics if (metric.claims_of, metric.against) not in columns]
-        unasked = chain.from_iterable(scoring.unasked(unjudged, result.sample, result.claims).values())
-        others = [assessment for assessment in result.assessments if not assessment.is_whole]
-        unscored = result.model_copy(update={"assessments": (*result.whole, *unasked, *others)})
-        return unscored.model_copy(update={"scores": scoring.scores(self.metrics, unscored, self.derived)})
+        if unasked := [*chain.from_iterable(scoring.unasked(unjudged, result.sample, result.claims).values())]:
+            others = [assessment for assessment in result.assessments if not assessment.is_whole]
+            result = result.model_copy(update={"assessments": (*result.whole, *unasked, *others)})
+        return result.model_copy(update={"scores": scoring.scores(self.metrics, result, self.derived)})
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """Raise UsageError if a judge or the extractor is of a generator's family and `on_same_family` is `error`."""
