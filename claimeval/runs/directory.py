@@ -77,9 +77,7 @@ class RunInMemory:
         self.results = list(results)
 
     def finish(self, summary: Summary) -> None:
-        """End the run with its summary."""
-        if summary.complete:
-            self.manifest = self.manifest.of_samples(summary.samples)
+        """End the run with its summary, which adds nothing to a run in memory."""
 
 
 class ResultFiles:
@@ -214,8 +212,6 @@ class RunWriter(ResultFiles):
                 part.replace(self.folder / name)
             for name in {RESULTS, RESULTS_COMPRESSED, RESULTS_PART, REPLIES_PART, REPLIES} - placed.keys():
                 (self.folder / name).unlink(missing_ok=True)
-            if summary.complete:
-                self.manifest = self.manifest.of_samples(summary.samples)
             write_text(self.folder / MANIFEST, self.manifest.text)
             write_summary(self.folder, summary)
 

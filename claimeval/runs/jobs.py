@@ -85,6 +85,8 @@ class RunSink:
             revised = tallies.summary(complete=status.complete)
             summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
         writer.manifest = writer.manifest.with_learned(status.learned)
+        if summary.complete:
+            writer.manifest = writer.manifest.of_samples(summary.samples)
         writer.finish(summary)
         if writer.folder and kind.qrels:
             _write_test_collection(writer.folder, writer.manifest, kind, complete=status.complete)

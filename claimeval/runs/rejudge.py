@@ -272,10 +272,10 @@ class Earlier:
         return not self._asks_anew or [p.id for p in self._of_judges(judge)] == [self._prompts[self._step].id]
 
     def parts(self, result: SampleResult) -> set[Part]:
-        """Return the parts of a sample whose claims are reusable."""
+        """Return the parts of a sample that the metrics ask for and whose claims are reusable."""
         extracted = {claim.of for claim in result.claims}
         extracted |= {part for part, because in result.unextracted.items() if because == "no_claims"}
-        return {part for part in extracted if self._holds(part, result)}
+        return {part for part in extracted & {row.claims_of for row in self.rows} if self._holds(part, result)}
 
     def _holds(self, part: Part, result: SampleResult) -> bool:
         """Return whether the claims of a part were extracted as requested."""
@@ -403,7 +403,6 @@ class Reuse:
 
     def __init__(self, earlier: Earlier, job: QuestionJob) -> None:
         self._earlier, self._job = earlier, job
-        self._parts = {metric.claims_of for metric in earlier.rows}
         self._before = {name: judge.id for name, judge in earlier.judges.items()}
         self._now = {judge.name: judge.id for judge in job.judges}
         # documents shown one by one are other evidence than all of them together
@@ -411,7 +410,7 @@ class Reuse:
 
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the reusable part of a result; the calls are those of its claims and verdicts."""
-        parts = self._earlier.parts(result) & self._parts
+        parts = self._earlier.parts(result)
         claims = tuple([claim for claim in result.claims if claim.of in parts])
         of = {claim.id: claim.of for claim in claims}
         kept = [
