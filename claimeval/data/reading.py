@@ -23,7 +23,7 @@ from claimeval.data.hints import by_shape, describes, options, proposals, words_
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
-from claimeval.data.paths import is_pattern, roots, values_at
+from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.traces import samples_in, trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -416,9 +416,10 @@ class _CellValues:
         """Read lists of messages. A column with the name of such a list but without messages is metadata."""
         for field in ("history", "messages", "question"):
             value = self.present.get(field)
-            if value is None:
+            listed = opened(value)
+            if value is None or (field == "question" and isinstance(listed, str)):
                 continue
-            turns = turns_in(read_cell(value) if isinstance(value, str) else value)
+            turns = turns_in(listed)
             if not turns and field == "question" and not isinstance(value, list):
                 continue
             if turns is not None:
@@ -588,7 +589,9 @@ class _CellValues:
 
     def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
         item = "" if _is_nothing(item) else item
-        if not isinstance(item, (str, dict, list, tuple)):
+        if isinstance(item, str):
+            return {"text": item, "id": name or str(rank)}
+        if not isinstance(item, (dict, list, tuple)):
             raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
         found = documents.document(item)
         if found is None:
@@ -706,7 +709,7 @@ def turns_in(value: object) -> tuple[Turn, ...] | None:
     """
     if isinstance(value, Mapping):
         value = value.get("messages")
-    if not isinstance(value, Sequence) or isinstance(value, str):
+    if isinstance(value, str) or not isinstance(value, Sequence):
         return None
     turns: list[Turn] = []
     for item in value:

@@ -291,17 +291,14 @@ class Sample(Record):
             metadata: Mapping[str, JsonValue] = {},
         ) -> None: ...
 
-    @model_validator(mode="before")
+    @field_validator("contexts", mode="before")
     @classmethod
-    def _contexts_are_numbered(cls, fields: Any) -> Any:
+    def _contexts_are_numbered(cls, contexts: Any) -> Any:
         """Make documents of contexts that are texts or have no id, with their rank as id, as in a row of a file."""
-        contexts = fields.get("contexts") if isinstance(fields, dict) else None
-        if not isinstance(contexts, (list, tuple)) or all(isinstance(item, Document) for item in contexts):
-            return fields
+        if not isinstance(contexts, (list, tuple)):
+            return contexts
         named = ({"text": item} if isinstance(item, str) else item for item in contexts)
-        numbered = enumerate(named, 1)
-        made = [{"id": str(rank), **item} if isinstance(item, Mapping) else item for rank, item in numbered]
-        return {**fields, "contexts": made}
+        return [{"id": str(rank), **item} if isinstance(item, Mapping) else item for rank, item in enumerate(named, 1)]
 
     @field_validator("reference_answers")
     @classmethod
