@@ -307,18 +307,19 @@ def _entries(
 def _mapping(option: str, form: Form, kind: Any, _: click.Context, __: click.Parameter, given: Iterable[str]) -> Any:
     """Return pairs as a mapping, whose values are numbers, texts or tuples of texts.
 
-    Raises UsageError for another form, and if a name has two values, unless these are tuples.
+    A tuple may have empty texts. Raises UsageError for another form, and if a name has two values that are no tuple.
     """
     values = dict[str, Any]()
     for pair in given:
-        key, _equals, text = pair.partition("=")
+        key, equals, text = pair.partition("=")
         try:
             value = float(text) if kind is float else text
         except ValueError:
             text = ""
-        if not text:
+        several = get_origin(kind) is tuple
+        if not equals or not (text or several):
             raise UsageError(f"{option} {pair!r} is not of the form {form.text}")
-        if get_origin(kind) is tuple:
+        if several:
             values[key] = (*values.get(key, ()), value)
         elif values.setdefault(key, value) != value:
             raise UsageError(f"{option} {key} is given twice: {values[key]} and {value}; give one")

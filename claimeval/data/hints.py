@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from claimeval.data import documents
@@ -78,11 +79,19 @@ def proposals(
     for field in fields:
         used = (*taken, *proposed.values())
         free = [path for path in found if not any(path == at or path.startswith((f"{at}.", f"{at}[")) for at in used)]
-        ranked = [(rank, path) for path in free if (rank := _rank(field, found[path])) is not None]
-        rank, path = min(ranked, key=lambda pair: pair[0], default=((), ""))  # of equals the first
+        ranked = [
+            (rank, -_shared(path, used), path) for path in free if (rank := _rank(field, found[path])) is not None
+        ]
+        rank, _, path = min(ranked, key=lambda each: each[:2], default=((), 0, ""))  # of equals the first
         if path and not (certain and field == "contexts" and rank[0] == _UNNAMED):
             proposed[field] = _with_siblings(path, found) if field == "contexts" else path
     return proposed
+
+
+def _shared(path: str, used: Iterable[str]) -> int:
+    """Return how many characters a path has in common with the one of these that begins most like it."""
+    alike = (takewhile(lambda pair: pair[0] == pair[1], zip(path, at, strict=False)) for at in used)
+    return max((sum(1 for _ in pairs) for pairs in alike), default=0)
 
 
 def by_shape(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -47,7 +47,7 @@ class RowMapping(Record):
     missing: tuple[str, ...] | None = None
     """Texts that the file has in place of nothing, such as `null` or `-`."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """The paths of each field. An empty path says that the data do not have the field."""
+    """The paths of each field. An empty path says that the data, or rows without the other paths, do not have it."""
     given: frozenset[str] = Field(default=frozenset(), exclude=True)
     """Fields whose paths are the caller's and not those of the preset."""
     read_as: str | None = Field(default=None, exclude=True)
@@ -198,19 +198,23 @@ def _is_chosen(row: Mapping[str, Any], where: str) -> bool:
 
 def columns(mapping: RowMapping) -> dict[str, str]:
     """Return the column of each field in mapped rows."""
-    return {field: " or ".join(paths) for field, paths in mapping.fields.items()}
+    return {field: _column(paths) for field, paths in mapping.fields.items()}
+
+
+def _column(paths: Sequence[str]) -> str:
+    return " or ".join(filter(None, paths))
 
 
 def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     values, used, names = dict[str, object](), set[str](), tuple(row.fields)
     for field, paths in mapping.fields.items():
-        column = " or ".join(paths)
+        column = _column(paths)
         is_column = len(paths) == 1 and (paths[0] in row.fields or not is_path(paths[0]))
         if is_column and not mapping.preset and not mapping.split:
             continue  # a column by its name, or the error of a column that is not there
         starts = [roots(names, path) for path in paths]
         given = mapping.is_given(field)
-        if given and not any(starts) and paths != ("",):
+        if given and not any(starts) and "" not in paths:
             continue
         values[column] = _value(row.fields, field, paths, mapping)
         if field == "id" and not given and values[column] is None:

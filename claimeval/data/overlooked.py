@@ -25,8 +25,8 @@ _KEPT = 20
 _TEXTS = ("question", "answer")
 _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
-_REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+")
-"""A text that only names where a value is."""
+_REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\w+=.*)")
+"""A text that only names where a value is, also as Python prints it in objects."""
 _SEPARATOR, _WORDS = "|", 3
 """What joins contexts in one text, as DeepEval writes CSV, and the words that each has at least."""
 Reads = Callable[[Sequence[SourceRow], RowMapping], bool]
@@ -78,16 +78,17 @@ class Overlooked:
 
     def check(self) -> str | None:
         """Return options that would read more, if there are any. Raises DataError for what is read otherwise."""
-        if self._rows:
-            self._check_json()
-        if not self._rows or self._mapping.of_spans:
+        if not self._rows:
             return None
         notes = presets()[self._mapping.preset].notes if self._mapping.preset in presets() else {}
-        self._check_names()
-        self._check_joined()
         if self._references == self._seen["question"] > 0 and not self._mapping.is_given("question"):
             whole = notes.get("question", "export the texts that they refer to")
             raise self._error(f"questions are references, not texts: {whole}")
+        self._check_json()
+        if self._mapping.of_spans:
+            return None
+        self._check_names()
+        self._check_joined()
         absent = [field for field in self._having if not self._seen[field] and self._mapping.fields.get(field) != ("",)]
         found = self._offered({field: self._lacking[field] for field in absent})
         missing = [field for field in found if field != "reference_answers"]
@@ -103,19 +104,26 @@ class Overlooked:
         self._check_some_rows()
         return options(found) or None
 
-    def _offered(self, lacking: Mapping[str, Sequence[SourceRow]]) -> dict[str, str]:
-        """Return paths of fields that rows lack, which can be read together."""
+    def _offered(self, lacking: Mapping[str, Sequence[SourceRow]]) -> dict[str, tuple[str, ...]]:
+        """Return paths of fields that rows lack, which can be read together.
+
+        A path that leads nowhere in less than half of the rows is followed by an empty one, for those rows.
+        """
         rows = {id(row): row for of_field in lacking.values() for row in of_field}.values()
         originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
         names = tuple(dict.fromkeys(name for row in originals for name in row.fields))
         paths = [path for of_field in self._mapping.fields.values() for path in of_field]
         taken = {*paths, *(name for path in paths if is_pattern(path) for name in roots(names, path))}
         taken |= {name for field, names in self._names.items() if field not in (*lacking, "sources") for name in names}
-        readable: dict[str, str] = {}
+        readable: dict[str, tuple[str, ...]] = {}
         for field, path in proposals([row.fields for row in originals], list(lacking), taken, certain=True).items():
-            fields: dict[str, tuple[str, ...]] = {name: (at,) for name, at in {**readable, field: path}.items()}
-            if self._reads(originals, self._mapping.overridden_by(RowMapping(fields=fields))):
-                readable[field] = path
+            leading = sum(row.leads(path) for row in lacking[field])
+            paths = (path,) if leading == len(lacking[field]) else (path, "")
+            fields = {**readable, field: paths}
+            if 2 * leading >= len(lacking[field]) and self._reads(
+                originals, self._mapping.overridden_by(RowMapping(fields=fields))
+            ):
+                readable[field] = paths
         return readable
 
     def _check_json(self) -> None:
@@ -169,13 +177,13 @@ class Overlooked:
             lacking, having = self._lacking[field], self._having[field]
             if not lacking or not having or self._mapping.is_given(field):
                 continue
-            path = self._offered({field: lacking}).get(field)
-            if path and not any(roots(tuple(row.origin), path) for row in having):
+            paths = self._offered({field: lacking}).get(field)
+            if paths and not any(roots(tuple(row.origin), paths[0]) for row in having):
                 usual = self._mapping.fields.get(field) or tuple(
                     name for name in self._names[field] if any(name in row.origin for row in having)
                 )
                 where = lacking[0].location
-                raise self._error(f"{where}: {field} is in {path!r}: add {options({field: [*usual, path]})}")
+                raise self._error(f"{where}: {field} is in {paths[0]!r}: add {options({field: [*usual, *paths]})}")
 
     def _error(self, problem: str) -> DataError:
         return DataError(f"{self._name}: {problem}", kind=OVERLOOKED)

@@ -471,9 +471,8 @@ class _CellValues:
             if field == "answer" and isinstance(value, list) and value and all(isinstance(t, str) for t in value):
                 better = f", or if these are gold answers, add {options({'reference_answers': column, 'answer': ''})}"
             if is_pattern(column):
-                better = (
-                    f": name one of its columns, as in {options({field: roots(tuple(self._row.origin), column)[-1]})}"
-                )
+                columns = roots(tuple(self._row.origin), column)
+                better = f": choose one, {' or '.join(options({field: name}) for name in columns)}"
             raise self._error(f"{_kind(value)}; give one text", better, field=field)
         return _written(value)
 
@@ -600,7 +599,9 @@ class _CellValues:
 
     def _elsewhere(self, item: Any, field: str) -> str:
         """Return what to do about an item without a text under a known name."""
-        names = item if isinstance(item, dict) else {}
+        names = (
+            {name: value for name, value in item.items() if value not in (None, "")} if isinstance(item, dict) else {}
+        )
         named = {name: value for name, value in names.items() if isinstance(value, str) and not name.endswith("id")}
         texts = {name: value for name, value in named.items() if not describes(words_of(name))}
         longest = max(texts, key=lambda name: len(texts[name]), default=None)

@@ -92,6 +92,8 @@ _BESIDE = (
 _OF_LANGFUSE = frozenset(
     {"sessionId", "session_id", "userId", "user_id", "projectId", "project_id", "public", "bookmarked"}
 )
+_OF_OPIK = frozenset({"trace_id", "trace_start_time", "span_parent_span_id"})
+"""Columns of the table in which Opik writes the spans of a trace, each beside the trace."""
 TRACES = (
     *("OpenTelemetry spans", "Phoenix spans", "Langfuse observations", "Langfuse traces", "LangSmith runs"),
     *("MLflow traces of spans", "Opik trace", "TruLens events"),
@@ -161,8 +163,10 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
         isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]
     ):
         return "Phoenix spans"
+    if names >= _OF_OPIK:
+        return "Opik trace"
     if names & {"traceId", "trace_id"}:
-        if names & {"spanId", "span_id"} and "trace_start_time" not in names:
+        if names & {"spanId", "span_id"}:
             return "OpenTelemetry spans"
         if names & {"type", "observationType"} and "input" in names:
             return "Langfuse observations"
@@ -219,6 +223,10 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
         name = str(top.get("id", ""))
         yield _of_tool(top, name)
         yield from (_of_tool(observation, name, name) for observation in _listed(observations))
+    elif fields.keys() >= _OF_OPIK:
+        name = str(fields["trace_id"])
+        yield _of_tool(_opik_columns(fields, "trace_"), name)
+        yield _of_tool(_opik_columns(fields, "span_"), name, name)
     elif "run_type" in fields:
         name = _first(fields, ("trace_id", "id"))
         model = _first(fields, ("extra.metadata.ls_model_name",))
@@ -273,6 +281,15 @@ def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
         if isinstance(fields.get("trace"), dict) and isinstance(spans, list) and "trace_id" not in fields
         else None
     )
+
+
+def _opik_columns(fields: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the trace or the span in a row of Opik's table, where names begin with a prefix and `_` is for a dot."""
+    own = {name.removeprefix(prefix): value for name, value in fields.items() if name.startswith(prefix)}
+    for put in ("input", "output"):
+        inner = {name[len(put) + 1 :]: value for name, value in own.items() if name.startswith(f"{put}_") and value}
+        own[put] = inner or own.get(put)
+    return own
 
 
 def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:

@@ -61,6 +61,22 @@ def test_the_column_of_the_answers_of_promptfoo_is_named() -> None:
     assert "answer from [openai:gpt-5-mini] Answer from {{context}}: {{question}}, contexts from context" in remark
 
 
+def test_a_table_of_two_experiments_of_opik_names_both_and_offers_the_documents_beside_the_answer() -> None:
+    row = {
+        "id": "d1", "dataset.input": "Q?",
+        "v1.evaluation_task.output": "A.", "v1.evaluation_task.context": ["One says so."],
+        "v2.evaluation_task.output": "B.", "v2.evaluation_task.context": ["Two says so."],
+    }  # fmt: skip
+    answers = [f"--field answer={name}.evaluation_task.output" for name in ("v1", "v2")]
+    with pytest.raises(ce.DataError, match=f"choose one, {answers[0]} or {answers[1]}"):
+        list(ce.read_samples([row]))
+    mapping = {"answer": "v2.evaluation_task.output"}
+    with pytest.raises(ce.DataError, match=r"add --field contexts=v2\.evaluation_task\.context \("):
+        list(ce.read_samples([row], mapping=mapping))
+    (sample,) = ce.read_samples([row], mapping={**mapping, "contexts": "v2.evaluation_task.context"})
+    assert (sample.question, plain(sample)["answer"], plain(sample)["contexts"]) == ("Q?", "B.", ["Two says so."])
+
+
 def test_a_table_of_two_prompts_of_promptfoo_is_read_as_its_refusals_say(tmp_path: Path) -> None:
     of_prompt = ["Status", "Score", "Named Scores", "Grader Reason", "Comment"]
     header = ["question", "context", "[m] Answer. {{question}}", *of_prompt, "[m] Be brief.", *of_prompt]
@@ -72,7 +88,7 @@ def test_a_table_of_two_prompts_of_promptfoo_is_read_as_its_refusals_say(tmp_pat
         list(ce.read_samples(file))
     renamed = [name if i < 9 or name not in of_prompt else f"{name} 2" for i, name in enumerate(header)]
     file.write_text(",".join(renamed) + "\n" + ",".join(cells) + "\n")
-    with pytest.raises(ce.DataError, match=r"name one of its columns, as in --field answer='\[m\] Be brief\.'"):
+    with pytest.raises(ce.DataError, match=r"choose one, --field .* or --field answer='\[m\] Be brief\.'"):
         list(ce.read_samples(file))
     (sample,) = ce.read_samples(file, mapping={"answer": "[m] Be brief."})
     assert (sample.answer, sample.contexts and sample.contexts[0].text) == ("Mara.", "Mara tends it.")

@@ -66,6 +66,20 @@ def test_the_same_file_can_be_read_without_the_field() -> None:
     assert ce.doctor(text, mapping={"answer": "answer"}).samples == 1
 
 
+def test_an_answer_under_a_key_that_some_rows_lack_is_offered_with_an_option_that_reads_them_all(
+    tmp_path: Path,
+) -> None:
+    rows = [{"question": Q, "contexts": C, "draft": {"reply": A}}, {"question": "Why?", "contexts": C}]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    refused = call("doctor", "data.jsonl", folder=tmp_path, exits=2)
+    offered = "--field answer=draft.reply --field answer=''"
+    assert f"add {offered} (" in " ".join(refused.stderr.split())
+    assert "1 samples have no answer" in call("doctor", "data.jsonl", *shlex.split(offered), folder=tmp_path).stdout
+    assert "2 samples have no answer" in call("doctor", "data.jsonl", "--field", "answer=", folder=tmp_path).stdout
+    with pytest.raises(ce.DataError, match="no field 'darft', which was given for answer"):
+        list(ce.read_samples(rows, mapping={"answer": "darft"}))
+
+
 def test_a_row_whose_question_has_another_name_is_named() -> None:
     rows = [{"question": Q, "answer": A, "contexts": C}, {"prompt": "Why?", "answer": A, "contexts": C}]
     with pytest.raises(ce.DataError, match="sample 2: question is in 'prompt': add --field question=question --field"):
@@ -90,6 +104,15 @@ def test_a_row_whose_question_has_another_name_is_named() -> None:
             "which are in the segments of the track's corpus",
         ),
         ({"record_id": "r", "app_id": "a", "input": Q, "output": A}, "session.get_events().to_csv"),
+        (
+            {
+                "op_name": "weave:///lab/rag/op/Evaluation.evaluate:1",
+                "inputs": "{'self': ObjectRef(entity='lab', name='Evaluation', _extra=())}",
+                "output": "{'match': {'true_count': 2}}",
+            },
+            "and write them as JSON Lines: CSV has ObjectRef(...)",
+        ),
+        ({"question": Q, "answer": A, "contexts": [{"id": "d1", "text": ""}]}, "no text, only id; the texts of the"),
         ({"question": Q, "answer": ["A", "B"]}, "gold answers, add --field reference_answers=answer --field answer="),
     ],
     ids=str,
