@@ -107,7 +107,7 @@ class Overlooked:
     def _offered(self, lacking: Mapping[str, Sequence[SourceRow]]) -> dict[str, tuple[str, ...]]:
         """Return paths of fields that rows lack, which can be read together.
 
-        A path that leads nowhere in less than half of the rows is followed by an empty one, for those rows.
+        A path that leads nowhere in at most half of the rows is followed by an empty one, for those rows.
         """
         rows = {id(row): row for of_field in lacking.values() for row in of_field}.values()
         originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
@@ -118,12 +118,11 @@ class Overlooked:
         readable: dict[str, tuple[str, ...]] = {}
         for field, path in proposals([row.fields for row in originals], list(lacking), taken, certain=True).items():
             leading = sum(row.leads(path) for row in lacking[field])
-            paths = (path,) if leading == len(lacking[field]) else (path, "")
-            fields = {**readable, field: paths}
+            fields = {**readable, field: (path,) if leading == len(lacking[field]) else (path, "")}
             if 2 * leading >= len(lacking[field]) and self._reads(
                 originals, self._mapping.overridden_by(RowMapping(fields=fields))
             ):
-                readable[field] = paths
+                readable = fields
         return readable
 
     def _check_json(self) -> None:
