@@ -304,11 +304,14 @@ class Claimeval:
         lines = [f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"]
         main_first = sorted(self._parts, key=lambda part: (part.manifest.job != "score", -len(part.results)))
         first, *later = map(_run_of, main_first)
-        for run in (first, *later):
-            judges = "".join(f", {judge.name}" for judge in run.manifest.judges) if later else ""
+        jobs = [run.job for run in (first, *later)]
+        folders = [run.job if jobs.count(run.job) == 1 else f"{run.job}-{n}" for n, run in enumerate(later, 2)]
+        labels = ["".join(f", {judge.name}" for judge in run.manifest.judges) if later else "" for run in (first, *later)]
+        for run, label, folder_name in zip((first, *later), labels, ("", *folders), strict=True):
+            place = f", {folder_name}" if folder_name and labels.count(label) > 1 else ""
             for name, metric in run.summary.items():
                 value = "undefined" if metric.mean is None else decimal(metric.mean)
-                lines.append(f"{name} {value}, {ends_and_kind(metric)}, n {metric.n}{judges}")
+                lines.append(f"{name} {value}, {ends_and_kind(metric)}, n {metric.n}{label}{place}")
         if (folder := self._folder()) is None:
             return lines
         try:
@@ -317,9 +320,8 @@ class Claimeval:
                     shutil.rmtree(old)
             is_ours = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
             first.save(folder, overwrite=is_ours)
-            for number, run in enumerate(later, 2):
-                alone = [run_.job for run_ in (first, *later)].count(run.job) == 1
-                run.save(folder / (run.job if alone else f"{run.job}-{number}"), overwrite=True)
+            for run, folder_name in zip(later, folders, strict=True):
+                run.save(folder / folder_name, overwrite=True)
             if later:
                 Run.load(folder).report(folder / "report.html")  # again, with the attached runs
         except (ClaimevalError, OSError) as error:

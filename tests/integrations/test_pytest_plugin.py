@@ -180,6 +180,16 @@ def test_nothing_said(claimeval):
     )
 
 
+def test_a_second_run_of_the_same_judge_is_named_with_its_directory(pytester: pytest.Pytester) -> None:
+    tests = """
+def test_other_prompt(claimeval):
+    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", assess_prompt="binary")
+"""
+    done = session(pytester, TESTS + ROWS + tests)
+    done.stdout.fnmatch_lines(["faithfulness *, n 2, scripted", "faithfulness *, n 1, scripted, score-2"])
+    assert list(of_session(pytester).attached) == ["score-2"]
+
+
 def test_a_wrong_argument_is_shown_without_another_error_before_it(pytester: pytest.Pytester) -> None:
     tests = """
 def test_one_text(claimeval):
