@@ -306,7 +306,9 @@ class Claimeval:
         first, *later = map(_run_of, main_first)
         jobs = [run.job for run in (first, *later)]
         folders = [run.job if jobs.count(run.job) == 1 else f"{run.job}-{n}" for n, run in enumerate(later, 2)]
-        labels = ["".join(f", {judge.name}" for judge in run.manifest.judges) if later else "" for run in (first, *later)]
+        labels = [
+            "".join(f", {judge.name}" for judge in run.manifest.judges) if later else "" for run in (first, *later)
+        ]
         for run, label, folder_name in zip((first, *later), labels, ("", *folders), strict=True):
             place = f", {folder_name}" if folder_name and labels.count(label) > 1 else ""
             for name, metric in run.summary.items():
