@@ -65,7 +65,9 @@ class JudgeCost(Tally):
         self._price = Price(**state["price"]) if state["price"] else None
 
     def add(self, call: Call) -> None:
-        """Add one call. Without a reply it has no verdicts, costs nothing and is not counted."""
+        """Add one call. Without a reply it took its time, but has no verdicts, costs nothing and is not counted."""
+        if call.seconds is not None:
+            self._milliseconds = (self._milliseconds or 0) + round(1000 * call.seconds)
         if call.reply is None:
             return
         self._reused += call.reused
@@ -79,8 +81,6 @@ class JudgeCost(Tally):
             self._cached = (self._cached or 0) + call.cached_tokens
         if call.cache_write_tokens is not None:
             self._written = (self._written or 0) + call.cache_write_tokens
-        if call.seconds is not None:
-            self._milliseconds = (self._milliseconds or 0) + round(1000 * call.seconds)
         self.uncounted += not counted(call)
 
     def cost(self) -> Cost:

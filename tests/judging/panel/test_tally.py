@@ -266,10 +266,15 @@ def call(judge: str, **fields: object) -> Call:
 
 def test_calls_are_counted_by_where_they_come_from() -> None:
     settings = Panel(escalate=2)
-    calls = (call("a", step="extract", reused=True), *(call(judge) for judge in "ab"), call("c"), call("c", attempt=1))
-    one = result("++x", "+0+").model_copy(update={"calls": calls})
+    calls = tuple(call(judge, reply="{}") for judge in "ab")
+    calls = (
+        call("a", step="extract", reused=True, reply="{}"),
+        *calls,
+        call("c", reply="?"),
+        call("c", attempt=1, reply="{}"),
+    )
+    one = result("++x", "+0+").model_copy(update={"calls": (*calls, call("b", failed="timeout"))})
     two = result("++", "00", number=2).model_copy(update={"calls": calls[:3]})
     found = summary(one, two, settings=settings).cost
-    assert found is not None
     assert found is not None
     assert (found.total.calls, found.total.reused, found.skipped) == (6, 2, 1)
