@@ -18,7 +18,6 @@ from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
 from claimeval.execution.batch.executor import batch_judges, options_for
-from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.runs.experiments import read
 from claimeval.runs.jobs import Prepared
@@ -115,8 +114,8 @@ async def _savings(
     judges = tuple(specs.parse_judge(judge, auto) for judge in job.judges)
     forms = {
         "--claims-per-call auto": replace(job, judges=judges, extractor=specs.parse_judge(job.extractor, auto)),
-        "--reasons none": replace(job, assess_prompt=_asking(job.assess_prompt, reasons="none")),
-        "--quotes no": replace(job, extract_prompt=_asking(job.extract_prompt, quotes="no")),
+        "--reasons none": replace(job, assess_prompt=job.assess_prompt.asking(reasons="none")),
+        "--quotes no": replace(job, extract_prompt=job.extract_prompt.asking(quotes="no")),
         "--batch": job,
     }
 
@@ -131,11 +130,6 @@ async def _savings(
             asked = replace(options, batch=True) if option == "--batch" else options
             saved[option] = 1 - await dollars(form, asked) / usual
     return {option: share for option, share in saved.items() if share >= LEAST}
-
-
-def _asking(prompt: Prompt, **parameters: str) -> Prompt:
-    """Return the prompt with other values of its parameters; the same if it does not have them."""
-    return Prompt.of(prompt.record, parameters) if parameters.keys() <= prompt.parameters.keys() else prompt
 
 
 def arm_forecasts(

@@ -120,6 +120,10 @@ class Prompt:
         """Return the prompt that a run recorded, with some parameters changed."""
         return cls(record.name.partition("[")[0], record.step, record.source, {**record.parameters, **parameters})
 
+    def asking(self, **parameters: str) -> Prompt:
+        """Return the prompt with other values of its parameters; the same if it does not have them."""
+        return Prompt.of(self.record, parameters) if parameters.keys() <= self.parameters.keys() else self
+
     def __init__(
         self,
         name: str,
