@@ -111,10 +111,9 @@ class Comparison:
 
         Args:
             out: The file to write. None only returns the text. Pictures of Markdown are written next to it.
-            format: `html`, `md` or `json`. Default: by the name of the file, else `html`.
+            format: `html`, `md`, `json` or, for two runs, `csv`. Default: by the name of the file, else `html`.
         """
-        suffix = Path(out or "").suffix.lower()
-        format = format or ("md" if suffix == ".md" else "json" if suffix == ".json" else "html")
+        format = format or forms.form_of(out)
         if len(self.runs) > 2:
             return forms.of_series(self.trend, format, Path(out) if out else None)
         with ExitStack() as stack:

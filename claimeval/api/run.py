@@ -352,12 +352,13 @@ class Run:
                     worst.setdefault(f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value))
         return sorted(worst, key=worst.__getitem__)[:limit]
 
-    def report(self, out: str | Path | None = None, *, format: Format = "html", rows: str | None = None) -> str:
+    def report(self, out: str | Path | None = None, *, format: Format | None = None, rows: str | None = None) -> str:
         """Return the report of the run as text, and write it to a file.
 
         Args:
             out: The file to write. None only returns the text.
-            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`.
+            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`. Default: by
+                the name of the file, else `html`.
             rows: The rows of a `csv`: `samples` (default), `claims`, or a table of the report, such as `scores` or
                 `cost`.
 
@@ -370,6 +371,7 @@ class Run:
         from claimeval.report import forms, page
 
         with self.on_disk() as folder:
+            format = format or forms.form_of(out)
             if out is not None:
                 return forms.write(folder, format, Path(out), rows=rows).read_text(encoding="utf-8")
             if format != "html":

@@ -29,8 +29,9 @@ class ReportCommand(OutputOptions):
     """A run directory, or the folder of an experiment."""
     compare: Path | None = None
     """A second run over the same samples; differences are second minus first."""
-    format: Annotated[Literal["html", "md", "csv", "json"], "-f", "--format"] = "html"
-    """html (one page, opens offline), md (for a pull request), csv or json."""
+    format: Annotated[Literal["html", "md", "csv", "json"] | None, "-f", "--format"] = None
+    """html (one page, opens offline), md (for a pull request), csv or json.  [default: by the name of --out, else
+    html]"""
     rows: str | None = None
     """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with --compare,
     differences.  [default: samples; differences with --compare]"""
@@ -46,12 +47,12 @@ class ReportCommand(OutputOptions):
         for run in (self.run, self.compare):
             if run and (line := incomplete(run)):
                 say(line)
-        path, more = self.out, ""
-        if path is None and self.format != "html":
-            self.output.data(forms.text(self.run, self.format, compared=self.compare, rows=self.rows))
+        path, form, more = self.out, self.format or forms.form_of(self.out), ""
+        if path is None and form != "html":
+            self.output.data(forms.text(self.run, form, compared=self.compare, rows=self.rows))
         else:
-            path = forms.write(self.run, self.format, self.out, compared=self.compare, rows=self.rows)
-            if self.format == "html" and not is_experiment(self.run):
+            path = forms.write(self.run, form, self.out, compared=self.compare, rows=self.rows)
+            if form == "html" and not is_experiment(self.run):
                 samples = load_summary(self.run).samples
                 more = f" (a selection of its {samples:,} samples; `claimeval view` shows all)" * (samples > WHOLE)
             self.output.line(f"Report: {path}{more}")

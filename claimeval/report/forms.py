@@ -24,6 +24,13 @@ MARK = "\ufeff"
 """Byte order mark at the beginning of a CSV file, without which spreadsheets do not read it as UTF-8."""
 
 
+def form_of(out: str | Path | None) -> Form:
+    """Return the form that the name of a file ends in; `html` for other names and without a file."""
+    ending = Path(out or "").suffix.lower().lstrip(".")
+    forms: tuple[Form, ...] = get_args(Form)
+    return next((form for form in forms if form == ending), "html")
+
+
 def write(
     run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: str | None = None
 ) -> Path:

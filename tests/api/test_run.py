@@ -196,6 +196,9 @@ def test_reports_come_as_page_comment_table_and_json(run: Run, tmp_path: Path) -
     assert page == (tmp_path / "page.html").read_text()
     assert "<html" in page
     assert "faithfulness" in run.report(format="md")
+    assert run.report(tmp_path / "comment.MD").startswith("#")
+    assert run.report(tmp_path / "table.csv").removeprefix("\ufeff").startswith("id,question,")
+    assert run.report(tmp_path / "page.md", format="html") == page
     assert json.loads(run.report(format="json"))["summary"]["metrics"]["faithfulness"]["mean"] == 0.75
     rows = list(csv.DictReader(io.StringIO(run.report(format="csv", rows="claims"))))
     assert len(rows) == len(run.to_pandas("claims"))

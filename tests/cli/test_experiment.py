@@ -106,7 +106,7 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
     drawn = (folder / "experiment-faithfulness.svg").read_text()
     assert "three_way: 0.500, " in drawn
     assert "tags: +0.250, " in drawn
-    again = claimeval("report", folder, "-f", "md", "--out", "elsewhere.md").stdout
+    again = claimeval("report", folder, "--out", "elsewhere.md").stdout
     assert again == "Report: elsewhere.md\n"
     assert (folder.parent / "elsewhere-faithfulness.svg").read_text() == drawn
     assert "![" not in claimeval("report", folder, "-f", "md").stdout
