@@ -85,12 +85,14 @@ def helps(bench: Bench) -> None:
     """What `--help` says, without its layout."""
     import click
 
+    from claimeval.cli.main import app
+
     for name, command in _tree().commands.items():
         for path, one in {
             name: command,
             **{f"{name} {sub}": c for sub, c in getattr(command, "commands", {}).items()},
         }.items():
-            one.get_help(click.Context(one, info_name=path))  # reads the texts of options
+            one.get_help(click.Context(one, info_name=path, **app.context_settings))  # reads the texts of options
             options = {"/".join(p.opts): [p.default, getattr(p, "help", None)] for p in one.params}
             bench.note(f"claimeval {path} --help", {"help": one.help, "options": options})
 
