@@ -34,6 +34,7 @@ from claimeval.judging.requests import (
     object_schema,
     read_entries,
     schema_text,
+    verdict_of,
 )
 from claimeval.types.chat_format import TokenLogprobs, read_tokens
 from claimeval.types.records import Claim, Document, ReadVerdict
@@ -252,7 +253,6 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     task = request.task
     assert isinstance(task, AssessTask)
     as_json, scale = request.reply_format == "json", task.scale
-    judge, prompt, key = request.judge.name, request.prompt_id, completion.key or request.key
     claims = dict(zip(_names("c", len(task.claims)), [claim.id for claim in task.claims], strict=True))
     lines = dict.fromkeys(claims, "") if as_json else dict(zip(claims, map(claim_line, task.claims), strict=True))
     names = dict(zip(_names("d", len(task.documents)), [document.id for document in task.documents], strict=True))
@@ -271,16 +271,14 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     def verdict(name: str, parsed: ParsedVerdict) -> tuple[ReadVerdict, ...]:
         """Return the verdict on the claim with this name."""
         return (
-            ReadVerdict(
-                judge,
+            verdict_of(
+                completion,
+                request,
                 **scale.labeled(parsed.label),
                 unassessed=None if parsed.label else "unsure",
                 probability=parsed.probability if computed else probabilities.get(name),
                 explanation=parsed.explanation,
                 cites=cited(parsed.evidence) if parsed.evidence else (),
-                replicate=request.replicate,
-                key=key,
-                prompt=prompt,
             ),
         )
 

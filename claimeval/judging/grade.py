@@ -9,7 +9,15 @@ from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import ParsedGrade, shown
 from claimeval.judging.reply_values import ParsedReply
-from claimeval.judging.requests import REASON, build_request, closed_schema, numbered, read_entries, schema_text
+from claimeval.judging.requests import (
+    REASON,
+    build_request,
+    closed_schema,
+    numbered,
+    read_entries,
+    schema_text,
+    verdict_of,
+)
 from claimeval.types.records import Document, ReadVerdict
 from claimeval.types.requests import Completion, Judge, Request
 from claimeval.types.scales import Scale
@@ -51,16 +59,8 @@ def read(
 
     def verdict(name: str, parsed: ParsedGrade) -> tuple[ReadVerdict, ...]:
         """Return the verdict on the document with this name."""
-        return (
-            ReadVerdict(
-                judge=request.judge.name,
-                **scale.labeled(scale.of_step(parsed.grade)),
-                replicate=request.replicate,
-                explanation=parsed.explanation,
-                prompt=request.prompt_id,
-                key=completion.key or request.key,
-            ),
-        )
+        labeled = scale.labeled(scale.of_step(parsed.grade))
+        return (verdict_of(completion, request, explanation=parsed.explanation, **labeled),)
 
     return read_entries(
         completion,

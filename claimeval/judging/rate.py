@@ -17,6 +17,7 @@ from claimeval.judging.requests import (
     object_schema,
     read_reply,
     schema_text,
+    verdict_of,
 )
 from claimeval.types.records import Document, ReadVerdict, Sample
 from claimeval.types.requests import Completion, Failure, Judge, Request
@@ -77,14 +78,7 @@ def read(
         return ParsedReply(failure=parsed)
     flags = [FLAG.labeled("yes" if flag in parsed.flags else "no") for flag in question.flags]
     verdicts = [
-        ReadVerdict(
-            judge=request.judge.name,
-            **labeled,
-            replicate=request.replicate,
-            explanation=parsed.explanation,
-            prompt=request.prompt_id,
-            key=completion.key or request.key,
-        )
+        verdict_of(completion, request, explanation=parsed.explanation, **labeled)
         for labeled in (question.scale.labeled(parsed.word), *flags)
     ]
     return ParsedReply({subject: tuple(verdicts)})

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import reply_text
 from claimeval.judging.reply_values import ParsedReply, Unparsable
-from claimeval.types.records import Document
+from claimeval.types.records import Document, ReadVerdict
 from claimeval.types.requests import AssessTask, Completion, ExtractTask, Failure, Judge, Request
 
 Schema = dict[str, Any]
@@ -112,6 +112,12 @@ def read_reply(completion: Completion, request: Request, parse: Callable[[str], 
         return parse(text)
     except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))
+
+
+def verdict_of(completion: Completion, request: Request, **fields: Any) -> ReadVerdict:
+    """Return a verdict of a reply, with the judge, replicate, prompt and call that it is from."""
+    key = completion.key or request.key
+    return ReadVerdict(request.judge.name, replicate=request.replicate, prompt=request.prompt_id, key=key, **fields)
 
 
 def read_entries(
