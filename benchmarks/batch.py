@@ -22,8 +22,12 @@ from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Handle, Options, serve
 
 _STATE = "claimeval.execution.batch.state:BatchState"
-GATHERING, INTENT_WRITTEN, UPLOADED = f"{_STATE}.claim", f"{_STATE}.mark_ready", f"{_STATE}.mark_uploaded"
-ID_STORED, TAKEN_OUT, CLOSED = f"{_STATE}.mark_submitted", f"{_STATE}.remove_answered", f"{_STATE}.end"
+GATHERING = f"{_STATE}.claim"
+INTENT_WRITTEN = f"{_STATE}.mark_ready"
+UPLOADED = f"{_STATE}.mark_uploaded"
+ID_STORED = f"{_STATE}.mark_submitted"
+TAKEN_OUT = f"{_STATE}.remove_answered"
+CLOSED = f"{_STATE}.end"
 INSTANTS = (
     Instant("after", GATHERING, 2000),
     Instant("before", ID_STORED),

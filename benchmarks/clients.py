@@ -105,7 +105,9 @@ class Client:
             instant: When the first process kills itself.
             fresh: Whether to start a new interpreter, with the environment's settings for Python.
         """
-        self.out, self.log, self.errors = folder / name, folder / f"{name}.log", folder / f"{name}.err"
+        self.out = folder / name
+        self.log = folder / f"{name}.log"
+        self.errors = folder / f"{name}.err"
         self._command = [*command, "--out", name]
         self._fresh = fresh
         self.peak = 0

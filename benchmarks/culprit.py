@@ -34,7 +34,8 @@ from claimeval.types.requests import Judge
 
 METRICS = ("faithfulness", "correctness", "context_recall")
 TOPICS = ("travel", "leave", "pay", "safety", "equipment")
-QUESTIONS, NOISE = 120, 0.03
+QUESTIONS = 120
+NOISE = 0.03
 REFUSAL = "I am sorry, I cannot answer this question."
 SERVICE_DESK = "Please ask the service desk of the town about this matter."
 
@@ -111,7 +112,8 @@ VERBS = ("opened in", "was rebuilt in", "closed in", "was sold in", "burnt down 
 
 def base(draw: Random) -> list[Question]:
     """Return the questions of a world without a change."""
-    asked, facts = [f"{thing} of {place}" for place in sorted(PLACES) for thing in sorted(THINGS)], []
+    asked = [f"{thing} of {place}" for place in sorted(PLACES) for thing in sorted(THINGS)]
+    facts = []
     for name in asked:
         years = draw.sample(range(1700, 2000), 12)
         said = [f"{VERBS[i % 7]} {years[i]} and {draw.randrange(9, 999)} people came." for i in range(8)]
@@ -120,8 +122,11 @@ def base(draw: Random) -> list[Question]:
     policies = {topic: " ".join(facts[at][3] for at in order[k:70:5]) for k, topic in enumerate(TOPICS)}
     questions = []
     for i, at in enumerate(order):
-        topic, s, uses = TOPICS[i % 5], facts[at], i < 70
-        other, beside = facts[order[(i + 60) % QUESTIONS]], order[(i + 30) % QUESTIONS]
+        topic = TOPICS[i % 5]
+        s = facts[at]
+        uses = i < 70
+        other = facts[order[(i + 60) % QUESTIONS]]
+        beside = order[(i + 30) % QUESTIONS]
         contexts = [f"{topic.title()} policy\n{policies[topic]}"] if uses else []
         contexts += [f"the {asked[at]}, part 1\n{s[0]} {s[4]}", f"the {asked[at]}, part 2\n{s[1]} {s[2]} {s[5]}"]
         contexts += [f"the {asked[beside]}, part 3\n{facts[beside][6]} {facts[beside][7]}"]
@@ -472,7 +477,8 @@ def write(folder: Path, side: Side) -> None:
     prompt = PromptRecord(name=side.prompt, step="assess", source=side.prompt, digest=side.prompt)
     manifest = Manifest(metrics=METRICS, judges=(judge,), extractor=extractor, prompts=(prompt,))
     manifest = manifest.of_samples(len(side.rows))
-    tallies, writer = SummaryBuilder(manifest), RunWriter(folder, manifest)
+    tallies = SummaryBuilder(manifest)
+    writer = RunWriter(folder, manifest)
     for row in side.rows[: side.finished]:
         done = result(side, row)
         tallies.add(done)
@@ -485,7 +491,8 @@ def make(name: str, seed: int, folder: Path) -> tuple[Path, Path]:
     """Write both runs of a world, and return their directories."""
     draw = Random(f"{seed} {name}")
     start = base(Random(seed))
-    a, b = Side(copy.deepcopy(start)), Side(copy.deepcopy(start))
+    a = Side(copy.deepcopy(start))
+    b = Side(copy.deepcopy(start))
     for plant in WORLDS[name][1:]:
         plant(draw, a, b)
     if name != "other_replies":
@@ -521,7 +528,8 @@ def main() -> None:
         print(f"{sum(hits[name])}/{args.seeds}  {name:38}  {sentence}", flush=True)
     for title, names in (("designed", DESIGNED), ("made afterwards", WORLDS.keys() - DESIGNED.keys())):
         counted = [hits[name] for name in names if name in hits]
-        whole, runs = sum(map(all, counted)), sum(map(sum, counted))
+        whole = sum(map(all, counted))
+        runs = sum(map(sum, counted))
         print(f"{title}: {whole} of {len(counted)} worlds with every seed, {runs} of {args.seeds * len(counted)} runs")
     named = Counter(bool(culprit(NOTHING[i % len(NOTHING)], 1000 + i).cause) for i in range(args.nulls))
     print(f"named causes in {args.nulls} comparisons without one: {named[True]}")

@@ -123,7 +123,8 @@ def fit(rows: Sequence[Labeled], values: Floats, penalty: float = PENALTY) -> We
     count = len(FEATURES)
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
-        coefficients, intercepts = parameters[:count], parameters[count:]
+        coefficients = parameters[:count]
+        intercepts = parameters[count:]
         margin = sign * (values @ coefficients + intercepts[of_set])
         slope = -sign * weight / (1 + np.exp(margin))
         value = weight @ np.logaddexp(0, -margin) + penalty * coefficients @ coefficients

@@ -156,7 +156,8 @@ def interval(
 def agreement(study: Study, scores: Sequence[float | None], resamples: int) -> tuple[float, str]:
     """Return Spearman's correlation of `scores` with the human labels, and the cells of the table row."""
     kept = [index for index, score in enumerate(scores) if score is not None]
-    values, human = [scores[index] or 0.0 for index in kept], [study.human[index] for index in kept]
+    values = [scores[index] or 0.0 for index in kept]
+    human = [study.human[index] for index in kept]
     rank = spearman(values, human)
     if rank is None:
         return float("-inf"), f"{len(kept)} | – | – | –"

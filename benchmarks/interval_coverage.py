@@ -63,7 +63,8 @@ LABELS = (50, 150)
 QUESTIONS = (30, 144)
 ANSWERS_A_QUESTION = 5
 JUDGED_ANSWERS = 300
-SENSITIVITY, SPECIFICITY = 0.9, 0.8
+SENSITIVITY = 0.9
+SPECIFICITY = 0.8
 LOWER_BY = 0.05
 
 Floats = NDArray[np.float64]
@@ -117,7 +118,8 @@ def uneven(rng: np.random.Generator, answers: int, prevalence: float, resamples:
     )
 
 
-LONG, WORSE_BY = 2 * CLAIMS, 0.2
+LONG = 2 * CLAIMS
+WORSE_BY = 0.2
 
 
 def lengths(rng: np.random.Generator, answers: int) -> Any:
@@ -135,7 +137,8 @@ def share_in_long() -> float:
 def long_worse(_: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
     rng = np.random.default_rng([answers, round(100 * prevalence), seed])
     claims = lengths(rng, answers)
-    usual, worse = chances(rng, answers, prevalence), chances(rng, answers, prevalence - WORSE_BY)
+    usual = chances(rng, answers, prevalence)
+    worse = chances(rng, answers, prevalence - WORSE_BY)
     right = rng.binomial(claims, np.where(claims > LONG, worse, usual))
     estimate = ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed))
     return Trial(estimate, prevalence - WORSE_BY * share_in_long())
@@ -143,7 +146,8 @@ def long_worse(_: np.random.Generator, answers: int, prevalence: float, resample
 
 def as_independent(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
-    right, total = int(rng.binomial(claims, chances(rng, answers, prevalence)).sum()), int(claims.sum())
+    right = int(rng.binomial(claims, chances(rng, answers, prevalence)).sum())
+    total = int(claims.sum())
     low, high = wilson_interval(right / total, total)
     return Trial(IntervalEstimate(right / total, low, high, total, "wilson"), prevalence)
 
@@ -212,7 +216,8 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
                 )
                 covered[place] += holds(found, share)
         cells.append([f"{100 * n / sets:.1f}" for n in covered])
-    covered, found_one = np.zeros(2), np.zeros(2)
+    covered = np.zeros(2)
+    found_one = np.zeros(2)
     for seed in range(sets):
         effect = rng.normal(0, 0.15, questions)[keys] + rng.normal(0, 0.25, len(keys))
         first = rng.uniform(0.3, 0.7, len(keys))
@@ -285,7 +290,8 @@ def null(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
             for size in (5, 10, 30, 100, 300):
                 found = np.zeros(2)
                 for seed in range(sets):
-                    first, second = draw(rng, size), draw(rng, size)
+                    first = draw(rng, size)
+                    second = draw(rng, size)
                     pair = paired_difference(
                         first.tolist(),
                         np.where(rng.random(size) < again, second, first).tolist(),

@@ -99,7 +99,9 @@ METHODS: dict[str, Method] = {
 def row(what: str, method: Method, answers: Answers, labels: int, draws: int, anew: bool) -> str:
     rng = np.random.default_rng(0)
     truth = sum(answers.human) / len(answers.human)
-    errors, widths, covered = [], [], 0
+    errors = []
+    widths = []
+    covered = 0
     for _ in range(draws):
         population = resampled(answers, rng) if anew else answers
         labeled = {int(index) for index in rng.choice(len(population.human), labels, replace=False)}

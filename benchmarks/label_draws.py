@@ -37,7 +37,9 @@ from claimeval.statistics import (
 Floats = NDArray[np.float64]
 Verdicts = Callable[[np.random.Generator, NDArray[np.bool_]], Floats]
 SEED = 20261124
-SHARES, ANSWERS, LABELS = (0.55, 0.75, 0.92, 0.985), (60, 150, 1500), (35, 60, 120)
+SHARES = (0.55, 0.75, 0.92, 0.985)
+ANSWERS = (60, 150, 1500)
+LABELS = (35, 60, 120)
 SINGLE = (0.6, 0.9, 0.97, 0.99), (200, 1000, 10_000), (30, 50, 100, 200)
 """Shares, claims and labels of the shapes of independent claims."""
 CORRELATION = 0.3
@@ -47,7 +49,8 @@ def _of(*rates: tuple[float, float], shared: float = 0.0) -> Verdicts:
     """Return judges by the rates of yes on correct and on wrong claims; a share of their errors is common to all."""
 
     def verdicts(rng: np.random.Generator, right: NDArray[np.bool_]) -> Floats:
-        common, together = rng.random(len(right)), rng.random(len(right)) < shared
+        common = rng.random(len(right))
+        together = rng.random(len(right)) < shared
         votes = [
             np.where(together, common, rng.random(len(right))) < np.where(right, yes, false) for yes, false in rates
         ]
@@ -67,7 +70,8 @@ JUDGES: dict[str, Verdicts] = {
 
 def _hard(rng: np.random.Generator, right: NDArray[np.bool_]) -> Floats:
     """Return three judges who err on the same hard claims: .6 of them right where .95 of the others are."""
-    accuracy, common = np.where(rng.random(len(right)) < 0.3, 0.6, 0.95), rng.random(len(right))
+    accuracy = np.where(rng.random(len(right)) < 0.3, 0.6, 0.95)
+    common = rng.random(len(right))
     votes = [
         np.where(rng.random(len(right)) < 0.6, common, rng.random(len(right))) < np.where(right, accuracy, 1 - accuracy)
         for _ in range(3)
@@ -123,7 +127,8 @@ def simulate(shape: Shape, sets: int) -> dict[str, Found]:
         if shape.single:
             right = rng.random(shape.answers) < shape.share
         support = (JUDGES | JUDGES_OF_SINGLE)[shape.judges](rng, right)
-        judge, keys = (support > 0.5).astype(float).tolist(), None if shape.single else answer.tolist()
+        judge = (support > 0.5).astype(float).tolist()
+        keys = None if shape.single else answer.tolist()
         plain = draw_even([0.0] * len(answer), shape.labels, seed=seed).chosen
         even = draw_even(support.tolist(), shape.labels, seed=seed).chosen
         third = draw_even(support.tolist(), shape.labels // 3, seed=seed).chosen
@@ -139,7 +144,8 @@ def simulate(shape: Shape, sets: int) -> dict[str, Found]:
 
         estimates = {"plain": micro(plain), "even": micro(even), "grown": micro(grown)}
         if not shape.single:
-            weights, labels = (1 / claims[answer]).tolist(), _labels(right, even)
+            weights = (1 / claims[answer]).tolist()
+            labels = _labels(right, even)
             estimates["macro"] = weighted_correction(
                 judge, labels, weights=weights, clusters=keys, resampling=NO_INTERVAL
             )

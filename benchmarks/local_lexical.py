@@ -90,7 +90,8 @@ def balanced_accuracy(said: Bools, supported: Bools) -> float:
 
 def auroc(scores: Floats, supported: Bools) -> float:
     """The chance that a supported claim scores higher than another, ties counting half; NaN without one of them."""
-    yes, no = int(supported.sum()), int((~supported).sum())
+    yes = int(supported.sum())
+    no = int((~supported).sum())
     if not yes or not no:
         return float("nan")
     return float((rankdata(scores)[supported].sum() - yes * (yes + 1) / 2) / (yes * no))
@@ -137,7 +138,8 @@ def verdict_table(rows: Sequence[Labeled], scored: Scored) -> Iterator[str]:
         chosen = [number for number, row in enumerate(rows) if row.data_set == data_set]
         truth = np.array([rows[number].supported for number in chosen])
         verdict = np.array([label(float(scored.scores[number])) for number in chosen])
-        yes, no = verdict == "supported", verdict == "not_found"
+        yes = verdict == "supported"
+        no = verdict == "not_found"
         cells = [yes.mean(), truth[yes].mean(), no.mean(), (~truth[no]).mean(), (~(yes | no)).mean()]
         yield f"| {data_set} | {' | '.join(f'{cell:.2f}' for cell in cells)} |"
 
@@ -158,7 +160,8 @@ def edits(sentence: str, others: Sequence[str], generator: random.Random) -> Ite
     if found := [word for word in re.finditer(r"[a-z]+", sentence) if word[0] in opposites]:
         word = generator.choice(found)
         yield "opposite (own list)", f"{sentence[: word.start()]}{opposites[word[0]]}{sentence[word.end() :]}"
-    names, strangers = _names(sentence), [name for other in others for name in _names(other) if name not in sentence]
+    names = _names(sentence)
+    strangers = [name for other in others for name in _names(other) if name not in sentence]
     if names and strangers:
         pattern = rf"\b{re.escape(generator.choice(names))}\b"
         yield "name of the same page", re.sub(pattern, generator.choice(strangers), sentence, count=1)
@@ -223,7 +226,8 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=1000)
     options = parser.parse_args()
     rows = load(options.data)
-    fold, values = folds(rows), measured(rows)
+    fold = folds(rows)
+    values = measured(rows)
     families = [row.data_set.split(",")[0] for row in rows]
 
     by_fold = fitted_without(rows, values, fold.tolist())

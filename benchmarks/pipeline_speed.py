@@ -61,7 +61,8 @@ def wall(count: int) -> None:
                 seconds = time.perf_counter() - started
                 assert progress.calls == CALLS * many
                 latencies = [latency.of(n) for n in range(WARM_UP * CALLS, (WARM_UP + many) * CALLS)]
-                ideal, idle = sum(latencies) / in_flight, without_work(latencies, in_flight)
+                ideal = sum(latencies) / in_flight
+                idle = without_work(latencies, in_flight)
                 requests = bodies(plan, many)
                 started = time.perf_counter()
                 bare(server.url, requests, in_flight)
@@ -82,7 +83,8 @@ def without_work(latencies: list[float], in_flight: int) -> float:
     A sample has two extractions, then three assessments. Twice as many samples as calls in flight are active, and
     requests are sent in the order in which they become possible.
     """
-    samples, count = iter(range(len(latencies) // CALLS)), iter(latencies)
+    samples = iter(range(len(latencies) // CALLS))
+    count = iter(latencies)
     stages = {sample: [2, 3] for sample in islice(samples, 2 * in_flight)}
     waiting = deque(sample for sample in stages for _ in range(2))
     under_way: list[tuple[float, int]] = []
@@ -260,7 +262,8 @@ def cached(counts: tuple[int, ...], rounds: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             fill(plan, count, Path(folder))
             asked = [(request.key, json.dumps(request_body(request))) for request in asked_by(plan, count)]
-            found, least = [], []
+            found = []
+            least = []
             for _ in range(rounds):
                 least.append(cpu_ms(partial(floor, asked, Path(folder) / "store")))
                 found.append(cpu_ms(partial(run, plan, count, Path(folder), offline=True)))

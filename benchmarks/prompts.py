@@ -36,7 +36,8 @@ from claimeval import statistics
 
 SOURCES = ("wice", "expertqa", "summedits")
 CLAIMS_FROM_A_GROUP = {"wice": 1, "expertqa": 2, "summedits": 9}
-RESAMPLES, SEED = 4_000, 1
+RESAMPLES = 4_000
+SEED = 1
 OTHER_LABELS = {
     "supported": "supported", "partially_supported": "not_found", "not_supported": "not_found", "neutral": "not_found",
     "entailment": "supported", "contradiction": "contradicted", "yes": "supported", "no": "not_found",
@@ -116,7 +117,8 @@ def of_refchecker(folder: Path) -> Iterator[Item]:
                 of_label, min(size, len(of_label))
             ):
                 facts = {plain(t): " ".join(t) + "." for s, t, said in found if s != system and said == "Entailment"}
-                evidence, claim = "\n".join(sorted(facts.values())[:60]), " ".join(triplet) + "."
+                evidence = "\n".join(sorted(facts.values())[:60])
+                claim = " ".join(triplet) + "."
                 id = f"refchecker-{digest(claim + question)[:8]}"
                 yield Item(
                     id, "refchecker", "contradictions", question, f"What is true of {triplet[0]}?", evidence, claim,

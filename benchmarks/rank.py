@@ -79,10 +79,12 @@ def ours(data: Data, mode: Mode) -> Any:
 def pytrec_eval(data: Data, mode: Mode) -> Any:
     """The Python binding of trec_eval, with its own readers."""
     module: Any = importlib.import_module("pytrec_eval")
-    judged, retrieved = data.judged, data.retrieved
+    judged = data.judged
+    retrieved = data.retrieved
     if mode == "file":
         with data.qrels.open() as qrels, data.run.open() as run:
-            judged, retrieved = module.parse_qrel(qrels), module.parse_run(run)
+            judged = module.parse_qrel(qrels)
+            retrieved = module.parse_run(run)
     return module.RelevanceEvaluator(judged, set(TREC)).evaluate(retrieved)
 
 
@@ -131,8 +133,10 @@ def small() -> None:
         draw(Path(name), 1, 10, 10, 0.0)
         data = read(Path(name))
     peer: Any = importlib.import_module("pytrec_eval")
-    judged, retrieved = data.judged, data.retrieved
-    kept, kept_peer = ir.Evaluator(judged, MEASURES), peer.RelevanceEvaluator(judged, set(TREC))
+    judged = data.judged
+    retrieved = data.retrieved
+    kept = ir.Evaluator(judged, MEASURES)
+    kept_peer = peer.RelevanceEvaluator(judged, set(TREC))
     expected = kept_peer.evaluate(retrieved)
     Tool("pytrec_eval", pytrec_eval, PRINTED).check(expected, kept.evaluate(retrieved).per_query)
     print("| evaluator | claimeval us | pytrec_eval us | ratio | goal |\n|---|---|---|---|---|")

@@ -28,7 +28,8 @@ from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
 
-REQUESTS, TOKENS = 600, 100_000
+REQUESTS = 600
+TOKENS = 100_000
 KINDS: tuple[Literal["bucket", "window"], ...] = ("bucket", "window")
 
 

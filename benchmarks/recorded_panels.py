@@ -101,7 +101,8 @@ def panels(data: Path, folder: Path) -> None:
     }
     path = data / "llmjudge/judgments_visible.jsonl"
     found = import_judged(open_file(path, field_map(mapping)), str(path), folder)
-    results, labels = list(RunResults.of(folder)), list(LabelFile(folder / LABELS))
+    results = list(RunResults.of(folder))
+    labels = list(LabelFile(folder / LABELS))
     joined = join(results, names, found.manifest.panel, labels)
     alone = {n: against_people(joined.raters[n], joined.human, joined.clusters) for n in names}
     first_of_team = list({name.partition("-")[0]: name for name in reversed(names)}.values())[::-1]

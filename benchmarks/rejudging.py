@@ -55,7 +55,8 @@ def write_run(folder: Path, count: int, seed: str) -> int:
     """Write a run, and return the size of its samples in bytes."""
     judges = [Judge(name=name, model="openai:judge", endpoint=f"http://127.0.0.1:9/{name}") for name in JUDGES]
     job = make_job(ClaimsOptions(judges=judges), select_metrics(("faithfulness",)))
-    executor, size = _Undecided(seed), 0
+    executor = _Undecided(seed)
+    size = 0
     with RunWriter(folder, job.manifest, overwrite=True) as writer:
         tallies = SummaryBuilder(writer.manifest)
 
@@ -109,7 +110,8 @@ def large_runs(count: int) -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise, each command compiles its modules again
     with tempfile.TemporaryDirectory() as name:
-        one, other = Path(name, "one"), Path(name, "other")
+        one = Path(name, "one")
+        other = Path(name, "other")
         data = write_run(one, count, "one")
         write_run(other, count, "other")
         floor = parsed_seconds(one)

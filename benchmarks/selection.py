@@ -20,7 +20,8 @@ from claimeval.statistics.selection import ACCURACY, CHANGED
 
 SUPPORTED = 0.6
 """Share of claims that people call supported."""
-BASELINE, BETTER = "baseline", "arm 3"
+BASELINE = "baseline"
+BETTER = "arm 3"
 PANEL = Panel()
 
 

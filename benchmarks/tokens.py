@@ -37,7 +37,9 @@ from benchmarks.loopback import Latency, Options, serve_in_thread
 from benchmarks.loopback.judge import Body, Reply, text_of
 
 ROOT = Path(__file__).parents[1]
-INPUT, CACHED, OUTPUT = 0.25, 0.025, 2.0
+INPUT = 0.25
+CACHED = 0.025
+OUTPUT = 2.0
 """Dollars per million tokens of gpt-5-mini on 2026-09-05."""
 REASON = "the documents say this in other words and give the same number for the same place and year"
 LABELS = ("supported", "not_found", "contradicted")
@@ -94,9 +96,11 @@ class Log:
         )
         self._ended.append((ended, frozenset(marks)))
         self.schemas |= {schema} if '"verdicts"' in schema else set()
-        old, cached = self.count, 1024 + 128 * (hits - 1) if hits else 0
+        old = self.count
+        cached = 1024 + 128 * (hits - 1) if hits else 0
         head, _, rest = (schema + prompt).partition("<evidence>")
-        evidence, begin = rest.partition("</evidence>")[0], len(self._encode(head))
+        evidence = rest.partition("</evidence>")[0]
+        begin = len(self._encode(head))
         size = len(self._encode(evidence))
         self.count = Count(
             old.calls + 1, old.sent + len(tokens), old.cached + cached, old.received + len(self._encode(reply)),
@@ -139,7 +143,8 @@ def rows(number: int) -> list[dict[str, Any]]:
     rng = random.Random(7)
 
     def text(least: int, most: int) -> str:
-        size, words = rng.randint(least, most), 0
+        size = rng.randint(least, most)
+        words = 0
         chosen = []
         while words < size:
             chosen.append(rng.choice(pool))
@@ -174,7 +179,8 @@ def of_claimeval(samples: Sequence[dict[str, Any]], metrics: str, **asked: Any) 
     subjects: dict[str, list[int]] = {}
 
     def judge(body: Body) -> Reply:
-        text, started = text_of(body), time.monotonic()
+        text = text_of(body)
+        started = time.monotonic()
         format = body.get("response_format", {}).get("json_schema", {}).get("schema", "")
         schema = json.dumps(format, separators=(",", ":")) if format else ""
         reply, verdicts = answer(text)
@@ -299,7 +305,8 @@ def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
             verdicts = 0
             if '"verdicts"' in prompt:
                 claims = ast.literal_eval(prompt.rpartition("Claims:\n")[2].rpartition("\n\nJSON")[0])
-                verdicts, words = len(claims), {LABELS[0]: "yes", LABELS[1]: "borderline", LABELS[2]: "no"}
+                verdicts = len(claims)
+                words = {LABELS[0]: "yes", LABELS[1]: "borderline", LABELS[2]: "no"}
                 judged = [
                     {"verdict": words[label(c)], **({"reason": REASON} if label(c) != LABELS[0] else {})}
                     for c in claims
@@ -372,7 +379,8 @@ def main() -> None:
     parser.add_argument("--refchecker", type=Path)
     arguments = parser.parse_args()
     global split, tight
-    split, tight = SPLITS[arguments.claims], arguments.tight
+    split = SPLITS[arguments.claims]
+    tight = arguments.tight
     warnings.simplefilter("ignore")
     os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
     samples = rows(arguments.samples)
@@ -412,7 +420,8 @@ def main() -> None:
         print("|---" * 11 + "|")
         first = 0.0
         for name, count in table.items():
-            n, c = len(samples), count()
+            n = len(samples)
+            c = count()
             dollars = 1000 * c.dollars / c.verdicts
             first = first or dollars
             cells = (

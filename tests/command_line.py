@@ -35,7 +35,8 @@ def call(
             _text(out, environment) as stdout,
             _text(err, environment, "backslashreplace") as se,
         ):
-            sys.stdout, sys.stderr = stdout, se
+            sys.stdout = stdout
+            sys.stderr = se
             try:
                 main()
             except SystemExit as ended:
@@ -80,7 +81,8 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
     before = (sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, dict(os.environ))
     os.environ.pop("COLUMNS", None)
     os.environ.update(environment)
-    sys.argv, program.__package__ = ["claimeval", *arguments], None
+    sys.argv = ["claimeval", *arguments]
+    program.__package__ = None
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     try:

@@ -121,7 +121,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Fails a test that printed or logged a key."""
     report = yield
     if any(holds_a_key(text) for _, text in report.sections):
-        report.outcome, report.longrepr = "failed", f"{item.nodeid} printed or logged a key"
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} printed or logged a key"
     return report
 
 

@@ -199,7 +199,8 @@ def test_records_are_of_three_kinds() -> None:
 
     None of them is made or changed behind the back of its own constructor.
     """
-    wrong, changing = list[str](), set[str]()
+    wrong = list[str]()
+    changing = set[str]()
     for path in FILES:
         for node in ast.walk(syntax(path)):
             if isinstance(node, ast.Attribute) and node.attr in {"model_construct", "__setattr__", "__new__"}:
@@ -311,7 +312,8 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
 
 
 def test_score_with_a_judge_of_this_machine_loads_what_it_uses(tmp_path: Path) -> None:
-    data, out = tmp_path / "data.jsonl", tmp_path / "run"
+    data = tmp_path / "data.jsonl"
+    out = tmp_path / "run"
     data.write_text('{"id": "a", "question": "Where?", "answer": "In Rome.", "contexts": ["It is in Rome."]}\n')
     asked = ("score", str(data), "-j", "local:lexical", "-o", str(out), "--cache", str(tmp_path / "cache"))
     loaded = modules_after(COMMAND, *asked)

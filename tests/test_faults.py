@@ -122,7 +122,8 @@ def test_a_fault_that_nothing_betters_stops_the_run_and_the_same_run_goes_on(
 def test_a_panel_goes_on_without_a_judge_that_fails(start_server: StartServer, tmp_path: Path, kind: str) -> None:
     healthy = start_server(judge=claim_judge.answer)
     broken = start_server(Options(faults=Faults(rates={kind: 1.0})), judge=claim_judge.answer)
-    good, bad = judge_at(healthy, "openai", name="good"), judge_at(broken, "openai", name="bad")
+    good = judge_at(healthy, "openai", name="good")
+    bad = judge_at(broken, "openai", name="bad")
     third = judge_at(healthy, "openai", name="third", seed=3)
     ran = run([good, bad, third], tmp_path / "store", asked_in("panel", 2), extractor=good, timeout=0.5, concurrency=1)
     assert ran.values == [RIGHT] * 2
@@ -162,7 +163,9 @@ def test_a_cap_on_money_holds_with_faults_that_may_be_paid(
     samples = asked_in("money", 30)
     server.server.faults = Faults(seed=1, rates=dict.fromkeys(("reset", "cut_body", "status_503", "null_body"), 0.06))
     judge = judge_at(server, "openai", max_tokens=500)
-    before, cap, runs = len(server.exchanges()), 0.05, 0
+    before = len(server.exchanges())
+    cap = 0.05
+    runs = 0
     while (ran := run([judge], store, samples, max_cost=cap, attempts=5)).outcome.status.budget_exhausted:
         runs += 1
         paid = [exchange for exchange in server.exchanges()[before:] if exchange.paid]

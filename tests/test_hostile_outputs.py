@@ -340,7 +340,8 @@ def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(made: Path) ->
 
     call("score", "tame.jsonl", *JUDGE, "--out", "tame", folder=here)
     for command in (("a",), ("a", "--compare", "b")):
-        hostile, tame = tags(*command), tags("tame", *command[1:2], *(["tame"] if command[1:] else []))
+        hostile = tags(*command)
+        tame = tags("tame", *command[1:2], *(["tame"] if command[1:] else []))
         assert hostile["script"] == tame["script"]
     for name in MADE:
         assert not {"img", "base", "iframe"} & tags(name).keys()

@@ -104,7 +104,8 @@ def within(text: str, tag: str) -> list[str]:
 def test_a_text_in_every_place_changes_no_label_and_comes_back_whole(
     server: ThreadHandle, judge: Judge, store: Path, hostile: str, assess_prompt: str
 ) -> None:
-    judge.claim, judge.shown = hostile, []
+    judge.claim = hostile
+    judge.shown = []
     sample = Sample(
         id=hostile[:50] or "empty",
         question=hostile,
@@ -148,7 +149,8 @@ VISIBLE = re.compile(r"[\x20-\x7e\xa0-\u024f\n]*")
 
 @pytest.mark.parametrize("hostile", [t for t in TEXTS.values() if len(t) < 10_000])
 def test_what_the_judge_is_shown_is_visible(server: ThreadHandle, judge: Judge, store: Path, hostile: str) -> None:
-    judge.claim, judge.shown = "The tower stands.", []
+    judge.claim = "The tower stands."
+    judge.shown = []
     sample = Sample(
         id="x", question=hostile, answer=f"The tower stands. {hostile}", contexts=(Document(id="d", text="x"),)
     )

@@ -15,7 +15,8 @@ from benchmarks.loopback import Options, ProcessHandle, serve
 from claimeval.store.store import Store
 from tests.sample_runs import untimed
 
-SAMPLES, CALLS = 6, 18
+SAMPLES = 6
+CALLS = 18
 FILES = ("results.jsonl", "replies.jsonl.gz", "summary.json", "manifest.json")
 CREATED = re.compile(rb'"created":\s*"[^"]*"')
 """When a run began: all that two runs of equal settings and replies may differ in."""

@@ -99,7 +99,8 @@ def test_each_kind_of_note_has_its_summary_here() -> None:
 
 @pytest.mark.parametrize("kind", NOTED)
 def test_each_note_of_a_run_is_in_all_doors(folder: Path, kind: str) -> None:
-    run, twice = folder / kind, ce.PanelOptions(replicates=2)
+    run = folder / kind
+    twice = ce.PanelOptions(replicates=2)
     ce.score(ROWS, judges="local:lexical", metrics="faithfulness", panel=twice, out=run)
     write_summary(run, with_note(load_summary(run), kind))
     (note,) = ce.Run.load(run).notes
@@ -133,7 +134,8 @@ def test_every_lost_reply_is_a_note_of_a_shard_and_of_a_run(folder: Path) -> Non
 
 @pytest.mark.parametrize(("command", "door"), [("correct", ce.correct), ("agreement", ce.agreement)])
 def test_notes_on_labels_are_in_all_doors(folder: Path, command: str, door: Callable[..., Any]) -> None:
-    run, labels = folder / command, folder / "labels.csv"
+    run = folder / command
+    labels = folder / "labels.csv"
     ce.score(ROWS, judges="local:lexical", metrics="faithfulness", out=run)
     labels.write_text("sample_id,claim_id,label\n1,answer-1,supported\n2,answer-1,supported\n2,answer-7,supported\n")
     with pytest.warns(ce.NoteWarning) as warned:

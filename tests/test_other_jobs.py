@@ -39,7 +39,8 @@ def tone(body: Body) -> Reply:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder in which Python finds the package."""
     page = (ROOT / "docs" / "adding-a-job.md").read_text(encoding="utf-8")
-    site, info = tmp_path / "site", tmp_path / "site" / "house_tone-1.0.dist-info"
+    site = tmp_path / "site"
+    info = tmp_path / "site" / "house_tone-1.0.dist-info"
     info.mkdir(parents=True)
     code = page.partition("## The file")[2].partition("```python\n")[2].partition("```")[0]
     (site / "house_tone.py").write_text(code, encoding="utf-8")

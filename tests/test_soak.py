@@ -16,7 +16,8 @@ def test_open_files_stay_as_many_as_calls_in_flight_need_and_nothing_is_left_unc
     assert soaked.codes == [0]
     third = len(soaked.looks) // 3
     assert third > 10
-    first, last = soaked.looks[:third], soaked.looks[-third:]
+    first = soaked.looks[:third]
+    last = soaked.looks[-third:]
     assert median(look.files for look in last) <= median(look.files for look in first) + 3
     assert max(look.files for look in soaked.looks) <= 2 * IN_FLIGHT + 30
     assert not [word for word in ("Warning", "Traceback", "unclosed") if word in soaked.said], soaked.said

@@ -40,7 +40,9 @@ def frames() -> int:
 def test_a_sample_reaches_its_job_in_12_frames_and_a_reply_is_read_in_20(
     server: ThreadHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create, evaluate, read = asyncio.BaseEventLoop.create_task, claims.ClaimsJob.evaluate, assess.read
+    create = asyncio.BaseEventLoop.create_task
+    evaluate = claims.ClaimsJob.evaluate
+    read = assess.read
     seen: dict[str, list[int]] = {"job": [], "reply": []}
 
     def create_task(loop: Any, coroutine: Any, **options: Any) -> Any:
@@ -74,7 +76,8 @@ def holders(value: object, depth: int = 6) -> list[str] | None:
     """Return the classes of the package around the explanation in a value, the outermost first; None without it."""
     if isinstance(value, str):
         return [] if value == WHY else None
-    name, own = type(value).__name__, type(value).__module__.startswith("claimeval.")
+    name = type(value).__name__
+    own = type(value).__module__.startswith("claimeval.")
     if name == "Completion" and WHY in str(getattr(value, "text", "")):
         return [name]
     inner: Iterable[object] = getattr(value, "__dict__", {}).values() if own else ()

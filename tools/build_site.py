@@ -23,7 +23,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
-STAGE, SITE = ROOT / "build" / "docs", ROOT / "build" / "site"
+STAGE = ROOT / "build" / "docs"
+SITE = ROOT / "build" / "site"
 COPIED = {
     "CHANGELOG.md": "changelog.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",

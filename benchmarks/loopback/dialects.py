@@ -93,7 +93,8 @@ def count_tokens(text: str) -> int:
 
 def _usage(reply: Reply, body: Body) -> dict[str, object]:
     text = reply.content if isinstance(reply.content, str) else str(reply.content or reply.refusal or "")
-    prompt, completion = count_tokens(text_of(body)), count_tokens(text)
+    prompt = count_tokens(text_of(body))
+    completion = count_tokens(text)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 

@@ -62,7 +62,8 @@ class Options:
     @classmethod
     def from_json(cls, text: str) -> Options:
         values = json.loads(text)
-        faults, limits = values.pop("faults", {}), values.pop("limits", None)
+        faults = values.pop("faults", {})
+        limits = values.pop("limits", None)
         batching: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.pop("batching", {}).items()

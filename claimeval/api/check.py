@@ -115,7 +115,8 @@ async def acheck(
     if inspect := BEFORE_RUN.get():
         inspect(Prepared(claims, claims.manifest, [sample], 1, None))
     job = _CheckJob(claims, deadline)
-    progress, budget = Progress(1, options.progress), f"check {uuid.uuid4().hex}"
+    progress = Progress(1, options.progress)
+    budget = f"check {uuid.uuid4().hex}"
     await run_job(job, [sample], lambda _: None, options, progress, run=budget, urgent=True)
     assert job.result, "the only sample was evaluated"
     return without_lost(claims.metrics, job.result)

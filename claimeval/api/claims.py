@@ -169,7 +169,8 @@ async def ascore(
 
 def _prepare(samples: Samples, data: Data, read: Read, requested: ClaimsOptions, options: RunOptions) -> Prepared:
     """Return the job over these samples, checked without a call."""
-    auto, remarks = requested.language == AUTO, tuple[str, ...]()
+    auto = requested.language == AUTO
+    remarks = tuple[str, ...]()
     requested = replace(requested, language=None if auto else requested.language)
     selection = None if requested.metrics is None else select_metrics(requested.metrics)
     make_job(requested, selection or MetricSelection(SUPPORT, None))  # checks judges and prompts before reading data
@@ -182,7 +183,8 @@ def _prepare(samples: Samples, data: Data, read: Read, requested: ClaimsOptions,
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
     if auto:
         language, why = prompt_language(samples)
-        requested, remarks = replace(requested, language=language), (why,)
+        requested = replace(requested, language=language)
+        remarks = (why,)
     job = with_questions(replace(make_job(requested, chosen), remarks=remarks), found)
     job.check_families(found.generators)
     return examination.prepared(job)
@@ -285,7 +287,8 @@ async def arejudge(
     """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
     from claimeval.runs.rejudge import prepare
 
-    panel, read = panel or PanelOptions(), Read(mapping, limit, skip_malformed, group)
+    panel = panel or PanelOptions()
+    read = Read(mapping, limit, skip_malformed, group)
     requested = ClaimsOptions(
         judges=() if judges is None else parse_specs(judges),
         extractor=None if extractor is None else parse_spec(extractor),

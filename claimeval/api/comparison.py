@@ -60,7 +60,9 @@ class Comparison:
         """The position of the run that the others are compared with."""
         self.table = table
         """For an experiment: scores, differences, flips and costs of every arm."""
-        self._metrics, self._by, self._cluster = metrics, by, cluster
+        self._metrics = metrics
+        self._by = by
+        self._cluster = cluster
         self._pairs: dict[int, PairedRuns] = {}
 
     @property

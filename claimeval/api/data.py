@@ -339,7 +339,9 @@ class LargeFile(ReadSamples):
 
     def __init__(self, path: Path, read_file: ReadFile, problems: Problems, read: Read, mapping: RowMapping) -> None:
         super().__init__(lambda: read_file(problems, None), problems, mapping)
-        self._path, self._read_file, self._read = path, read_file, read
+        self._path = path
+        self._read_file = read_file
+        self._read = read
         self.identity = self._digest
 
     def _digest(self) -> str:
@@ -373,7 +375,8 @@ class LargeFile(ReadSamples):
         """Return the number of samples, without parsing rows if each row is a sample."""
         if not self._row_each:
             return super().count()
-        count, limit = count_rows(self._path), self._read.limit
+        count = count_rows(self._path)
+        limit = self._read.limit
         return count if limit is None else min(count, limit)
 
     def part(self, positions: range) -> Reiterable[Sample]:
@@ -398,7 +401,9 @@ class Examination:
 
     def __init__(self, samples: Samples, data: Data | None, read: Read, options: RunOptions) -> None:
         self.path = None if data is None else path_of(data)
-        self.samples, self._read, self._cluster = samples, read, options.cluster
+        self.samples = samples
+        self._read = read
+        self._cluster = options.cluster
         self._progress = Progress(None, options.progress or progress_bar(), unit="samples read")
 
     def __iter__(self) -> Iterator[Sample]:

@@ -29,7 +29,8 @@ from claimeval.types.records import Sample
 from claimeval.types.requests import Judge
 
 P = ParamSpec("P")
-FIRST, LEAST = 100, 0.005
+FIRST = 100
+LEAST = 0.005
 """Number of samples, from the first, over which cheaper forms are compared, and the least share that is named."""
 
 
@@ -126,7 +127,8 @@ async def _savings(
         batched = batched_judges(job.asked, options)
         return sum((await forecast(first, job, store, options.prices, batched=batched)).known_cost) / 2
 
-    usual, saved = await dollars(job, options), dict[str, float]()
+    usual = await dollars(job, options)
+    saved = dict[str, float]()
     for option, form in forms.items() if usual else ():
         with suppress(UsageError):  # the provider has no batches
             asked = replace(options, batch=True) if option == "--batch" else options
@@ -152,7 +154,8 @@ def arm_forecasts(
         anyway: Forecast a choice by fewer than 60 labels too.
     """
     prepared = prepared_experiment(read(design, labels), options, select=select, anyway=anyway)
-    halves, baseline = prepared.halves, prepared.design.baseline
+    halves = prepared.halves
+    baseline = prepared.design.baseline
     jobs = {arm.name: job for arm, job in zip(prepared.design.arms, prepared.plans, strict=True)}
     counted: set[int] = set()
 

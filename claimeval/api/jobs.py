@@ -106,7 +106,8 @@ async def _run_here(
 ) -> Run:
     """Run a prepared job in this process, into a directory or in memory."""
     _announce(prepared.job, options)
-    progress, budget = _progress(prepared, prepared.total, options), prepared.budget(options)
+    progress = _progress(prepared, prepared.total, options)
+    budget = prepared.budget(options)
     begun = folder is not None and folder.exists()
     made = prepared.manifest.of_samples(prepared.total if prepared.unit == "samples" else None)
     with (
@@ -168,7 +169,8 @@ async def _run_shard(
         logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
         return ShardRun(part, record, tallies_of(record, index), DONE, index)
     positions = cut(prepared.count_items(), shard)
-    progress, budget = _progress(prepared, len(positions), options), prepared.budget(options)
+    progress = _progress(prepared, len(positions), options)
+    budget = prepared.budget(options)
     _announce(prepared.job, options)
     recipe = Recipe(prepared.job, record, options)
     index, tallies, status = await run_shard(recipe, part, prepared.part(positions), positions, progress, budget)
@@ -233,7 +235,8 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     """
     if not str(out).endswith("/"):
         return Path(out)
-    record, source = prepared.manifest, prepared.source
+    record = prepared.manifest
+    source = prepared.source
     if source and record.source is None and (source / MANIFEST).exists():
         return source / record.job
     digest = hashlib.sha256(record.model_dump_json(exclude={"versions", "claimeval"}).encode()).hexdigest()

@@ -140,7 +140,9 @@ def _compare_grades(
     run: Run, people: Path, trec_runs: Sequence[str | Path], measures: str, cluster: str | None
 ) -> dict[str, GraderReport]:
     """Compare the grades of a run, by its judge or panel, with those of people."""
-    paths, judges, scale = tuple(map(Path, trec_runs)), run.manifest.judges, run.manifest.questions[0].scale
+    paths = tuple(map(Path, trec_runs))
+    judges = run.manifest.judges
+    scale = run.manifest.questions[0].scale
     ranked = {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
     clusters = {sample.id: cluster_of(sample, cluster or run.manifest.cluster) for sample in run.samples}
     compared = validity(run.qrels, read_qrels(people), scale, runs=ranked, measures=measures, clusters=clusters)

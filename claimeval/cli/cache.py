@@ -37,8 +37,10 @@ class StatsCommand(CacheOptions):
 
     def do(self) -> int:
         with Store(existing_cache(self.cache)) as store:
-            found, folder = collect_stats(store), store.folder
-        output, on_disk = self.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
+            found = collect_stats(store)
+            folder = store.folder
+        output = self.output
+        on_disk = sum(path.stat().st_size for path in folder.glob("cache.db*"))
         content = "no replies"
         if usages := found.groups:
             ends = f"{day(min(usage.first for usage in usages))} to {day(max(usage.last for usage in usages))}"
@@ -67,7 +69,8 @@ class VerifyCommand(CacheOptions):
 
     def do(self) -> int:
         with Store(existing_cache(self.cache)) as store:
-            damage, folder = verify(store, drop_damaged=self.drop_damaged), store.folder
+            damage = verify(store, drop_damaged=self.drop_damaged)
+            folder = store.folder
         dropped = f"damaged rows dropped: {damage.dropped}; their questions will be asked again"
         self.output.lines(
             f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}",
@@ -95,7 +98,8 @@ class ExportCommand(CacheOptions):
     def do(self) -> int:
         from claimeval.runs.directory import RunResults, replacing
 
-        to_stdout, keys = str(self.file) == "-", None
+        to_stdout = str(self.file) == "-"
+        keys = None
         if not to_stdout and self.file.exists():
             raise UsageError(f"{self.file} exists already; give the name of a new file")
         if self.run:
@@ -181,9 +185,11 @@ class CollectCommand(CacheOptions):
 
     def do(self) -> int:
         collected = _with_admin(self.cache, lambda admin: admin.collect(()))
-        received, waiting = collected.received, collected.open
+        received = collected.received
+        waiting = collected.open
         cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
-        failures, more = received.failures, f"{sum(batch.requests for batch in waiting):,} requests"
+        failures = received.failures
+        more = f"{sum(batch.requests for batch in waiting):,} requests"
         stopped = f"still open: {len(waiting)} with {more}; `claimeval batch list --refresh`" if waiting else None
         self.output.lines(
             f"replies stored: {received.replies:,}{cost}",

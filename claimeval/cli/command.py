@@ -85,7 +85,8 @@ class Heading:
     """The heading of a field, or of some fields of a nested dataclass; fields without a heading are no options."""
 
     def __init__(self, name: str, *names: str) -> None:
-        self.name, self.names = name, names
+        self.name = name
+        self.names = names
 
 
 class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
@@ -94,7 +95,8 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
     name = "choice"
 
     def __init__(self, words: tuple[str, ...], other: click.ParamType[Any] | None = None) -> None:
-        self.words, self.other = words, other
+        self.words = words
+        self.other = other
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in self.words:
@@ -148,7 +150,8 @@ class RecordCommand(click.Command):
     """A command from a dataclass, whose help lists the options under headings."""
 
     def __init__(self, name: str, record: Any) -> None:
-        self.record, self.entries = record, list(_entries(record, "Options"))
+        self.record = record
+        self.entries = list(_entries(record, "Options"))
         self.door: Callable[..., Any] | None = getattr(record, "door", None)
         """Calls the API function of the command with its record and run options; None if it cannot be planned."""
         self.run: Callable[[Any], int] = record.do
@@ -335,7 +338,8 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
     plain = next((kind for kind in KINDS if kind in parts), None)
     kind, metavar = KINDS.get(plain, (None, ""))
     if words:
-        kind, metavar = WordChoice(tuple(words), kind), "TEXT"
+        kind = WordChoice(tuple(words), kind)
+        metavar = "TEXT"
     default = {} if value is MISSING else {"default": value}
     option = "--" + name.replace("_", "-")
     names = [part for part in annotations if isinstance(part, str)] or [option]

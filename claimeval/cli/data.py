@@ -136,7 +136,8 @@ class DrawCommand(OutputOptions):
         from claimeval.api.data import as_lines
         from claimeval.data.sampling import COUNT
 
-        out, output = self.out, self.output
+        out = self.out
+        output = self.output
         if output.json and out is None:
             raise UsageError("--json prints what was drawn: say with --out where the rows go")
         drawn = ce.draw(**arguments(self))

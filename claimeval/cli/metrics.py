@@ -15,7 +15,8 @@ from claimeval.types.errors import unknown_name
 
 COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
 """Loads zsh's completion, in case the user's file does not."""
-CUT, WHOLE = 'string split ","', 'string split -m 1 ","'
+CUT = 'string split ","'
+WHOLE = 'string split -m 1 ","'
 """What click's script for fish has, which cuts values and texts at their first comma, and what keeps them whole."""
 
 

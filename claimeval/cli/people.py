@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from claimeval.runs.labeling import LgtmEstimate
     from claimeval.types.records import Document
 
-DOCUMENTS, ANSWERS = Heading("Documents"), Heading("Whole answers")
+DOCUMENTS = Heading("Documents")
+ANSWERS = Heading("Whole answers")
 MEASURES = "ndcg@10,P@10"
 ROOM = 12
 """Lines of the screen that the document does not use."""
@@ -77,7 +78,8 @@ class AnnotateCommand(OutputOptions):
     rows: Annotated[RowOptions, DOCUMENTS] = RowOptions()
 
     def do(self) -> int:
-        settings, output = arguments(self), self.output
+        settings = arguments(self)
+        output = self.output
         if settings.pop("export") and self.documents:
             raise UsageError("--export is for claims")
         drawn = ce.annotate(**settings)
@@ -113,7 +115,9 @@ def _ask(output: Output, drawn: Annotation) -> None:
     of_documents = isinstance(drawn, DocumentAnnotation)
     line = "   ".join([*words, "b back", "q stop", *(["m all of the text"] if of_documents else [])])
     show: Any = _show_document if of_documents else _show_claim
-    keys, at, shown = Keys(), _next(drawn), -1
+    keys = Keys()
+    at = _next(drawn)
+    shown = -1
     try:
         while at < len(drawn.turns):
             item: Any = drawn.turns[at]
@@ -283,7 +287,8 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
 
     counts = [rater.labels_needed for rater in report.raters if rater.labels_needed is not None]
     if counts:
-        width, most = f"within ±{100 * args.half_width:g} points", max(counts)
+        width = f"within ±{100 * args.half_width:g} points"
+        most = max(counts)
         more = f"{most:,} more labels would give the share of equal labels {width}."
         args.output.line(more if most else f"The share of equal labels is known {width}.", indent=1)
     labels = f" --labels {args.labels}" if args.labels else ""

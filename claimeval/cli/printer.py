@@ -165,14 +165,16 @@ class Output:
             self.line()
             self.line(bold=shown.title)
         if sum(widths[i] for i in kept) > self._columns:
-            kept, names = list(range(len(widths))), [column.name for column in shown.columns]
+            kept = list(range(len(widths)))
+            names = [column.name for column in shown.columns]
             for row in shown.rows:
                 self.line(bold=row[0] or "-")
                 self.pairs([pair for pair in zip(names[1:], row[1:], strict=True) if pair[1]], indent=1)
         else:
             grid = Grid(header_style="bold", box=None, padding=(0, 1))
             for i in kept:
-                column, is_text = shown.columns[i], shown.columns[i].kind == "text"
+                column = shown.columns[i]
+                is_text = shown.columns[i].kind == "text"
                 head = "\n".join(_folded(column.name, widths[i] - 2))
                 grid.add_column(
                     Text(head), justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold"
@@ -229,7 +231,8 @@ class Output:
 def notes_on_stderr(*, quiet: bool = False) -> Iterator[list[str]]:
     """Print what doors log and warn of as lines on standard error, and yield the lines on a terminal so far."""
     said = list[str]()
-    logger, handler = logging.getLogger("claimeval"), _Said(said)
+    logger = logging.getLogger("claimeval")
+    handler = _Said(said)
     level = logger.level
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "default", UserWarning)

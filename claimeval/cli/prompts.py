@@ -120,7 +120,8 @@ class RenderCommand(PromptOptions):
         from claimeval.metrics.rows import metric
         from claimeval.runs.directory import RunResults, has_results
 
-        prompt, row = find(self.prompt, self.step), metric(self.metric)
+        prompt = find(self.prompt, self.step)
+        row = metric(self.metric)
         found: Iterator[tuple[Sample, list[Claim] | None]]
         if has_results(self.data):
             found = ((one.sample, [c for c in one.claims if c.of == row.claims_of]) for one in RunResults.of(self.data))

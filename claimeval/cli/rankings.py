@@ -168,7 +168,8 @@ class FuseCommand(OutputOptions):
         fused = ir.fuse(
             self.trec_runs, self.method, k=self.k, normalization=self.normalization, weights=weights, depth=self.depth
         )
-        lines, out = io.StringIO(), None if str(self.out) == "-" else self.out
+        lines = io.StringIO()
+        out = None if str(self.out) == "-" else self.out
         ir.write_run(fused, lines, self.tag or self.method)
         if out is None:
             self.output.data(lines.getvalue())

@@ -62,7 +62,8 @@ class RateCommand(JobOptions):
             if claims and has_results(claims)
             else ()
         )
-        counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
+        counts = count_words(run.results, run.manifest)
+        judged = members(run.results, run.manifest)
         answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
         if self.shown.details and not finished.stopped:
             self.output.draw(ratings.view(counts | ({"outcomes": answered} if answered else {}), judged, compared))
@@ -138,7 +139,8 @@ class GradeCommand(JobOptions):
 
         # pairs are checked below; a sample counts as lost for a single ungraded pair
         finished = self.watch("grade", Gates(max_missing=1.0))
-        run, output = finished.run, self.output
+        run = finished.run
+        output = self.output
         grades = summarize_grades(run.results, run.manifest)
         compared: Mapping[str, GraderReport] = {}
         if self.qrels:
@@ -149,12 +151,14 @@ class GradeCommand(JobOptions):
             output.draw(views.grades(grades, run.manifest))
             output.draw(views.validity(compared, confusions=True))
             if grades.counts.graded:
-                named, scale = " ".join(map(str, self.trec_runs)) or "YOUR.run", run.manifest.questions[0].scale
+                named = " ".join(map(str, self.trec_runs)) or "YOUR.run"
+                scale = run.manifest.questions[0].scale
                 output.line(f"Grades: {run.path / QRELS}")
                 output.line(f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}")
             else:
                 say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
-        failed, most = grades.counts.failures / (grades.counts.pairs or 1), self.gates.max_missing
+        failed = grades.counts.failures / (grades.counts.pairs or 1)
+        most = self.gates.max_missing
         if failed > most:
             lost = f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you set --max-missing"
             finished = finished._replace(ending=finished.ending.gated((f"gate failed: {lost}",)))

@@ -47,7 +47,9 @@ class ReportCommand(OutputOptions):
         for run in (self.run, self.compare):
             if run and (line := incomplete(run)):
                 say(line)
-        path, form, more = self.out, self.format or forms.form_of(self.out), ""
+        path = self.out
+        form = self.format or forms.form_of(self.out)
+        more = ""
         if path is None and form != "html":
             self.output.data(forms.text(self.run, form, compared=self.compare, rows=self.rows))
         else:
@@ -180,7 +182,10 @@ class CompareCommand(OutputOptions):
         output = self.output
         if self.plot:
             check_name(self.plot)
-        baseline, metrics, by, cluster = self.baseline, self.metrics, self.by, self.cluster
+        baseline = self.baseline
+        metrics = self.metrics
+        by = self.by
+        cluster = self.cluster
         compared = ce.compare(*self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster)
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend

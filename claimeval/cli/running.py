@@ -95,7 +95,8 @@ class Finished(NamedTuple):
 
     def record(self, *, tables: bool = True, shown: Shown | None = None) -> dict[str, Any]:
         """Print the run and how it ended, and return the fields of the JSON object."""
-        run, screen = self.run, dict[str, object]()
+        run = self.run
+        screen = dict[str, object]()
         if isinstance(run, ShardRun):
             screen = self._shard(run)
         elif run.path and (run.record.samples or not self.stopped):
@@ -117,10 +118,12 @@ class Finished(NamedTuple):
 
     def _shard(self, run: ShardRun) -> dict[str, object]:
         """Print the result of a shard and the next step of the run."""
-        part, output = run.part, self.output
+        part = run.part
+        output = self.output
         output.draw(views.cautions(run.manifest, run.record))
         if run.complete:
-            count, ended = part.shard.count, part.siblings
+            count = part.shard.count
+            ended = part.siblings
             output.line(f"Shard {part.shard}: {number_of(len(run), 'sample')} in {part.lines}")
             if run.manifest.judges:
                 output.line(self.calls)
@@ -130,13 +133,16 @@ class Finished(NamedTuple):
 
     def _screen(self, folder: Path, shown: Shown | None) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
-        run, output = self.run, self.output
-        details, asked = shown is None or shown.details, run.manifest.asked
+        run = self.run
+        output = self.output
+        details = shown is None or shown.details
+        asked = run.manifest.asked
         of = front_of(run, max(views.READ * details, shown.top if shown else 0))
         price = paid_and_worth(run.record, self.progress) if asked else ""
         calls = self.calls if self.progress and asked else ""
         look = f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"
-        report, record = report_line(folder), dict[str, object]()
+        report = report_line(folder)
+        record = dict[str, object]()
         last = [*filter(None, (report, calls, price) if details else (price, report, look))]
         if output.scores_alone:
             _print_scores(output, of)
@@ -159,7 +165,8 @@ def watch(
     """Call an API function with a progress line and check the gates; a run that stopped early is returned too."""
     if options.shard and (gates.fail_under or gates.fail_over or gates.by):
         raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
-    progress, jobs = Progress(), list[Prepared]()
+    progress = Progress()
+    jobs = list[Prepared]()
 
     def show(now: Progress) -> None:
         nonlocal progress
@@ -307,7 +314,8 @@ def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
         return ""
     paid = ""
     if progress:
-        calls, tokens = number_of(progress.calls, "call"), f"{progress.tokens:,} tokens"
+        calls = number_of(progress.calls, "call")
+        tokens = f"{progress.tokens:,} tokens"
         at_most = "at most " * bool(progress.paid and (progress.possibly_paid or cost.total.dollars is None))
         paid = f"Paid now: {at_most}${dollars(progress.paid)} ({calls}, {tokens}). "
         if progress.paid is None:

@@ -187,15 +187,19 @@ class ExperimentCommand:
         output = self.output
         with ProgressLine(quiet=output.quiet) as line:
             options = replace(self.options, progress=line.show)
-            code, stopped = 0, None
+            code = 0
+            stopped = None
             try:
                 settings = shared.arguments(self, out=self.out or "experiments/", options=options)
                 result = ce.experiment(settings.pop("file"), **settings)
             except StoppedEarly as early:
                 if early.run is None:
                     raise
-                result, code, stopped = early.run, early.exit_code, str(early)
-        table, path = result.table, result.runs[0].path
+                result = early.run
+                code = early.exit_code
+                stopped = str(early)
+        table = result.table
+        path = result.runs[0].path
         assert table, "an experiment has a table"
         assert path, "the arms are on disk"
         folder = path.parent.parent

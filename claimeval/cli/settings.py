@@ -83,7 +83,8 @@ def _in_file() -> dict[str, Setting]:
     from claimeval.providers.keys import masked
 
     path, table = _nearest(Path.cwd())
-    source, settings = os.path.relpath(path), dict[str, Setting]()
+    source = os.path.relpath(path)
+    settings = dict[str, Setting]()
     for given, value in table.items():
         name = "judge" if given == "judges" else given.replace("-", "_")
         if _SECRET.search(given) or masked(str(value)) != str(value):

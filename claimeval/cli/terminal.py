@@ -202,7 +202,8 @@ def in_words(error: OSError) -> tuple[str, int] | None:
     if error.errno not in _FULL and error.filename is None:
         return None
     if not error.filename:
-        unwritten, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115  # not flushed again at exit
+        unwritten = sys.stdout
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # not flushed again at exit
         if isinstance(getattr(getattr(unwritten, "buffer", None), "raw", None), _Patient):
             with contextlib.suppress(OSError):  # Python 3.13 would report it when the stream is deleted
                 unwritten.close()

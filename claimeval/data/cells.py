@@ -65,12 +65,16 @@ def read_cell(text: str) -> object:
 
 def _with_commas(text: str) -> str:
     """Return a printed list as Python code: add commas, which NumPy omits, and replace `nan` by None."""
-    parts, end, after_item = [], 0, False
+    parts = []
+    end = 0
+    after_item = False
     while end < len(text):
         token = _LITERAL.match(text, end)
         if not token:
             raise ValueError("not a list")
-        end, kind, part = token.end(), token.lastgroup, token.group()
+        end = token.end()
+        kind = token.lastgroup
+        part = token.group()
         if kind in (None, "ignored"):
             continue
         if after_item and kind in ("text", "value", "open"):

@@ -66,7 +66,8 @@ class LabelFile:
 
     def __init__(self, *paths: Path, words: Collection[str] = ()) -> None:
         """`words` are labels of the run's scales in addition to the labels of claims."""
-        self._paths, self._words = paths, words
+        self._paths = paths
+        self._words = words
         self.blank = 0
         """Rows without a label, as far as the file was read."""
         self.undecided = 0
@@ -105,7 +106,8 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     values = {field: row.first(names) for field, names in NAMES.items()}
     if values["sample"] is None:
         raise DataError(f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
-    word, number = values.pop("label"), values.pop("grade")
+    word = values.pop("label")
+    number = values.pop("grade")
     if _empty(word) and _empty(number):
         return None
     scale_word = next((known for known in words if known == str(word).strip().casefold()), None)

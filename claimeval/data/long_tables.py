@@ -79,7 +79,9 @@ class _Repeated:
     __slots__ = ("differ", "document", "rows")
 
     def __init__(self, document: int) -> None:
-        self.rows, self.document, self.differ = 1, document, False
+        self.rows = 1
+        self.document = document
+        self.differ = False
 
 
 class LongTable:
@@ -89,7 +91,8 @@ class LongTable:
         self._name = name
         self._rows = 0
         self._groups: dict[int, _Repeated] = {}
-        self._column, self._mapped = "", False
+        self._column = ""
+        self._mapped = False
         """The column of the document, and whether it is read as contexts."""
         self._values: dict[str, set[int]] = {}
         self._pairs: dict[str, set[tuple[int, int]]] = {}
@@ -129,7 +132,9 @@ class LongTable:
             return
         group.rows += 1
         if not group.differ and group.document != hash(document):
-            group.differ, self._column, self._mapped = True, layout.document, layout.mapped
+            group.differ = True
+            self._column = layout.document
+            self._mapped = layout.mapped
 
     def check(self) -> None:
         """Raise DataError if at least half of the rows repeat a question with its answer for another document."""

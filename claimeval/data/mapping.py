@@ -133,9 +133,11 @@ def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMap
     if isinstance(given, str) and given in presets():
         given = {"preset": given}
     if isinstance(given, (str, Path)):
-        content, name = read_yaml(Path(given), "mapping"), str(given)
+        content = read_yaml(Path(given), "mapping")
+        name = str(given)
     else:
-        content, name = given or {}, "mapping"
+        content = given or {}
+        name = "mapping"
     if not isinstance(content, Mapping):
         raise UsageError(f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer: draft")
     mapping = _parsed({**content, **({"group": group} if group else {})}, name)
@@ -206,7 +208,9 @@ def _column(paths: Sequence[str]) -> str:
 
 
 def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
-    values, used, names = dict[str, object](), set[str](), tuple(row.fields)
+    values = dict[str, object]()
+    used = set[str]()
+    names = tuple(row.fields)
     for field, paths in mapping.fields.items():
         column = _column(paths)
         is_column = len(paths) == 1 and (paths[0] in row.fields or not is_path(paths[0]))

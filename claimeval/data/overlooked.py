@@ -27,7 +27,8 @@ _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
 _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\w+=.*)")
 """A text that only names where a value is, also as Python prints it in objects."""
-_SEPARATOR, _WORDS = "|", 3
+_SEPARATOR = "|"
+_WORDS = 3
 """What joins contexts in one text, as DeepEval writes CSV, and the words that each has at least."""
 Reads = Callable[[Sequence[SourceRow], RowMapping], bool]
 """Whether rows can be read with a mapping."""
@@ -37,12 +38,18 @@ class Overlooked:
     """Looks at samples and their rows one by one."""
 
     def __init__(self, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]], reads: Reads) -> None:
-        self._name, self._mapping, self._names, self._reads = name, mapping, names, reads
+        self._name = name
+        self._mapping = mapping
+        self._names = names
+        self._reads = reads
         fields = (*_TEXTS, "contexts", "reference_answers")
         self._having: dict[str, list[SourceRow]] = {field: [] for field in fields}
         self._lacking: dict[str, list[SourceRow]] = {field: [] for field in fields}
         self._json: dict[str, SourceRow] = {}
-        self._rows, self._seen, self._jsons, self._names_only = 0, Counter[str](), Counter[str](), Counter[bool]()
+        self._rows = 0
+        self._seen = Counter[str]()
+        self._jsons = Counter[str]()
+        self._names_only = Counter[bool]()
         self._references = self._joined = self._separate = 0
         """Questions that are references, contexts that seem to be joined in one text, and other contexts."""
 
@@ -173,7 +180,8 @@ class Overlooked:
     def _check_some_rows(self) -> None:
         """Raise DataError if rows without a question or an answer have it under a name that others do not have."""
         for field in _TEXTS:
-            lacking, having = self._lacking[field], self._having[field]
+            lacking = self._lacking[field]
+            having = self._having[field]
             if not lacking or not having or self._mapping.is_given(field):
                 continue
             paths = self._offered({field: lacking}).get(field)

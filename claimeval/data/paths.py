@@ -57,7 +57,8 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
                     return
     elif isinstance(value, list):
         if selected := _SELECTED.match(path):
-            selector, rest = selected[1], path[selected.end() :]
+            selector = selected[1]
+            rest = path[selected.end() :]
         else:
             name, _, after = path.partition(".")
             selector, rest = (name, after) if name.isdecimal() else ("*", path)

@@ -122,7 +122,9 @@ class Problems:
         """End a pass over the rows: raise DataError for the first error, or list the rows left out, once."""
         if not self.errors or self._quiet:
             return
-        first, count, alike = self.errors[0], self.count, self._alike - 1
+        first = self.errors[0]
+        count = self.count
+        alike = self._alike - 1
         if self.skip:
             self._quiet = True
             lines = [f"  {error}" for error in self.errors]
@@ -236,7 +238,8 @@ def samples_of_rows(
     """The first rows without a known column."""
     fields = columns(mapping)
     ids: set[str] = set()
-    table, overlooked = LongTable(name), Overlooked(name, mapping, ALIASES, _reads)
+    table = LongTable(name)
+    overlooked = Overlooked(name, mapping, ALIASES, _reads)
     number = count = rows_after_error = 0
     if mapping.of_spans:
         rows = samples_in(rows)
@@ -490,7 +493,8 @@ class _CellValues:
         after: dict[str, list[str]] = {"assistant": [], "tool": []}
         for turn in turns[last + 1 :]:
             after.setdefault(turn.role, []).append(turn.content)
-        question, answer = self.text("question"), self.text("answer")
+        question = self.text("question")
+        answer = self.text("answer")
         if question is not None and question.strip() != asked.strip():
             return {"history": turns}
         said = after["assistant"][-1:]

@@ -204,7 +204,9 @@ class RecordedReplies:
 
     def recorded_results(self) -> RecordedResults:
         """Return the results of the file. A first pass counts the judges and their replicates."""
-        fields, judges, repeated = self._fields, Counter[str](), 0
+        fields = self._fields
+        judges = Counter[str]()
+        repeated = 0
         for _, rows in self._grouped():
             for answered in self._by_claim(rows).values():
                 if not (fields.claim_id or fields.document):
@@ -303,7 +305,8 @@ class RecordedReplies:
         return _Reply(judge, *(None if value is None or value == "" else str(value) for value in (reply, because)))
 
     def _sample(self, name: str, rows: Sequence[SourceRow]) -> JudgedSample:
-        fields, part = self._fields, self._evidence.part
+        fields = self._fields
+        part = self._evidence.part
         chunks: dict[str, Document] = {}
         for row in rows if fields.document else ():
             chunk = str(value_at(row, fields.document))
@@ -314,8 +317,12 @@ class RecordedReplies:
         source = _as_sample(name, rows[0], fields)
         if chunks:
             source = source.model_copy(update=_evidence_of(part, chunks))
-        claims, calls, labels, forms = list[Claim](), list[Call](), list[HumanLabel](), list[tuple[str, str]]()
-        assessments, per_document = list[Assessment](), list[Assessment]()
+        claims = list[Claim]()
+        calls = list[Call]()
+        labels = list[HumanLabel]()
+        forms = list[tuple[str, str]]()
+        assessments = list[Assessment]()
+        per_document = list[Assessment]()
         for claim_id, answered in self._by_claim(rows).items():
             claims.append(claim(claim_id, str(value_at(answered[0].row, fields.claim)), fields.of, source))
             verdicts: dict[str | None, list[Verdict]] = {}
@@ -351,14 +358,19 @@ class RecordedReplies:
     def _verdict(self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence) -> tuple[Verdict, Call, str]:
         unassessed: Reason | None = None
         label: dict[str, Any] = {}
-        message, form = None, ""
+        message = None
+        form = ""
         if reply.text is None:
-            unassessed, message, form = "incomplete", "no recorded reply", "missing"
+            unassessed = "incomplete"
+            message = "no recorded reply"
+            form = "missing"
         else:
             try:
                 parsed = self._readers.get(reply.judge, self._reader).read(reply.text)
             except Unparsable as error:
-                unassessed, message, form = "unparsable", str(error), "refused"
+                unassessed = "unparsable"
+                message = str(error)
+                form = "refused"
             else:
                 form = parsed.form
                 word = parsed.meaning if parsed.grade is None else self._scale.of_step(parsed.grade)
@@ -440,7 +452,8 @@ def _merge_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[
 
 def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
     """Return the number of rows of a claim that repeat a judge of an earlier row."""
-    judges, count = set[str](), 0
+    judges = set[str]()
+    count = 0
     for _, replies in answered:
         of_row = {reply.judge for reply in replies}
         count += not judges.isdisjoint(of_row)

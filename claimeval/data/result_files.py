@@ -158,7 +158,8 @@ def _ragchecker_sample(row: SourceRow) -> JudgedSample:
     sample = read_sample(row._replace(fields=fields), {})
     documents = [document.id for document in sample.contexts or ()]
     claims = {part: of_part for part in _CLAIMS if (of_part := _ragchecker_claims(row, part, sample)) is not None}
-    assessments, per_document = [], []
+    assessments = []
+    per_document = []
     for of, against in _VERDICTS:
         for judged_claim, labels in _labeled_claims(row, claims.get(of), _VERDICTS[of, against], len(documents)):
             by_document = dict(zip(documents, labels, strict=True)) if isinstance(labels, list) else {}

@@ -199,11 +199,14 @@ def _json(path: Path, on_error: OnError, positions: range | None, under: str | N
     if not isinstance(content, (dict, list)):
         raise DataError(f"{path}: expected a list of samples, not {type(content).__name__}")
     if under is not None:
-        rows, name = flat(values_at(content, under)), under
+        rows = flat(values_at(content, under))
+        name = under
     elif isinstance(content, list):
-        rows, name = content, "item"
+        rows = content
+        name = "item"
     else:
-        rows, name = table_rows(content, str(path)), _container(content) or "item"
+        rows = table_rows(content, str(path))
+        name = _container(content) or "item"
     for number, fields in _numbered(rows, positions):
         location = f"{path}, {name} {number}"
         try:
@@ -387,7 +390,8 @@ def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator
     number = 0
     try:
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
-            before, number = number, number + batch.num_rows
+            before = number
+            number = number + batch.num_rows
             if positions is not None and number <= positions.start:
                 continue
             if positions is not None and before >= positions.stop:

@@ -81,10 +81,12 @@ class _Reservoir:
 
     def __init__(self, size: float, below: float = 1.0) -> None:
         """Keep at most `size` rows, and only those with numbers below this one."""
-        self._size, self._below = size, below
+        self._size = size
+        self._below = below
         self._heap: list[_Kept] = []
         self._numbers: set[float] = set()
-        self.rows, self.exact = 0, True
+        self.rows = 0
+        self.exact = True
         """The number of rows, and whether no row had to be dropped."""
 
     def offer(self, number: float, row: SourceRow, words: str) -> None:
@@ -99,7 +101,8 @@ class _Reservoir:
         self._numbers.add(number)
         if len(self._heap) > self._size:
             self._numbers.remove(-heapq.heappop(self._heap).order)
-            self.exact, self._below = False, -self._heap[0].order
+            self.exact = False
+            self._below = -self._heap[0].order
 
     def questions(self) -> int:
         """Return the number of distinct questions.
@@ -186,7 +189,8 @@ def draw(
     counted = {name: kept.rows if keep_duplicates else kept.questions() for name, kept in sorted(reservoirs.items())}
     sizes = counted
     if every is not None:
-        count, asked = len(reservoirs[""].smallest()), reservoirs[""].rows
+        count = len(reservoirs[""].smallest())
+        asked = reservoirs[""].rows
         if not count:
             raise UsageError(
                 f"every {every}: none of {asked} questions was drawn; use a smaller number, or another seed"
@@ -219,7 +223,8 @@ def _without_duplicates(
     candidates: list[_Kept], count: int, distinct: DistinctQuestions | None
 ) -> tuple[list[_Kept], int]:
     """Return the first `count` rows that are no near duplicates of drawn ones, and the number of duplicates."""
-    rows, duplicates = list[_Kept](), 0
+    rows = list[_Kept]()
+    duplicates = 0
     for candidate in itertools.takewhile(lambda _: len(rows) < count, candidates):
         if distinct is None or distinct.add(candidate.words):
             rows.append(candidate)

@@ -214,10 +214,13 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no samples."""
     count = empty_contexts = empty_answers = no_answer = 0
     missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
-    numbers, duplicates = dict[str, int](), dict[str, tuple[int, int]]()
+    numbers = dict[str, int]()
+    duplicates = dict[str, tuple[int, int]]()
     no_question: MissingField | None = None
-    invalid_text, written_nothing = dict[str, str](), dict[str, str]()
-    generators, metadata = Counter[str](), Counter[str]()
+    invalid_text = dict[str, str]()
+    written_nothing = dict[str, str]()
+    generators = Counter[str]()
+    metadata = Counter[str]()
     contexts = array("l")
     example: Sample | None = None
     parts = sorted({part for metric in metrics for part in (metric.claims_of, metric.against)})

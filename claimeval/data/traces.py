@@ -196,7 +196,8 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
                 trace.spans.append(span)
             else:
                 unknown[span.name or "(no name)"] += 1
-    unanswered, number = 0, 0
+    unanswered = 0
+    number = 0
     for name, trace in traces.items():
         if fields := _sample(name, trace):
             number += 1
@@ -363,7 +364,8 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
     pages = _are_pages(output)
     if kind not in ("retriever", "reranker", "llm") and (documents or pages):
         kind = "chain" if kind == "chain" and not pages and _text(output, _ANSWER) else "retriever"
-    model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
+    model = _first(attributes, _MODEL)
+    provider = _first(attributes, _PROVIDER)
     kind = kind or ("llm" if model else "")
     if not kind:
         return facts
@@ -509,7 +511,8 @@ def spoken(value: Any, field: str) -> str | None:
 
 def _text(value: Any, keys: tuple[str, ...]) -> str | None:
     """Return the text in the input or output of a span; of messages, the last one of the user or the assistant."""
-    original, value = value, _parsed(value)
+    original = value
+    value = _parsed(value)
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, list):

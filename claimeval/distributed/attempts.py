@@ -136,12 +136,14 @@ class _Turns:
                 await self._changed.wait_for(lambda: not (self._alone or (self._inside if alone else self._suspects)))
             finally:
                 self._suspects -= alone
-            self._inside, self._alone = self._inside + 1, alone
+            self._inside = self._inside + 1
+            self._alone = alone
         try:
             yield
         finally:
             async with self._changed:
-                self._inside, self._alone = self._inside - 1, False
+                self._inside = self._inside - 1
+                self._alone = False
                 self._changed.notify_all()
 
 

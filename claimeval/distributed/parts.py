@@ -352,7 +352,8 @@ def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
 
 def _keep_labels(folder: Path, labels: Path) -> None:
     """Copy the labels next to the parts. Raises UsageError if another shard had other labels."""
-    text, stored = labels.read_bytes(), labels_in(folder)
+    text = labels.read_bytes()
+    stored = labels_in(folder)
     if stored is None:
         kept = folder / PARTS / f"labels{labels.suffix}"
         draft(kept).write_bytes(text)
@@ -405,7 +406,8 @@ def merge(folder: Path, *, compress: bool = False) -> None:
                 f"{part.index_file} is about other samples than its number says; remove it and {part.again}"
             )
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress) as writer:
-        tallies, finished = PartTallies(manifest), list(zip(parts, indexes, strict=True))
+        tallies = PartTallies(manifest)
+        finished = list(zip(parts, indexes, strict=True))
         results = chain.from_iterable(_checked(part, part.lines, index.results) for part, index in finished)
         replies = chain.from_iterable(_replies(part, index) for part, index in finished)
         writer.add_lines(results, replies, asked=any(index.has_calls for index in indexes))
@@ -457,7 +459,8 @@ def _replies(part: Part, index: PartIndex) -> Iterator[bytes]:
 
 def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:
     """Yield the bytes of a file in pieces. Raises UsageError at its end if size or digest differ."""
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    size = 0
     try:
         with path.open("rb") as file:
             while piece := file.read(PIECE):

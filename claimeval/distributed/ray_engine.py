@@ -40,7 +40,9 @@ from claimeval.types.progress import Progress
 from claimeval.types.requests import Failure, Judge, Learned, Outcome, Request
 
 VERSION = claimeval.__version__
-LEAST, MOST, SHARDS = 25, 2000, 256
+LEAST = 25
+MOST = 2000
+SHARDS = 256
 """Minimum and maximum number of samples of a shard, and the target number of shards."""
 AHEAD = 2
 """Shards per worker that are sent in advance."""
@@ -121,7 +123,8 @@ class Coordinator:
         self._judges = {judge.name: judge for judge in judges}
         if judges:
             self._asker = await self._stack.enter_async_context(open_asker(judges, options, self._progress, budget))
-            self._asking, self._stored = self._asker.learning(), self._asker.stored
+            self._asking = self._asker.learning()
+            self._stored = self._asker.stored
 
     async def ask(self, request: Request, *, stored: bool) -> Answer:
         """Answer a request; with `stored` only from the reply cache. Equal requests are one call."""
@@ -241,7 +244,8 @@ class ActorAttempts:
     """Attempts of a shard that ended a worker before; each is recorded before the item starts."""
 
     def __init__(self, actor: Any, shard: int, crashes: Mapping[int, int]) -> None:
-        self._actor, self._shard = actor, shard
+        self._actor = actor
+        self._shard = shard
         self.crashes = crashes
 
     def begun(self, position: int) -> None:
@@ -281,7 +285,8 @@ class Worker:
         if self._recipe is None or self._recipe[0] != ref.hex():
             self._recipe = ref.hex(), ray.get(ref)
             self._asker = self._loop.run_until_complete(_reopened(self._judges, self._recipe[1], self._progress))
-        calls, cached = self._progress.calls, self._progress.cached
+        calls = self._progress.calls
+        cached = self._progress.cached
         work = _work(self._recipe[1], items, shard, coordinator, self._asker)
         result, status = self._loop.run_until_complete(work)
         return Worked(result, status, self._progress.calls - calls, self._progress.cached - cached)
@@ -409,7 +414,9 @@ class _Cluster:
 
     async def do(self, works: Sequence[Work], items: Iterable[Any], progress: Progress) -> RunStatus:
         """Run the shards, and write their parts."""
-        ahead, position, iterator = list(reversed(works)), 0, iter(items)
+        ahead = list(reversed(works))
+        position = 0
+        iterator = iter(items)
         learned: dict[str, Learned] = {}
         while ahead or self._refs:
             while ahead and len(self._refs) < AHEAD * (len(self._pool) or self._cpus):
@@ -445,12 +452,14 @@ class _Cluster:
 
     async def _look(self, progress: Progress) -> None:
         """Add the calls of the coordinator since the last update to the progress."""
-        before, now = self._last, await self._actor.status.remote()
+        before = self._last
+        now = await self._actor.status.remote()
         self._last = now
         progress.batched(now.calls - before.calls)
         progress.cached += now.cached - before.cached
         progress.in_flight = now.in_flight
-        replies, tokens = now.replies - before.replies, now.tokens - before.tokens
+        replies = now.replies - before.replies
+        tokens = now.tokens - before.tokens
         progress.unbatched(replies, tokens, now.failures - before.failures, now.spent)
 
     async def drain(self, seconds: float | None = None) -> None:

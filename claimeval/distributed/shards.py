@@ -127,5 +127,6 @@ async def _run(
     if attempts and isinstance(recipe.job, MeasureJob):
         job = WatchedMeasure(recipe.job, attempts)
     elif attempts and not isinstance(recipe.job, ComputedJob):
-        job, items = WatchedJob(recipe.job, attempts), Reiterable(partial(enumerate, items))
+        job = WatchedJob(recipe.job, attempts)
+        items = Reiterable(partial(enumerate, items))
     return tallies, await run_job(job, items, take, recipe.options, progress, run=run)

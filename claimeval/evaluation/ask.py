@@ -177,7 +177,8 @@ def _call(
 ) -> Call:
     """Return the record of a call; `reading` has the problems of its reply."""
     completion = outcome if isinstance(outcome, Completion) else _NO_REPLY
-    usage, seconds = completion.usage, completion.latency
+    usage = completion.usage
+    seconds = completion.latency
     return Call(
         key=completion.key or request.key,
         step=address.step,

@@ -63,13 +63,15 @@ from claimeval.types.requests import ClaimsPerCall, Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are one text; all others are sets of documents."""
-FIRST_TEXTS, UNGROUNDED_SHARE = 20, 0.9
+FIRST_TEXTS = 20
+UNGROUNDED_SHARE = 0.9
 """A run stops if more than this share of the claims in its first texts is ungrounded."""
 LANGUAGE_SAMPLES = 200
 """Number of samples, from the first, that determine the language of the prompts."""
 logger = logging.getLogger("claimeval")
 NAME = "score"
-EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
+EXTRACT_PROMPT = "atomic"
+ASSESS_PROMPT = "three_way"
 """Default prompts for extracting and assessing claims."""
 
 ASSIGNMENTS = {"support": "supported", "partial_support": "partly_supported", "not_support": "not_found"}
@@ -264,8 +266,10 @@ class ClaimsJob(QuestionJob):
             against: The part that they are assessed against.
             documents: The documents of that part.
         """
-        prompt, alternatives = self.prompt(of, against), sample.alternatives(against)
-        record, by_extractor = self.record(of, against), self.panel.extract_per_judge
+        prompt = self.prompt(of, against)
+        alternatives = sample.alternatives(against)
+        record = self.record(of, against)
+        by_extractor = self.panel.extract_per_judge
 
         def concerns(judge: Judge, claim: Claim) -> bool:
             """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted the claim."""
@@ -363,7 +367,8 @@ class ClaimsJob(QuestionJob):
 
 def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> tuple[tuple[Evidence, Document], ...]:
     """Return the documents that claims are assessed against one by one or in other orders; none if there is one."""
-    ranks, documents = sample.ranks(against), sample.documents(against) or ()
+    ranks = sample.ranks(against)
+    documents = sample.documents(against) or ()
     if against in ONE_TEXT or len(ranks) < 2 or not (panel.per_document or panel.shuffle_contexts):
         return ()
     asked = frozenset(ranks)
@@ -391,7 +396,8 @@ def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -
                 if word is not None:
                     known = word if word in record.scale.words else "not_found"
                     verdict = Verdict(judge=GIVEN, **record.scale.labeled(known))
-                    subject, evidence = f"reference-{number}", Evidence.of(against)
+                    subject = f"reference-{number}"
+                    evidence = Evidence.of(against)
                     panel = record.panel.provisional
                     assessments.append(voting.vote(subject, evidence, [verdict], panel, question=record.name))
     return assessments
@@ -485,7 +491,8 @@ async def extract_text(
         extracted = await ask(whole)
         if not extracted.too_long:
             return extracted
-        calls, room = extracted.calls, smaller_room(whole, extracted.value, executor.room(whole))
+        calls = extracted.calls
+        room = smaller_room(whole, extracted.value, executor.room(whole))
     while len(windows := extract.windows(whole, request_for(extract.NOTHING), room)) > 1:
         extractions = await ask_windows(windows, lambda window, _: ask(request_for(window), window))
         calls += numbered(extractions)

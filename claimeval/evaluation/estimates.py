@@ -158,7 +158,8 @@ def output(request: Request, step: str, subjects: int, parameters: Mapping[str, 
     elif isinstance(task, ExtractTask):
         tokens = _claims(request.judge, len(task.sentences), size(task.text), parameters)
     else:
-        of_one, extra = TOKENS[step], thinking(request.judge)
+        of_one = TOKENS[step]
+        extra = thinking(request.judge)
         tokens = Range(subjects * of_one.low + extra.low, subjects * of_one.high + extra.high)
     return Range(min(tokens.low, request.max_tokens), min(tokens.high, request.max_tokens))
 

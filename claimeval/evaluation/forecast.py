@@ -226,7 +226,8 @@ class StepWorkload:
             for sentences, texts in part.unknown.items():
                 claims = max(1, ceil(per_sentence * sentences))
                 chunks = ceil(claims / claims_per_call(self.judge))
-                calls, verdicts = chunks * texts.count, claims * texts.count
+                calls = chunks * texts.count
+                verdicts = claims * texts.count
                 size = chunks * texts.frames + texts.bytes * claim_bytes + verdicts * estimates.LINE_FRAME
                 output = estimates.verdicts(self.judge, calls, verdicts, self.prompt.parameters)
                 tokens = size + calls * overhead(self.judge, 2)
@@ -292,7 +293,8 @@ class Forecast(Record):
         verdicts = sum(line.verdicts[0] for line in self.lines), sum(line.verdicts[1] for line in self.lines)
         if not self.cost or not all(verdicts):
             return None
-        few, many = self.cost[0] / verdicts[0], self.cost[1] / verdicts[1]
+        few = self.cost[0] / verdicts[0]
+        many = self.cost[1] / verdicts[1]
         return min(few, many), max(few, many)
 
     @property
@@ -391,8 +393,11 @@ class _Walk(_Planner, Generic[T]):
         batched: Collection[str],
     ) -> None:
         super().__init__(Lessons(store.folder if store else None))
-        self._job, self._first = job, job.first_stage
-        self._store, self._prices, self._batched = store, prices, batched
+        self._job = job
+        self._first = job.first_stage
+        self._store = store
+        self._prices = prices
+        self._batched = batched
         self._prompts = {prompt.digest: prompt for prompt in job.manifest.prompts}
         self._workloads: dict[tuple[str, str], StepWorkload] = {}
         self._seen = seen
@@ -429,7 +434,8 @@ class _Walk(_Planner, Generic[T]):
 
     async def ask(self, request: Request) -> Outcome:
         """Return the stored reply, the claims of an engine without cost, or a failure."""
-        original, request = request, self._lessons.adapt(request, self._store)
+        original = request
+        request = self._lessons.adapt(request, self._store)
         if request.again is not None and not (self._store and self._store.get(request.key)):
             return await self._offline.ask(request)
         value = self._store.get(request.key) if self._store else None
@@ -540,7 +546,8 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
                 extractions.setdefault((call.part, call.judge), []).append(call)
         for (part, judge), calls in extractions.items():
             texts = [self._texts[call.key] for call in calls if not call.attempt]
-            sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
+            sentences = sum(n for n, _ in texts)
+            size = sum(n for _, n in texts)
             if open_calls := [call for call in calls if call.failed == OPEN]:
                 expected += await self._expect_claims(result.sample, open_calls[0], sentences, size)
             elif not any(call.failed for call in calls):
@@ -560,13 +567,15 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
 
         The requests are those about one claim, counted for as many claims as the text may have.
         """
-        job, part = self._job, extraction.part
+        job = self._job
+        part = extraction.part
         prompts = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
         extractor = extraction.judge if job.panel.extract_per_judge else None
         claim = Claim(id="", of=part, text="", grounding="ungrounded", extractor=extractor)
         metrics = tuple(metric for metric in job.metrics if metric.claims_of == part)
         item = SampleResult(sample=sample, claims=(claim,), assessments=())
-        first, calls = job.first_stage, list[Call]()
+        first = job.first_stage
+        calls = list[Call]()
         for stage in [first] if first is job else [first, job]:
             frames = _Frames(self._lessons)
             calls += (await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)).calls

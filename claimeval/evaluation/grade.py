@@ -132,7 +132,9 @@ PROMPTS: Mapping[Against, str] = {"question": "steps", "reference_contexts": "sa
 """The default prompts."""
 USUAL_VOTES: Mapping[Against, str] = {"question": "median", "reference_contexts": "majority"}
 """The default votes."""
-RELEVANT, GRADE, PRECISION = "context_relevance", "context_grade", "context_precision_ap"
+RELEVANT = "context_relevance"
+GRADE = "context_grade"
+PRECISION = "context_precision_ap"
 """`context_relevance`: the share of retrieved documents that are relevant. `context_grade`: their mean grade.
 `context_precision_ap`: the mean of P@rank over the ranks of relevant documents, 0 if there are none; ragas and DeepEval
 call it context precision. None of them counts missed documents. With reference contexts instead of grades, the last one
@@ -273,7 +275,8 @@ class GradeJob(QuestionJob):
 
     def _scored_matches(self, result: SampleResult) -> SampleResult:
         """Return the result with rank metrics, which are undefined if a pair is unassessed."""
-        sample, matches = result.sample, result.assessments
+        sample = result.sample
+        matches = result.assessments
         if sample.contexts is None or not sample.reference_contexts:
             return result.model_copy(update={"scores": undefined(self.units, "missing_input")})
         if because := next((vote.unassessed for vote in matches if vote.unassessed), None):
@@ -346,7 +349,8 @@ def unmatched(sample: Sample) -> dict[str, list[Document]]:
     reference in question.
     """
     matches = retrieval.references_in_text(sample)
-    by_text, names = retrieval.assigned(matches), _names(sample)
+    by_text = retrieval.assigned(matches)
+    names = _names(sample)
     pairs: dict[str, list[Document]] = {}
     for reference in matches.references:
         above = by_text.index(reference) if reference in by_text else len(by_text)
@@ -397,12 +401,14 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[
 
 
 def _share(relevant: Sequence[bool | None]) -> tuple[float, float]:
-    positive, unassessed = relevant.count(True), relevant.count(None)
+    positive = relevant.count(True)
+    unassessed = relevant.count(None)
     return positive / len(relevant), (positive + unassessed) / len(relevant)
 
 
 def _mean(grades: Sequence[int | None], highest: int) -> tuple[float, float]:
-    total, unassessed = sum(grade for grade in grades if grade is not None), grades.count(None)
+    total = sum(grade for grade in grades if grade is not None)
+    unassessed = grades.count(None)
     return total / len(grades), (total + highest * unassessed) / len(grades)
 
 

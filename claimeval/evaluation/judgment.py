@@ -129,7 +129,8 @@ class EarlierVerdicts:
             judge: The judge.
             replicate: Number of the replicate, from 0.
         """
-        ids, verdicts = {subject.id for subject in subjects}, dict[Evidence, dict[tuple[str, str], list[ReadVerdict]]]()
+        ids = {subject.id for subject in subjects}
+        verdicts = dict[Evidence, dict[tuple[str, str], list[ReadVerdict]]]()
         for a in self._not_whole:
             if a.subject in ids and a.against == evidence.part:
                 of_judge = [v for v in a.verdicts if (v.judge, v.replicate) == (judge.name, replicate)]
@@ -308,7 +309,9 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
         The verdicts: first those against the whole evidence, by subject and record, of which there may be none; then
         those against single documents, or against the documents in other orders.
     """
-    first, panel, whole = question.panel.escalate, question.panel, question.evidence
+    first = question.panel.escalate
+    panel = question.panel
+    whole = question.evidence
     names = [record.name for record in question.records]
     keys = [(name, subject.id) for subject in subjects for name in names]
     judged = [JudgedSubjects({whole: dict.fromkeys(keys, ())})]
@@ -325,7 +328,8 @@ async def _ask_judges(
 ) -> list[JudgedSubjects]:
     if not subjects:
         return []
-    panel, concerns = question.panel, question.concerns
+    panel = question.panel
+    concerns = question.concerns
     excluded = context.same_family if panel.on_same_family == "skip" else frozenset()
     in_parts = bool(question.singles) and (panel.per_document or panel.shuffle_contexts)
 
@@ -352,7 +356,8 @@ async def _ask_in_parts(
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
-    whole, settings = question.evidence, question.panel
+    whole = question.evidence
+    settings = question.panel
     if judge.name in context.job.recorded_judges:
         not_whole = context.earlier.not_whole(whole, subjects, judge, replicate)
         return JudgedSubjects.joined([await ask(whole), not_whole])

@@ -118,7 +118,8 @@ def _warned_once(
     texts: Iterable[lexical.LexicalSample], normalization: str, names: Iterable[str]
 ) -> Iterator[lexical.LexicalSample]:
     """Yield the texts, and warn once about a script that English normalization cannot read."""
-    warned, rouge = normalization != "squad", any(name.startswith("rouge") for name in names)
+    warned = normalization != "squad"
+    rouge = any(name.startswith("rouge") for name in names)
     for text in texts:
         if not warned and (problem := _unreadable_script(text.answer or "", rouge=rouge)):
             warned = True
@@ -345,7 +346,8 @@ def job_of(record: Manifest) -> MeasureJob:
     settings = record.settings
     if "model" in settings:
         raise UsageError("the run used a local model; measure its data again with the same options")
-    match, collapse = settings.get("match", "ids"), settings.get("collapse_ids")
+    match = settings.get("match", "ids")
+    collapse = settings.get("collapse_ids")
     normalization = settings.get("normalization", "squad")
     assert isinstance(collapse, str | None), "the manifest has the setting unchanged"
     assert isinstance(normalization, str), "the manifest has the setting unchanged"

@@ -46,7 +46,8 @@ from claimeval.types.scales import (
 
 logger = logging.getLogger("claimeval")
 NAME = "rate"
-ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
+ANSWERED = "answered"
+ABSTENTION_ACCURACY = "abstention_accuracy"
 """`answered`: 1 if the answer gives at least part of the requested information. `abstention_accuracy`: 1 if an
 answerable question is answered or an unanswerable one is declined, by `is_answerable`."""
 CRITERIA = "criteria"

@@ -82,12 +82,14 @@ class _RatingPairs:
 
     def add(self, sample: Sample, value: float | None, score: Score) -> None:
         """Add the rating and the claim score of a sample."""
-        whole, claims = None if value is None else value == 1.0, all_claims_supported(score)
+        whole = None if value is None else value == 1.0
+        claims = all_claims_supported(score)
         self._whole.append(whole)
         self._claims.append(claims)
         self._clusters.append(cluster_of(sample, self._cluster))
         if whole is not None and claims is not None and whole != claims:
-            hits, judged = score.hits or 0, score.judged or 0
+            hits = score.hits or 0
+            judged = score.judged or 0
             self._apart.append(Disagreement(id=sample.id, whole=whole, supported=hits, judged=judged))
 
     def baseline(self, rating: str, metric: str) -> RatingComparison:

@@ -125,7 +125,9 @@ def validity(
     joined = _join(assessor, human)
     check_grades(assessor)
     check_grades(human)
-    relevant_from, most, highest = int(scale.positive_from), scale.steps[-1], max(joined.human)
+    relevant_from = int(scale.positive_from)
+    most = scale.steps[-1]
+    highest = max(joined.human)
     human_relevant_from = relevant_from if highest == most else 2 if highest > 2 else 1
     labels = tuple(range(max([*(g for g in joined.assessor if g is not None), highest, most]) + 1))
     same_scale = highest <= most
@@ -281,7 +283,8 @@ def kendall_tau(a: Sequence[float | None], b: Sequence[float | None]) -> float |
     """
     both = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
     signs = [((x > v) - (x < v), (y > w) - (y < w)) for (x, y), (v, w) in combinations(both, 2)]
-    apart_in_a, apart_in_b = sum(s != 0 for s, _ in signs), sum(s != 0 for _, s in signs)
+    apart_in_a = sum(s != 0 for s, _ in signs)
+    apart_in_b = sum(s != 0 for _, s in signs)
     if not apart_in_a or not apart_in_b:
         return None
     return sum(s * t for s, t in signs) / math.sqrt(apart_in_a * apart_in_b)

@@ -251,7 +251,8 @@ def queries_of(result: SampleResult) -> tuple[Query, ...]:
 
 def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[Sample]:
     """Yield the test set: a sample for each kept question, with answer, passage, source and origin."""
-    writer, checker = record.judges[0], record.judges[-1]
+    writer = record.judges[0]
+    checker = record.judges[-1]
     write_prompt, check_prompt = (f"{prompt.name} {prompt.digest[:12]}" for prompt in record.prompts)
     corpus = Path(record.data.path).name if record.data.path else "documents"
     for result in results:

@@ -70,7 +70,9 @@ async def open_asker(
     check_caps(judges, options)
     folder = cache_folder(options.cache)
     async with AsyncExitStack() as stack:
-        store, ledger, online = stack.enter_context(Store(folder)), None, None
+        store = stack.enter_context(Store(folder))
+        ledger = None
+        online = None
         if options.capped and not options.offline:
             ledger = Ledger(folder / LEDGER_FILE, run, options.max_calls, options.max_cost)
             stack.enter_context(ledger)

@@ -44,7 +44,9 @@ async def map_in_order(
     source = iter(items)
     results: deque[asyncio.Task[R]] = deque()
     in_progress: set[asyncio.Task[R]] = set()
-    changed, errors, more = asyncio.Event(), list[BaseException](), True
+    changed = asyncio.Event()
+    errors = list[BaseException]()
+    more = True
 
     def on_done(task: asyncio.Task[R]) -> None:
         in_progress.discard(task)

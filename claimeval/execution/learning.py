@@ -17,7 +17,8 @@ from claimeval.types.requests import Completion, Failure, Judge, Outcome, Reques
 
 USELESS_IN_A_ROW = 10
 """A judge is stopped if none of this many first replies can be read."""
-FIRST, USELESS_SHARE = 50, 0.8
+FIRST = 50
+USELESS_SHARE = 0.8
 """A judge is stopped if more than this share of the first replies cannot be read."""
 _NOT_COUNTED = ("refused", "filtered")
 """Reasons that depend on the prompt, not on the judge."""
@@ -81,7 +82,9 @@ class ReviewingExecutor(Executor):
         self, behind: Executor, stop: Callable[[str, str], None] | None, windows: JudgeWindows | None = None
     ) -> None:
         """`stop` is called with a judge whose replies cannot be read, and the reason; None if nothing is sent."""
-        self._behind, self._stop, self.windows = behind, stop, windows
+        self._behind = behind
+        self._stop = stop
+        self.windows = windows
         self._replies: dict[tuple[str, str], _ReplyCounts] = {}
 
     async def ask(self, request: Request) -> Outcome:
@@ -102,7 +105,8 @@ class ReviewingExecutor(Executor):
             replies.read += 1
         else:
             replies.useless += 1
-            replies.excerpt, replies.last_failure = visible(completion.text or "", 80), failure
+            replies.excerpt = visible(completion.text or "", 80)
+            replies.last_failure = failure
         if not replies.read and replies.useless == USELESS_IN_A_ROW:
             count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
         elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:
@@ -110,8 +114,10 @@ class ReviewingExecutor(Executor):
         else:
             return
         assert replies.last_failure, "there is an unreadable reply"
-        judge, reason = request.judge, replies.last_failure.reason
-        problem, help_ = replies.last_failure.message or reason, advice(replies.last_failure)
+        judge = request.judge
+        reason = replies.last_failure.reason
+        problem = replies.last_failure.message or reason
+        help_ = advice(replies.last_failure)
         if provider(judge.model).example:
             help_ += (
                 f"; `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"

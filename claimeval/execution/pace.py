@@ -101,7 +101,8 @@ class Pace:
         """Record a reply. Its usage replaces the estimate."""
         now = self._clock()
         if slot.request.at > self._throttled_at:
-            self._throttle_count, self._throttled_since = 0, None
+            self._throttle_count = 0
+            self._throttled_since = None
         self._concurrency.succeeded()
         usage = completion.usage
         if usage.prompt_tokens is not None and usage.completion_tokens is not None:
@@ -233,7 +234,8 @@ class RateWindow:
 
 
 INITIAL_LIMIT = 8
-GROWTH, DECREASE = 1.05, 0.8
+GROWTH = 1.05
+DECREASE = 0.8
 DECREASE_INTERVAL = 15.0
 """Seconds between two decreases, because the calls in flight at a decrease belong to the old limit."""
 MIN_UTILIZATION = 0.8

@@ -51,7 +51,8 @@ class Interrupt:
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Cancel the current task on SIGINT, SIGTERM and SIGHUP. Does nothing outside the main thread."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
         assert task is not None
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -114,13 +115,16 @@ class RunExecutors:
 
     def executor(self, options: RunOptions) -> Executor:
         """Return the executor of all judges, which asks again for the reasons in the options."""
-        asker, elsewhere = self.asker, self.elsewhere
+        asker = self.asker
+        elsewhere = self.elsewhere
         sending = [each for each in (self.online, elsewhere) if each]
         if asker:
-            answered, stored = asker.learning(self.batched), asker.stored
+            answered = asker.learning(self.batched)
+            stored = asker.stored
         else:
             assert elsewhere, "what is not asked here is asked elsewhere"
-            answered, stored = elsewhere, elsewhere.stored
+            answered = elsewhere
+            stored = elsewhere.stored
         if elsewhere and asker:
             names = [judge.name for judge in self.remote]
             answered = ExecutorByJudge(dict.fromkeys(names, elsewhere), answered)
@@ -147,7 +151,9 @@ class RunExecutors:
 
     def status(self) -> RunStatus:
         """Return why the run must end, if it must."""
-        asker, elsewhere, stopped = self.asker, self.elsewhere, dict[str, str]()
+        asker = self.asker
+        elsewhere = self.elsewhere
+        stopped = dict[str, str]()
         for executor in (self.online, self.batched, elsewhere):
             stopped |= executor.stopped if executor else {}
         exhausted = asker.budget.exhausted if asker else None
@@ -163,7 +169,8 @@ class RunExecutors:
     @property
     def learned(self) -> dict[str, Learned]:
         """What was learned about each judge's server, by name."""
-        here, elsewhere = self.asker, self.elsewhere
+        here = self.asker
+        elsewhere = self.elsewhere
         return (here.lessons.learned(here.judges) if here else {}) | (elsewhere.learned if elsewhere else {})
 
 
@@ -184,7 +191,8 @@ async def open_executors(
     remote = tuple(judge for judge in judges if elsewhere and provider(judge.model).costs)
     local = [judge for judge in judges if judge not in remote]
     async with AsyncExitStack() as stack:
-        asker, batched = OPEN.get() if local else None, None
+        asker = OPEN.get() if local else None
+        batched = None
         if asker is None and (local or not remote):
             asker = await stack.enter_async_context(open_asker(local, options, progress, run, urgent=urgent))
         if options.batch and asker and asker.online:
@@ -228,9 +236,12 @@ async def run_job(
         return _compute(job, items, sink, options, progress)
     assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
     async with open_executors(job.asked, options, progress, run, urgent=urgent) as executors:
-        online, batched, complete = executors.online, executors.batched, True
+        online = executors.online
+        batched = executors.batched
+        complete = True
         workers = 2 * (options.concurrency or MAX_CONCURRENCY)  # more than slots, so that slow items leave none empty
-        interrupt, executor = Interrupt(online.drain if online else None), executors.executor(options)
+        interrupt = Interrupt(online.drain if online else None)
+        executor = executors.executor(options)
         with contextlib.nullcontext() if urgent else interrupt.listening():
             try:
                 async with aclosing(_results(job, items, executor, batched, workers)) as results:

@@ -49,7 +49,8 @@ def push(run: Run, settings: Settings) -> Pushed:
     """
     where = settings.url or os.environ.get("MLFLOW_TRACKING_URI", "")
     experiment = settings.experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
-    metrics, params = _metrics(run), _params(run)
+    metrics = _metrics(run)
+    params = _params(run)
     records = {"metrics": len(metrics), "parameters": len(params), "tables": len(TABLES), "reports": 1}
     if settings.dry_run:
         return Pushed(f"experiment {experiment} at {where or 'the default store'}", records, {}, NOTE)

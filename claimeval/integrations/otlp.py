@@ -98,7 +98,8 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
     log_handler = _Warnings()
     logger = logging.getLogger("opentelemetry.exporter")
     logger.addHandler(log_handler)
-    propagate, logger.propagate = logger.propagate, False
+    propagate = logger.propagate
+    logger.propagate = False
     try:
         for start in range(0, len(rows), BATCH):
             batch = [event(row) for row in rows[start : start + BATCH]]

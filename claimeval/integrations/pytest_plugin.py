@@ -227,7 +227,8 @@ class Claimeval:
             yield replace(options, progress=progress, offline=options.offline or self._offline)
         finally:
             for last in latest:
-                self._calls, self._cached = self._calls + last.calls, self._cached + last.cached
+                self._calls = self._calls + last.calls
+                self._cached = self._cached + last.cached
 
     def _keep(self, manifest: Manifest, results: Sequence[SampleResult]) -> None:
         for part in self._parts:
@@ -286,7 +287,8 @@ class Claimeval:
         from claimeval.types.records import SampleResult
 
         calls, cached, parts = sent
-        self._calls, self._cached = self._calls + calls, self._cached + cached
+        self._calls = self._calls + calls
+        self._cached = self._cached + cached
         for manifest, results in parts:
             self._keep(Manifest.model_validate_json(manifest), list(map(SampleResult.model_validate_json, results)))
 

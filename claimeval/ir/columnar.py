@@ -91,7 +91,10 @@ _BLOCK = 1 << 19
 """Bytes per block, which fit into the processor's cache."""
 MOST_STARTS = (1 << 16) - 1
 """Maximum number of values of the first field in a block, so that 16 bits are enough to number them."""
-_BLANK, _FIRST_BLANK, _NEWLINE, _COMMENT = ord(" "), ord("\t"), ord("\n"), ord("#")
+_BLANK = ord(" ")
+_FIRST_BLANK = ord("\t")
+_NEWLINE = ord("\n")
+_COMMENT = ord("#")
 LEADING = np.array([(1 << (8 * count)) - 1 for count in range(9)], np.uint64)
 """Masks of the first 0 to 8 bytes of a word, which is read with its first byte lowest."""
 TRAILING = ~LEADING[::-1]
@@ -137,7 +140,8 @@ class TextTable:
         """Yield all lines, each with ``width`` fields, in blocks that keep lines with the same first field together."""
         if self._end == MARGIN:
             raise Irregular
-        begin, size = MARGIN, _BLOCK
+        begin = MARGIN
+        size = _BLOCK
         while begin < self._end:
             complete = begin + size > self._end
             fields = self._split(begin, min(begin + size, self._end + 1), width)
@@ -150,7 +154,8 @@ class TextTable:
             yield LineBlock([field.take(slice(starts[count])) for field in fields], starts[: count + 1])
             if complete and count == len(starts) - 1:
                 return
-            begin, size = int(fields[0].start[starts[count]]), _BLOCK
+            begin = int(fields[0].start[starts[count]])
+            size = _BLOCK
 
     def _split(self, begin: int, stop: int, width: int) -> list[Field]:
         """Split the complete lines between two positions into fields. ``begin`` is the start of a line."""
@@ -163,7 +168,8 @@ class TextTable:
         if len(borders) != 2 * width * len(newlines) or window.min() < _FIRST_BLANK:
             raise Irregular
         columns = np.ascontiguousarray(borders.reshape(-1, 2 * width).T)
-        first, last = columns[0], columns[-1]
+        first = columns[0]
+        last = columns[-1]
         if (last > newlines).any() or (first[1:] < newlines[:-1]).any() or (self._bytes[first] == _COMMENT).any():
             raise Irregular
         return [Field(columns[2 * i], columns[2 * i + 1]) for i in range(width)]
@@ -358,11 +364,16 @@ class _Judgments(NamedTuple):
 
 def _read_judgments(text: TextTable) -> _Judgments:
     numbers: dict[bytes, int] = {}
-    counts, starts, ends, hashes, grades = [], [], [], [], []
+    counts = []
+    starts = []
+    ends = []
+    hashes = []
+    grades = []
     for block in text.blocks(4):
         _number(text, block, numbers)
         sizes = np.diff(block.starts)
-        document, key = block.fields[2], text.hashes(block.fields[2])
+        document = block.fields[2]
+        key = text.hashes(block.fields[2])
         _refuse_duplicates(np.sort(_tag(key, np.repeat(np.arange(len(sizes)), sizes))))
         values = decimals(text, block.fields[3])
         if not (np.abs(values) <= LARGEST_GRADE).all():
@@ -387,7 +398,9 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
     in_run: dict[bytes, int] = {}
     retrieved = np.zeros(len(judgments.counts), np.int64)
     judged_counts = np.zeros(len(judgments.counts), np.int64)
-    queries, ranks, grades = [], [], []
+    queries = []
+    ranks = []
+    grades = []
     for block in text.blocks(6):
         number = np.array([judgments.numbers.get(name, -1) for name in _number(text, block, in_run)])
         judged_rows = np.flatnonzero(number >= 0)
@@ -396,7 +409,8 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
         within_block = np.repeat(judged_rows, judgments.counts[number[judged_rows]])
         rows, matched = _match(judgments, judged, within_block, text, block)
         scores = decimals(text, block.fields[4])
-        grade, query = judgments.grades[judged[matched]], within_block[matched]
+        grade = judgments.grades[judged[matched]]
+        query = within_block[matched]
         judged_counts[number[judged_rows]] = np.bincount(query[grade >= 0], minlength=len(number))[judged_rows]
         mask = np.flatnonzero(grade > 0 if positive else grade >= 0)
         ranks.append(_document_ranks(text, block, scores, rows[mask], query[mask], ties))
@@ -439,7 +453,8 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
 
 def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
     """Return the rows of the block that are judged, and the positions of their judgments in ``judged``."""
-    documents, sizes = block.fields[2], np.diff(block.starts)
+    documents = block.fields[2]
+    sizes = np.diff(block.starts)
     keys = _tag(text.hashes(documents), np.repeat(np.arange(len(sizes)), sizes))
     order = np.argsort(keys)
     keys = keys[order]

@@ -247,7 +247,8 @@ def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> l
 
 
 def _compare(first: Evaluation, other: Evaluation, measure: str) -> PairedComparison:
-    baseline, compared = first.per_query, other.per_query
+    baseline = first.per_query
+    compared = other.per_query
     queries = sorted({*baseline, *compared})
     return paired_difference(
         [compared[q].get(measure) if q in compared else None for q in queries],
@@ -291,8 +292,12 @@ class Evaluator:
         self.measures = parse(measures)
         self._qrels = as_qrels(qrels)
         self._level = level
-        self._judged_only, self._max_retrieved, self._ties = judged_only, max_retrieved, ties
-        self._missing, self._no_relevant, self._collapse_ids = missing, no_relevant, collapse_ids
+        self._judged_only = judged_only
+        self._max_retrieved = max_retrieved
+        self._ties = ties
+        self._missing = missing
+        self._no_relevant = no_relevant
+        self._collapse_ids = collapse_ids
         self._settings = [measure.setting(level, collection) for measure in self.measures]
         self._formulas = [
             (measure.name, measure.row.formula, setting)
@@ -381,7 +386,8 @@ class Evaluator:
         )
 
     def _by_queries(self, run: TrecRun, tag: str | None) -> Evaluation:
-        judgments, zero = self._judgments, self._missing == "zero"
+        judgments = self._judgments
+        zero = self._missing == "zero"
         ranked: dict[str, RankedQuery] = {}
         values: dict[str, Mapping[str, float | None]] = {}
         for query in sorted(judgments) if zero else sorted(run) if len(run) > 1 else run:

@@ -93,7 +93,8 @@ def set_f(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
     Source: trec_eval ``set_F``. x weighs recall; van Rijsbergen's beta is its square root.
     """
-    p, r = set_precision(ranked, settings), recall(ranked, settings)
+    p = set_precision(ranked, settings)
+    r = recall(ranked, settings)
     x = settings.options["x"]
     return ratio((x + 1) * p * r, x * p + r)
 
@@ -163,7 +164,8 @@ def interpolated_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
     hits_needed = np.floor(settings.cutoff * ranked.total_relevant(settings.level) + 0.5)
     hits = ranked.relevant(settings.level)
     counted = hits.nth >= hits_needed[hits.query]
-    query, precisions = hits.query[counted], (hits.nth / hits.rank)[counted]
+    query = hits.query[counted]
+    precisions = (hits.nth / hits.rank)[counted]
     best = np.zeros(len(ranked.queries))
     if query.size:
         starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
@@ -211,7 +213,9 @@ def utility(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     The collection has N documents (0 if not given). a, b, c and d default to 1, -1, 0 and 0. Source: trec_eval
     ``utility``.
     """
-    hits, n, total = relevant_at(ranked, settings), ranked.length(), ranked.total_relevant(settings.level)
+    hits = relevant_at(ranked, settings)
+    n = ranked.length()
+    total = ranked.total_relevant(settings.level)
     a, b, c, d = (settings.options[name] for name in "abcd")
     return a * hits + b * (n - hits) + c * (total - hits) + d * (settings.collection + hits - n - total)
 
@@ -299,7 +303,8 @@ def _remapped_ndcg(ranked: Ranked, settings: MeasureSettings, gain: Gain[Floats]
     gain = _remapped(gain, settings.options)
     gains = gain(cast(Floats, ranked.pool_grade))
     best_first = np.lexsort((-gains, ranked.pool_query))
-    query, gains = ranked.pool_query[best_first], np.maximum(gains[best_first], 0)
+    query = ranked.pool_query[best_first]
+    gains = np.maximum(gains[best_first], 0)
     ideal = ranked.cumulated(query, within(query) + 1, gains, settings.cutoff, discounted=True)
     return ratio(ranked.gained(settings, gain, discounted=True), ideal)
 
@@ -365,7 +370,9 @@ def normalized_err(query: RankedQuery, settings: MeasureSettings) -> float:
 
 
 def _stopping(graded: Iterable[tuple[int, float]], settings: MeasureSettings) -> float:
-    highest, total, reached = settings.options["max"], 0.0, 1.0
+    highest = settings.options["max"]
+    total = 0.0
+    reached = 1.0
     for rank, grade in graded:
         if settings.cutoff is not None and rank > settings.cutoff:
             break
@@ -396,7 +403,8 @@ def alpha_ndcg(query: RankedQuery, settings: MeasureSettings) -> float:
 
 
 def _diverse(covered: Iterable[tuple[int, frozenset[str]]], settings: MeasureSettings) -> float:
-    novelty, total = 1 - settings.options["alpha"], 0.0
+    novelty = 1 - settings.options["alpha"]
+    total = 0.0
     covered_before: Counter[str] = Counter()
     for rank, topics in covered:
         if settings.cutoff is not None and rank > settings.cutoff:

@@ -77,7 +77,9 @@ def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *
     if not rows.size:
         for name, pool, docs in zip(queries, judged, retrieved, strict=True):
             _check_kinds(pool, docs, name)
-    query, score, grade = pool_query[ranked][rows], looked_up[rows], as_grades(grades[ranked][rows])
+    query = pool_query[ranked][rows]
+    score = looked_up[rows]
+    grade = as_grades(grades[ranked][rows])
 
     def names(hits: Ints) -> list[str]:
         """Return the ids of the documents that were retrieved and judged."""
@@ -320,7 +322,9 @@ def _by_query(data: Mapping[str, Any] | Table, what: str, names: Sequence[str]) 
             raise _unknown(what, row)
         if getattr(row, "_fields", ("",))[0] == "Index":
             raise DataError(f"{what}: rows of a DataFrame begin with their index; give the DataFrame itself")
-        query, document, number = str(row[0]), str(row[1]), row[2]
+        query = str(row[0])
+        document = str(row[1])
+        number = row[2]
         documents = table.setdefault(query, {})
         if document in documents:
             raise DataError(f"{what}: document {document!r} appears twice for query {query!r}; remove one")

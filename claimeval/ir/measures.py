@@ -328,12 +328,15 @@ def _read_one(text: str) -> list[Measure]:
     paper = _PAPER.fullmatch(text)
     if paper is None:
         raise UsageError(f"measure {text!r} cannot be read; write name, name@10, name(option=value)@10 or name.5,10")
-    name, cutoff, options = paper["name"], paper["cutoff"], paper["options"]
+    name = paper["name"]
+    cutoff = paper["cutoff"]
+    options = paper["options"]
     row = _row(name)
     if options:
         row, level, values = _read_options(row, options, text)
     else:
-        level, values = None, ()
+        level = None
+        values = ()
     if cutoff is not None:
         return [Measure(text, row, _cutoff(row, cutoff, text), level, values, options or "")]
     if _key(name) == _key(row.trec_cut) and _key(name) != _key(row.trec):

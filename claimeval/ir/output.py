@@ -43,7 +43,8 @@ def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
     """Format comparisons with the first run as a table, with one row per measure and run."""
     rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
     for run, measure, comparison, p_adjusted in pairings:
-        interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.value, 4)
+        interval = signed_interval((comparison.low, comparison.high), 4)
+        difference = signed(comparison.value, 4)
         rows.append([measure, run, difference, interval, p_value(comparison.p), p_value(p_adjusted), str(comparison.n)])
     return _align(rows)
 

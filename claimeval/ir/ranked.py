@@ -184,7 +184,9 @@ class Ranked(Rankings[Floats]):
         limit = settings.cutoff if up_to is None else up_to[query]
         if limit is not None:
             mask = rank <= limit
-            query, rank, nth = query[mask], rank[mask], nth[mask]
+            query = query[mask]
+            rank = rank[mask]
+            nth = nth[mask]
         return self.sums(query, None if term is None else term(cast(Floats, rank), cast(Floats, nth)))
 
     def judged_within(self, cutoff: float | None, level: float | None = None) -> Floats:
@@ -242,7 +244,8 @@ class Ranked(Rankings[Floats]):
     def ideal(self) -> Ideal:
         """The documents with a grade above 0 in the best possible order."""
         positive = self.pool_grade > 0
-        pool_query, pool_grade = self.pool_query[positive], self.pool_grade[positive]
+        pool_query = self.pool_query[positive]
+        pool_grade = self.pool_grade[positive]
         if pool_grade.dtype == np.float64:
             order = np.lexsort((-pool_grade, pool_query))
             return Ideal(pool_query[order], within(pool_query[order]) + 1, pool_grade[order])
@@ -254,7 +257,8 @@ class Ranked(Rankings[Floats]):
     def only(self, mask: Bools) -> Ranked:
         """Return the run with only the queries of ``mask``."""
         number = np.cumsum(mask) - 1
-        rows, pool = mask[self.query], mask[self.pool_query]
+        rows = mask[self.query]
+        pool = mask[self.pool_query]
         return Ranked(
             queries=tuple(query for query, keep in zip(self.queries, mask.tolist(), strict=True) if keep),
             retrieved=self.retrieved[mask],

@@ -106,7 +106,8 @@ def parse_run(content: FileContent) -> TaggedRun:
     if (read := _json(content, "score")) is not None:
         return TaggedRun(read, "")
     run: dict[str, dict[str, float]] = {}
-    tag, width = b"", 6
+    tag = b""
+    width = 6
     for location, fields in _lines(content):
         if not run and len(fields) == 3:
             width = 3
@@ -115,7 +116,8 @@ def parse_run(content: FileContent) -> TaggedRun:
                 f"{location}: {len(fields)} fields; a run has six: query, Q0, document, rank, score, tag; that of MS "
                 "MARCO has three: query, document, rank"
             )
-        query, document = _text(fields[0]), _text(fields[1 if width == 3 else 2])
+        query = _text(fields[0])
+        document = _text(fields[1 if width == 3 else 2])
         documents = run.setdefault(query, {})
         if document in documents:
             raise DataError(f"{location}: document {document!r} appears twice for query {query!r}; remove one")
@@ -140,11 +142,13 @@ def parse_qrels(content: FileContent, *, subtopics: bool = False) -> dict[str, d
         if len(fields) != (3 if beir else 4):
             form = "BEIR qrels have three: query-id, corpus-id, score" if beir else _QRELS_FORM
             raise DataError(f"{location}: {len(fields)} fields; {form}")
-        query, document = _text(fields[0]), _text(fields[-2])
+        query = _text(fields[0])
+        document = _text(fields[-2])
         documents = qrels.setdefault(query, {})
         key = document
         if subtopics and not beir:
-            documents, key = documents.setdefault(document, {}), _text(fields[1])
+            documents = documents.setdefault(document, {})
+            key = _text(fields[1])
         if key in documents:
             raise DataError(f"{location}: document {document!r} is judged twice for query {query!r}; remove one")
         documents[key] = _grade(fields[-1], location)

@@ -252,7 +252,8 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     """
     task = request.task
     assert isinstance(task, AssessTask)
-    as_json, scale = request.reply_format == "json", task.scale
+    as_json = request.reply_format == "json"
+    scale = task.scale
     claims = dict(zip(_names("c", len(task.claims)), [claim.id for claim in task.claims], strict=True))
     lines = dict.fromkeys(claims, "") if as_json else dict(zip(claims, map(claim_line, task.claims), strict=True))
     names = dict(zip(_names("d", len(task.documents)), [document.id for document in task.documents], strict=True))

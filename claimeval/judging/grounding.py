@@ -108,7 +108,8 @@ def verbatim(quote: str, text: str) -> tuple[int, int] | None:
     """Return the span of the verbatim `quote` in `text`, compared with citations first, then without."""
     if span := _find(quote, text):
         return span
-    bare_quote, bare_text = bare(quote), bare(text)
+    bare_quote = bare(quote)
+    bare_text = bare(text)
     if not (bare_quote.offsets or bare_text.offsets):
         return None
     span = _find(bare_quote.text, bare_text.text)
@@ -116,7 +117,8 @@ def verbatim(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _find(quote: str, text: str) -> tuple[int, int] | None:
-    folded, folded_quote = _fold(text), _fold(quote).text.strip()
+    folded = _fold(text)
+    folded_quote = _fold(quote).text.strip()
     start = folded.text.find(folded_quote) if folded_quote else -1
     return _original(folded, start, start + len(folded_quote)) if start >= 0 else None
 
@@ -127,7 +129,8 @@ def _span(
     if span := verbatim(claim_quote, text):
         return "exact", span
     bare_text = bare(text)
-    folded, quote = _fold(bare_text.text), _fold(without(claim_quote)).text.strip()
+    folded = _fold(bare_text.text)
+    quote = _fold(without(claim_quote)).text.strip()
     if quote and len(quote) * len(folded.text) <= _MAX_FUZZY:
         from rapidfuzz import fuzz
 

@@ -192,7 +192,8 @@ class Prompt:
         from jinja2 import TemplateError
 
         template, _ = self._compiled
-        environment, values = template.environment, {**variables, **self.parameters}
+        environment = template.environment
+        values = {**variables, **self.parameters}
         context = environment.context_class(environment, values, template.name, template.blocks)
         messages = []
         for role in ("system", "user"):
@@ -356,7 +357,8 @@ def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple
             if isinstance(child, nodes.Name) and (child.name in items or child.name in _ITEM_FIELDS):
                 yield node.lineno, f"{child.name!r} is no text. {_available_fields(items.get(child.name, child.name))}"
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
-        name, field = node.node.name, node.attr
+        name = node.node.name
+        field = node.attr
         if name in _ITEM_FIELDS or (name in items and field not in _ITEM_FIELDS[items[name]]):
             yield node.lineno, f"unknown variable '{name}.{field}'. {_available_fields(items.get(name, name))}"
     for child in node.iter_child_nodes():
@@ -465,7 +467,8 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
     name = spec if spec.startswith(f"{step}/") else f"{step}/{spec}"
     path = names.get(name)
     if path is None:
-        path, name = Path(spec), spec
+        path = Path(spec)
+        name = spec
         if not (spec.endswith(".j2") or path.is_file()):
             error = unknown_name(f"{step} prompt", spec, names)
             raise PromptError(f"{error}; or give the path of a .j2 file")

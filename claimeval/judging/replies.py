@@ -110,7 +110,9 @@ def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, .
     """
     claims = []
     for entry in find(text, _CLAIMS, shown):
-        claim, sentences, quote = entry.get("claim"), entry.get("sentences", []), entry.get("quote")
+        claim = entry.get("claim")
+        sentences = entry.get("sentences", [])
+        quote = entry.get("quote")
         numbers = [whole_number(number) for number in (sentences if isinstance(sentences, list) else [sentences])]
         if None in numbers:
             raise Unparsable("'sentences' of a claim is not a list of whole numbers")
@@ -145,7 +147,8 @@ def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
     marked = [number for number, line in enumerate(lines) if _BULLET.match(line)]
     if not marked:
         raise Unparsable(f"no line with a bullet: {body[:80]!r}")
-    introduction, after = lines[: marked[0]], lines[marked[-1] + 1 :]
+    introduction = lines[: marked[0]]
+    after = lines[marked[-1] + 1 :]
     if "".join(introduction).rstrip().endswith((":", "：")):
         lines = lines[marked[0] :]
     if after and not after[0].strip():
@@ -190,7 +193,8 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
     def read(entry: Mapping[str, object]) -> tuple[str, ParsedVerdict]:
         """Read the verdict on one claim."""
         word = _word(entry, "label", words)
-        evidence, probability = entry.get("evidence", []), entry.get("probability")
+        evidence = entry.get("evidence", [])
+        probability = entry.get("probability")
         cited = evidence if isinstance(evidence, list) else [evidence]
         return word, ParsedVerdict(
             labels[word],
@@ -316,7 +320,8 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> ParsedR
         tags = list(_TAG.finditer(line))
         if not tags:
             continue
-        quoted, mark = line[: tags[-1].start()].rstrip("*_`"), line[tags[-1].end() :].strip()
+        quoted = line[: tags[-1].start()].rstrip("*_`")
+        mark = line[tags[-1].end() :].strip()
         repeated = [_spaced(quoted), _spaced(_BULLET.sub("", quoted, count=1))]
         if subject := by_text.get(repeated[0]) or by_text.get(repeated[1]):
             marks.setdefault(subject, {})[mark] = None

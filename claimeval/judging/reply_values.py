@@ -239,7 +239,8 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
     if any(names_in_data(shape.names).search(content) for content in shown):
         raise Unparsable(f"{not_whole}; what the judge was shown holds such JSON too, so it may quote it here")
     parts: list[T] = []
-    rest, end = "", 0
+    rest = ""
+    end = 0
     for value, start, stop in _values(text):
         try:
             part = shape.part(value or None)  # an empty list within other text is not a reply

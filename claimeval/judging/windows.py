@@ -39,7 +39,8 @@ def split(documents: Sequence[Document], room: int) -> list[tuple[Document, ...]
             size = _size(piece)
             if window and used + size > room:
                 windows.append(tuple(window))
-                window, used = [], 0
+                window = []
+                used = 0
             window.append(piece)
             used += size
     return [*windows, tuple(window)] if window else windows
@@ -84,13 +85,15 @@ def runs(sizes: Sequence[int], room: int, *, repeat: bool = False) -> Iterator[t
     """
     first = 0
     while first < len(sizes):
-        last, used = first, sizes[first]
+        last = first
+        used = sizes[first]
         while last + 1 < len(sizes) and (used := used + sizes[last + 1]) <= room:
             last += 1
         yield first, last
         if last + 1 == len(sizes):
             return
-        next_first, repeated = last + 1, 0
+        next_first = last + 1
+        repeated = 0
         while next_first - 1 > first and (repeated := repeated + sizes[next_first - 1]) <= room * OVERLAP:
             next_first -= 1
         if repeat and next_first == last + 1 and last - first > 1:

@@ -155,7 +155,8 @@ def split_claims(text: str) -> list[SentenceClaim]:
     last = ""
     for block, following in zip_longest(text_blocks, text_blocks[1:]):
         goes_on = block.kind == "item" or (block.kind == "prose" and last == "prose")
-        lead_in, last = lead_in if goes_on else None, block.kind
+        lead_in = lead_in if goes_on else None
+        last = block.kind
         for first, sentence in enumerate(block_sentences(text, block)):
             if not _is_heading(masked_text, block, following):
                 inherited = lead_in if first == 0 and lead_in and _needs_lead_in(masked_text, sentence) else None

@@ -204,12 +204,14 @@ def match(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
     """
     import numpy as np
 
-    right, found = [False] * len(claims), [False] * len(gold)
+    right = [False] * len(claims)
+    found = [False] * len(gold)
     if claims and gold:
         likeness = token_f1(claims, gold)
         allowed = likeness >= PAIR
         for i, j in np.argwhere(allowed):
-            a, b = claim_words(claims[i]), claim_words(gold[j])
+            a = claim_words(claims[i])
+            b = claim_words(gold[j])
             allowed[i, j] = a.numbers == b.numbers and a.negations % 2 == b.negations % 2
         for i, j in assignment(np.where(allowed, likeness, 0.0)):
             right[i] = found[j] = bool(allowed[i, j])
@@ -228,17 +230,23 @@ def assignment(weights: Matrix) -> list[tuple[int, int]]:
     if weights.shape[0] > weights.shape[1]:
         return sorted((row, column) for column, row in assignment(weights.T))
     rows, columns = weights.shape
-    row_price, column_price = np.zeros(rows), np.zeros(columns)
+    row_price = np.zeros(rows)
+    column_price = np.zeros(columns)
     row_of = np.full(columns, -1)
     for row in range(rows):
-        length, before = np.full(columns, np.inf), np.full(columns, -1)
-        done, column, here, shortest = np.zeros(columns, dtype=bool), -1, row, 0.0
+        length = np.full(columns, np.inf)
+        before = np.full(columns, -1)
+        done = np.zeros(columns, dtype=bool)
+        column = -1
+        here = row
+        shortest = 0.0
         while here >= 0:
             through = shortest - weights[here] - row_price[here] - column_price
             shorter = ~done & (through < length)
             length[shorter], before[shorter] = through[shorter], column
             column = int(np.where(done, np.inf, length).argmin())
-            shortest, here = float(length[column]), int(row_of[column])
+            shortest = float(length[column])
+            here = int(row_of[column])
             done[column] = True
         row_price[row] += shortest
         reached = done & (row_of >= 0)

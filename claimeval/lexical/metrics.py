@@ -46,9 +46,12 @@ class PreparedSample:
         normalization: Normalization,
         bags: Bags,
     ) -> None:
-        self.answer_text, self._question = answer, question
-        self._contexts, self.reference_texts = contexts, references
-        self.normalization, self._bags = normalization, bags
+        self.answer_text = answer
+        self._question = question
+        self._contexts = contexts
+        self.reference_texts = references
+        self.normalization = normalization
+        self._bags = bags
         self.answer = normalization.bag(answer)
 
     @cached_property
@@ -86,7 +89,8 @@ def overlap_size(first: Bag, second: Bag) -> int:
     """Count the words that two bags share: for each word, the smaller of its two counts."""
     shared = 0
     for word in first.counts.keys() & second.counts.keys():
-        in_first, in_second = first.counts[word], second.counts[word]
+        in_first = first.counts[word]
+        in_second = second.counts[word]
         shared += in_first if in_first < in_second else in_second
     return shared
 
@@ -267,7 +271,8 @@ def f_measure(answer: Sequence[str], reference: Sequence[str]) -> float:
     common = lcs_length(answer, reference)
     if common == 0:
         return 0.0
-    precision, recall = common / len(answer), common / len(reference)
+    precision = common / len(answer)
+    recall = common / len(reference)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -321,7 +326,8 @@ class Library(NamedTuple):
     module: str
 
 
-ROUGE, SACREBLEU = Library("rouge-score", "rouge_score.rouge_scorer"), Library("sacrebleu", "sacrebleu.metrics")
+ROUGE = Library("rouge-score", "rouge_score.rouge_scorer")
+SACREBLEU = Library("sacrebleu", "sacrebleu.metrics")
 OVERLAP_METRICS: dict[str, LexicalMetric] = {
     "rouge_1": LexicalMetric(rouge_1, ("references",), "F of words, stemmed (rouge-score)"),
     "rouge_2": LexicalMetric(rouge_2, ("references",), "F of pairs of words, stemmed (rouge-score)"),

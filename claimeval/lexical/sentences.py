@@ -64,7 +64,8 @@ def blocks(text: str) -> list[TextBlock]:
         start = offset + raw.find(line)
         offset += len(raw) + 1
         if line.startswith("```"):
-            in_code, goes_on = not in_code, False
+            in_code = not in_code
+            goes_on = False
         elif not _LETTER_OR_DIGIT.search(line):
             if line and text_blocks and text_blocks[-1].kind == "row":
                 text_blocks[-1] = text_blocks[-1]._replace(kind="heading")

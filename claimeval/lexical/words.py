@@ -91,7 +91,8 @@ class Normalization:
     def bag(self, text: str) -> Bag:
         """Count the words of `text`, without articles."""
         words = self.split(text)
-        counts, total = Counter(words), len(words)
+        counts = Counter(words)
+        total = len(words)
         for article in self.articles:
             total -= counts.pop(article, 0)
         return Bag(counts, total)
@@ -148,7 +149,8 @@ class _Signs(dict[int, int | str | None]):
     """The translation table of steps 1 to 3, filled as characters are met."""
 
     def __missing__(self, code: int) -> int | str | None:
-        character, category = chr(code), unicodedata.category(chr(code))
+        character = chr(code)
+        category = unicodedata.category(chr(code))
         if character in _SEPARATORS:
             self[code] = " "
         elif character in _DELETED or category == "Cf":
@@ -236,7 +238,8 @@ _ZEROS = (
 """The zeros of scripts with their own digits; the other nine digits follow each."""
 _PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ",", 0xFF0E: "."}
 _HAN_DIGITS = {sign: value for value, signs in enumerate(("〇零", *"一二三四五六七八九")) for sign in signs} | {"两": 2}
-_SMALL, _LARGE = {"十": 10, "百": 100, "千": 1000}, {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
+_SMALL = {"十": 10, "百": 100, "千": 1000}
+_LARGE = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 _IN_DIGITS = re.compile(r"[〇零一二三四五六七八九]{3,}")
 """A number that is written digit by digit, such as a year."""
 _IN_UNITS = re.compile(
@@ -266,9 +269,12 @@ def _value(signs: str) -> int:
         if sign in _HAN_DIGITS:
             digit = 10 * digit + _HAN_DIGITS[sign]
         elif sign in _SMALL:
-            part, digit = part + (digit or 1) * _SMALL[sign], 0
+            part = part + (digit or 1) * _SMALL[sign]
+            digit = 0
         else:
-            whole, part, digit = whole + (part + digit or 1) * _LARGE[sign], 0, 0
+            whole = whole + (part + digit or 1) * _LARGE[sign]
+            part = 0
+            digit = 0
     return whole + part + digit
 
 

@@ -38,7 +38,9 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     A name is that of a context (its id, title or address). Else a number is a place in `Sample.sources`, if there are
     any, or the rank of a context. `spans` are the sentences of the answer, if they are known.
     """
-    answer, contexts, sources = sample.answer or "", sample.contexts or (), sample.sources
+    answer = sample.answer or ""
+    contexts = sample.contexts or ()
+    sources = sample.sources
     ranks: dict[str, tuple[int, ...]] = {}
     for rank, document in enumerate(contexts, 1):
         if document.title:
@@ -149,7 +151,8 @@ class CitationTable(NamedTuple):
 def table(m: Matrix) -> CitationTable:
     """Return the citations of a matrix, which all formulas read; made once."""
     spans = sentences(m.sample.answer or "")
-    citations, ranks = of(m.sample, spans), m.sample.ranks("contexts")
+    citations = of(m.sample, spans)
+    ranks = m.sample.ranks("contexts")
     cited: dict[int, dict[Cited, None]] = {}
     for citation in citations:
         cited.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
@@ -196,7 +199,8 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
     """Return the citations of the answer with what the verdicts on single contexts say; none without such verdicts."""
     if not any(a.against == "contexts" for a in result.per_document):
         return []
-    known, contexts = table(Matrix.of(result)), result.sample.contexts or ()
+    known = table(Matrix.of(result))
+    contexts = result.sample.contexts or ()
 
     def words(claims: Sequence[CitedClaim], cited: Cited) -> tuple[Truth, str]:
         """Return whether a citation supports its sentence, and this in words."""

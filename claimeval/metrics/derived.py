@@ -50,7 +50,10 @@ class DerivedMetric(NamedTuple):
         return tuple((METRICS[name].claims_of, METRICS[name].against) for name in self.needs)
 
 
-_F, _P, _Q, _C = "faithfulness", "correctness", "coverage", "context_recall"
+_F = "faithfulness"
+_P = "correctness"
+_Q = "coverage"
+_C = "context_recall"
 _LABELS: dict[Label, str] = {
     "supported": "supported by",
     "contradicted": "contradicted by",

@@ -118,7 +118,8 @@ class RatioTally(Tally):
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._values, self._clusters = array("q"), array("q")
+        self._values = array("q")
+        self._clusters = array("q")
 
     def add(self, row: Sequence[int], cluster: int) -> None:
         """Add a text."""
@@ -134,7 +135,9 @@ class RatioTally(Tally):
 
     def ratio(self, resampling: Resampling = STANDARD) -> Ratio:
         """Return the ratio. It has no value if there are no items, or too few for a share."""
-        name, rows, clusters = self._name, self.rows, list(self._clusters)
+        name = self._name
+        rows = self.rows
+        clusters = list(self._clusters)
         hits, of = map(int, rows.sum(axis=0))
         if not of:
             return Ratio(because="none to lose" if name.endswith("_lost") else "none")
@@ -176,7 +179,8 @@ class F1Tally(RatioTally):
 def gold_scores(row: tuple[int, int, int, int]) -> dict[str, Score]:
     """Return the scores of a text, given the numbers of right claims, claims, found gold claims and gold claims."""
     right, claims, found, gold = row
-    precision, recall = right / claims if claims else 0.0, found / gold if gold else 0.0
+    precision = right / claims if claims else 0.0
+    recall = found / gold if gold else 0.0
     both = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     f1 = Score.share(both) if claims + gold else Score.undefined("no_evidence")
     ratios = (("claim_precision", right, claims), ("claim_recall", found, gold), ("granularity", claims, gold))
@@ -206,7 +210,8 @@ def ratio_difference(
 
     if len(first) and np.array_equal(first, second):
         return Estimate(value=0.0, low=0.0, high=0.0, n=len(first), clusters=len(set(clusters)), ends="interval")
-    both, resampling = np.hstack([first, second]), Resampling(level=level)
+    both = np.hstack([first, second])
+    resampling = Resampling(level=level)
     (difference,) = bootstrap_sums(
         ClusterSums(cluster_sums(both, clusters), len(first)), [change], resampling, because="none", symmetric=True
     )
@@ -237,7 +242,8 @@ class ExaminedClaims:
         """Examine the claims of a sample's answer and reference, if the sample is selected."""
         digest = blake2b(result.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         for part, of_samples in self._counts.items():
-            claims, text = result.claims_of(part), result.sample.text(part)
+            claims = result.claims_of(part)
+            text = result.sample.text(part)
             if claims or result.unextracted.get(part) == "no_claims":
                 self._texts[part] += 1
                 selected = part == self.part and int.from_bytes(digest) < self._below
@@ -278,7 +284,8 @@ class ExaminedClaims:
 
     def covers_less_than(self, other: ExaminedClaims) -> str | None:
         """Return the first measure of `COVERAGE` by which these claims cover less than the other run's, as text."""
-        first, second = self._counts[self.part], other._counts[self.part]
+        first = self._counts[self.part]
+        second = other._counts[self.part]
         shared = [name for name in first if name in second]
         clusters = [first[name][1] for name in shared]
         for measure, margin in COVERAGE.items():

@@ -167,7 +167,8 @@ class FlipTally:
 
 def flip(result: ScoredSample, pair: ClaimPair) -> Flip:
     """Return the record of a claim that flipped; `result` is from run a."""
-    a, b = pair.a.support, pair.b.support
+    a = pair.a.support
+    b = pair.b.support
     assert a is not None and b is not None, "a flip has two labels"  # noqa: PT018
     return Flip(
         sample_id=result.sample.id,

@@ -255,7 +255,8 @@ def by_topic(label: Label, on_topic: bool) -> Formula:
 
     def formula(m: Matrix) -> FormulaResult:
         """Return the labels of the claims on topic, or off topic."""
-        labels, topics = m.labeled("answer", "contexts", label), m.labeled("answer", ASKED)
+        labels = m.labeled("answer", "contexts", label)
+        topics = m.labeled("answer", ASKED)
         return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, topics, strict=True)]
 
     return formula
@@ -266,7 +267,8 @@ def factscore(gamma: float) -> Formula:
 
     def formula(m: Matrix) -> FormulaResult:
         """Return the share of supported claims with the length penalty."""
-        shares, n = _share(_f(m)), len(m.claims_of("answer"))
+        shares = _share(_f(m))
+        n = len(m.claims_of("answer"))
         if shares is None:
             return None
         penalty = 1.0 if n > gamma else math.exp(1 - gamma / n)
@@ -342,7 +344,8 @@ def _share(truths: Sequence[Truth]) -> BoundedValue | None:
     known = [truth for truth in truths if truth is not None]
     if not known:
         return None
-    hits, total = sum(known), len(truths)
+    hits = sum(known)
+    total = len(truths)
     return BoundedValue(hits / len(known), hits / total, (hits + total - len(known)) / total)
 
 

@@ -53,7 +53,8 @@ def counted(metric: Metric, result: ScoredSample) -> frozenset[str]:
 
     If each judge extracted its own claims, this can be a different gold answer for each judge.
     """
-    claims, score = result.claims_of(metric.claims_of), result.scores.get(metric.name)
+    claims = result.claims_of(metric.claims_of)
+    score = result.scores.get(metric.name)
     alternatives = {claim.extractor: score.alternative if score else None for claim in claims}
     if len(alternatives) > 1 and score and score.value is not None:
         labels = {a.subject: a.support for a in result.labels if a.against == metric.against}
@@ -311,8 +312,11 @@ class MetricTally(Tally):
 
     def __init__(self) -> None:
         self._unit = "share"
-        self._values, self._clusters = array("d"), array("q")
-        self._lows, self._highs, self._bounded = array("d"), array("d"), array("q")
+        self._values = array("d")
+        self._clusters = array("q")
+        self._lows = array("d")
+        self._highs = array("d")
+        self._bounded = array("q")
         """Bounds of each sample to which the metric applies, and its cluster."""
         self._samples = 0
         self._missing: Counter[Reason] = Counter()

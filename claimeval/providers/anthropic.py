@@ -305,7 +305,8 @@ class AnthropicServer:
 
         raw = into.with_name(into.name + ".raw")
         with explained(self._sdk, self.key):
-            path, cls = f"{BATCHES}/{file_id}/results", AsyncStream[Any]
+            path = f"{BATCHES}/{file_id}/results"
+            cls = AsyncStream[Any]
             streamed = await self._sdk.get(path, cast_to=httpx2.Response, stream=True, stream_cls=cls)
             reply = cast(httpx2.Response, streamed)  # as the SDK gives what is to be cast to a response
             try:
@@ -350,7 +351,8 @@ def as_result(raw: bytes) -> bytes:
     """Return a result line in OpenAI's form; other lines are unchanged."""
     try:
         record = json.loads(raw)
-        key, result = record["custom_id"], record["result"]
+        key = record["custom_id"]
+        result = record["result"]
         kind = result["type"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return raw

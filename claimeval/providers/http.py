@@ -307,7 +307,8 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     """
     import httpx2
 
-    secure, longest = endpoint.startswith("https://"), MAX_REPLY_BYTES.get()
+    secure = endpoint.startswith("https://")
+    longest = MAX_REPLY_BYTES.get()
 
     class WholeResponses(httpx2.AsyncClient):
         """A client that reads and records every response before the SDK sees it."""
@@ -359,7 +360,8 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
     """
     import httpx2
 
-    body, headers = bytearray(), response.headers
+    body = bytearray()
+    headers = response.headers
     encoding = headers.get("content-encoding")
     try:
         async for part in cast(httpx2.AsyncByteStream, response.stream):

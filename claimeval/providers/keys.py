@@ -162,7 +162,8 @@ class _Scrubbing(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let the record through, without the key."""
-        record.msg, record.args = scrub(record.getMessage(), self._key), ()
+        record.msg = scrub(record.getMessage(), self._key)
+        record.args = ()
         return True
 
 

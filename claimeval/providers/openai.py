@@ -96,7 +96,8 @@ def resolve(judge: Judge) -> Judge:
 def body(request: Request) -> dict[str, Any]:
     """Return the body of a live request. At OpenAI, requests that begin alike go to the machine that has it cached."""
     fields = request_body(request)
-    judge, beginning = request.judge, request.beginning
+    judge = request.judge
+    beginning = request.beginning
     host = urlsplit(judge.endpoint or "").hostname or ""
     if beginning and _OPENAI_HOST.fullmatch(host) and "prompt_cache_key" not in judge.learned.refused:
         return {"prompt_cache_key": beginning.key, **fields}

@@ -93,7 +93,8 @@ class Recording(NamedTuple):
         Verdicts answer only for scales that have all labels of the file. Otherwise, a prompt with fewer labels would
         get verdicts only on the claims with these labels, and a wrong score.
         """
-        task, text = request.task, None
+        task = request.task
+        text = None
         if isinstance(task, ExtractTask) and (claims := self.claims.get(_spaced(task.text))) is not None:
             text = write_claims(claims, request)
         if isinstance(task, AssessTask) and self.labels <= {*task.scale.words, ABSTAIN}:

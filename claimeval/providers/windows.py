@@ -89,7 +89,8 @@ def cut_by(request: Request, reply: Completion) -> Failure | None:
     A prompt was truncated if the server counted far too few tokens for its characters. Ollama truncates a prompt to
     half of its window and two tokens, earlier versions to the whole window.
     """
-    tokens, cached = reply.usage.prompt_tokens or 0, reply.usage.cached_tokens or 0
+    tokens = reply.usage.prompt_tokens or 0
+    cached = reply.usage.cached_tokens or 0
     tokens += cached if cached > tokens else 0  # some servers count cached tokens separately
     if tokens < SMALLEST:
         return None

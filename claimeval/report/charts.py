@@ -20,13 +20,21 @@ from typing import NamedTuple
 from claimeval.statistics.formatting import decimal, interval, percent, signed, signed_interval
 from claimeval.types.errors import UsageError, visible
 
-BLUE, ORANGE, GREEN, PINK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a8a8a"
+BLUE = "#0072b2"
+ORANGE = "#d55e00"
+GREEN = "#009e73"
+PINK = "#cc79a7"
+GREY = "#8a8a8a"
 SERIES = (BLUE, ORANGE, GREEN, PINK, GREY)
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
 RAMP = ((237, 244, 251), (107, 174, 214), (8, 48, 107))
 """Light to dark, for 0 to 1."""
-INK, PAPER, DARK_INK, DARK_PAPER = "#1c1e21", "#ffffff", "#e7e8ea", "#1e2127"
-WIDTH, NARROW = 640.0, 480.0
+INK = "#1c1e21"
+PAPER = "#ffffff"
+DARK_INK = "#e7e8ea"
+DARK_PAPER = "#1e2127"
+WIDTH = 640.0
+NARROW = 480.0
 """Default width of a chart in points, and the width below which names are above their marks."""
 LETTER = 6.4
 """Approximate width of a letter in points."""
@@ -125,9 +133,12 @@ def file_part(name: str) -> str:
 
 def beside(title: str, pictures: Sequence[Picture], across: int = 3) -> Picture:
     """Return one picture of several, `across` per row."""
-    parts, width, height = [], 0.0, 0.0
+    parts = []
+    width = 0.0
+    height = 0.0
     for start in range(0, len(pictures), across):
-        row, x = pictures[start : start + across], 0.0
+        row = pictures[start : start + across]
+        x = 0.0
         for picture in row:
             size = {"width": f"{picture.width:g}", "height": f"{picture.height:g}"}
             parts.append(_tag("svg", picture.body, x=x, y=height, **size))
@@ -203,7 +214,8 @@ def trend(
         remark = _fitting(f"{number}: changed {word}", int((right - left) / LETTER))
         parts.append(_text(left, 21 + 15 * number, remark, fill_opacity=0.8))
     for place, word in sorted(changes.items()):
-        x, mark_number = at[place], str(kinds.index(word) + 1)
+        x = at[place]
+        mark_number = str(kinds.index(word) + 1)
         parts.append(_line(x, top - 4, x, bottom, stroke=ORANGE, stroke_dasharray="4 3", class_="change"))
         parts.append(_text(x, top - 8, mark_number, "middle", font_weight=600))
     if baseline is not None and (level := marks[baseline].value) is not None:
@@ -241,14 +253,17 @@ def lines(
     """
     xs = sorted({x for curve in curves for x, _ in curve.points})
     top = 34.0 + 18 * len(curves)
-    left, right, bottom = 52.0, width - 20, top + 220
+    left = 52.0
+    right = width - 20
+    bottom = top + 220
     x = _axis((xs[0], xs[-1]), left, right, log=log, pad=False)
     y = _axis(_ends([mark for curve in curves for _, mark in curve.points]), bottom, top)
     parts = [_heading(title, width), _x_axis(x, top, bottom, x_label, xs if len(xs) <= 8 or log else None)]
     parts.append(_y_axis(y, left, right, y_label))
     descriptions = []
     for number, curve in enumerate(curves):
-        color, dash = SERIES[number % len(SERIES)], DASHES[number % len(DASHES)]
+        color = SERIES[number % len(SERIES)]
+        dash = DASHES[number % len(DASHES)]
         drawn = [(x(over), mark, mark.value) for over, mark in curve.points if mark.value is not None]
         parts += [
             _line(left, 36 + 18 * number, left + 30, 36 + 18 * number, stroke=color, stroke_width=2.5, dash=dash),
@@ -276,10 +291,14 @@ def bars(values: Sequence[float], title: str, x_label: str, y_label: str, *, wid
     """
     falling = sorted(values, reverse=True)
     reach = max(map(abs, falling), default=0) or 1.0
-    top, left, right, bottom = 34.0, 60.0, width - 16, 272.0
+    top = 34.0
+    left = 60.0
+    right = width - 16
+    bottom = 272.0
     y = _axis((-reach, reach), bottom, top)
     x = _axis((0, max(len(falling), 1)), left, right, pad=False)
-    higher, lower = sum(value > 0 for value in falling), sum(value < 0 for value in falling)
+    higher = sum(value > 0 for value in falling)
+    lower = sum(value < 0 for value in falling)
     summary = f"higher: {higher}, lower: {lower}, of {len(falling)}"
     parts = [_heading(title, width), _y_axis(y, left, right, y_label, signs=True), _line(left, y(0), right, y(0))]
     for color, start, side in (
@@ -310,7 +329,10 @@ def points(
         width: Width in points.
     """
     drawn = [(over, mark, mark.value) for over, mark in marks if mark.value is not None]
-    left, right, top, bottom = 56.0, width - 16, 34.0, 294.0
+    left = 56.0
+    right = width - 16
+    top = 34.0
+    bottom = 294.0
     x = _axis((0, max((over for over, _, _ in drawn), default=1) or 1), left, right)
     y = _axis(_ends([mark for _, mark, _ in drawn]), bottom, top)
     parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
@@ -342,7 +364,9 @@ def calibration(
         y_label: Label of the vertical axis, from 0 to 1.
         width: Width in points.
     """
-    left, right, top = 56.0, width - 16, 34.0
+    left = 56.0
+    right = width - 16
+    top = 34.0
     bottom = top + right - left
     x, y = _Axis(0, 1, left, right), _Axis(0, 1, bottom, top)
     parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
@@ -375,7 +399,8 @@ def heat_map(
     top = 44 + 0.75 * LETTER * max(map(_cells, below), default=0) + (16 if labels[1] else 0)
     width = max(left + size * len(columns) + 0.75 * LETTER * max(map(_cells, below), default=0) + 24, 240)
     bottom = top + size * len(rows)
-    parts, descriptions = [_heading(title, width)], []
+    parts = [_heading(title, width)]
+    descriptions = []
     if labels[1]:
         parts.append(_text(left + size * len(columns) / 2, 40, labels[1], "middle", fill_opacity=0.75))
     if labels[0]:
@@ -389,7 +414,8 @@ def heat_map(
         for column, cell in enumerate(cells[row]):
             if cell.value is None:
                 continue
-            shade, written = cell.value / whole if counts else cell.value, _number(cell.value, counts)
+            shade = cell.value / whole if counts else cell.value
+            written = _number(cell.value, counts)
             descriptions.append(f"{cell.name}: {written}")
             box = left + size * column, top + size * row, size - 2, size - 2
             parts.append(_box(box, shade, [(written, 12)], descriptions[-1], cell.link))
@@ -410,9 +436,13 @@ def square(cells: Sequence[Sequence[Cell]], title: str, rows: tuple[str, str], c
         columns: Headings of the columns.
     """
     whole = sum(cell.value or 0 for row in cells for cell in row) or 1
-    width, left, top, height = 420.0, 30.0, 52.0, 104.0
+    width = 420.0
+    left = 30.0
+    top = 52.0
+    height = 104.0
     size = (width - left - 8) / 2
-    parts, descriptions = [_heading(title, width)], []
+    parts = [_heading(title, width)]
+    descriptions = []
     for half in (0, 1):
         parts.append(_text(left + size * (half + 0.5), top - 8, columns[half], "middle", fill_opacity=0.8))
         turned = f"translate(18 {top + height * (half + 0.5):g}) rotate(-90)"
@@ -461,7 +491,8 @@ def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
     digits = max(0, -math.floor(math.log10(step) + FLAT))
-    first, last = math.ceil(low / step - FLAT), math.floor(high / step + FLAT)
+    first = math.ceil(low / step - FLAT)
+    last = math.floor(high / step + FLAT)
     if first >= last:  # one number shows no scale
         return ticks(low, high, count + 1)
     return [(k * step, decimal(k * step, digits)) for k in range(first, last + 1)]
@@ -510,7 +541,8 @@ def _x_axis(
         marks = ticks(min(x.low, x.high), max(x.low, x.high), max(5, int(abs(x.end - x.start) / 64)))
     else:
         marks = [(value, f"{value:g}") for value in at]
-    parts, free = [], -math.inf
+    parts = []
+    free = -math.inf
     for value, number in marks:
         parts += [_line(x(value), y1, x(value), y2, stroke_opacity=0.14) for y1, y2 in rules or [(top, bottom)]]
         if x(value) - LETTER * len(number) / 2 > free:

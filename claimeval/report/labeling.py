@@ -52,7 +52,9 @@ class Labeling:
         if not annotator.strip() or not annotator.isprintable() or len(annotator) > 80:
             raise UsageError(f"--label-as {annotator!r}: give a name of up to 80 printable characters")
         self.annotator = annotator
-        self._runs, self._token, self._lock = runs, secrets.token_urlsafe(32), RLock()
+        self._runs = runs
+        self._token = secrets.token_urlsafe(32)
+        self._lock = RLock()
         self._opened: dict[Queue, tuple[tuple[object, ...], Annotation]] = {}
 
     def is_token(self, given: str) -> bool:
@@ -65,7 +67,8 @@ class Labeling:
             return None
         queue = Queue(run, metric or None, name)  # type: ignore[arg-type]  # it is one
         with self._lock:
-            opened, problem = None, None
+            opened = None
+            problem = None
             try:
                 opened = self._open(queue)
             except UsageError as error:
@@ -128,8 +131,11 @@ class Labeling:
         opened = self._open(queue)
         if opened is None or fields.keys() != {"sample", "subject", "again", "label", "note", "cites"}:
             raise Refused("The request is malformed.")
-        label, note, cites = fields["label"], fields["note"], fields["cites"]
-        key, again = (fields["sample"], fields["subject"]), fields["again"]
+        label = fields["label"]
+        note = fields["note"]
+        cites = fields["cites"]
+        key = (fields["sample"], fields["subject"])
+        again = fields["again"]
         item = next((one for one in opened.turns if one.key == key and _again(one) == again), None)
         if item is None:
             raise Refused("This is not in the queue; open the page again.")
@@ -178,15 +184,19 @@ def _documents(run: Path, n: int | None) -> DocumentAnnotation:
 def _proposed(run: Path, queue: Queue, opened: Annotation | None) -> int:
     """Return how many items the page proposes to draw, with those that are drawn; 0 if none is left."""
     if isinstance(opened, DocumentAnnotation):
-        before, most = len(opened.draw.queries), opened.draw.population
+        before = len(opened.draw.queries)
+        most = opened.draw.population
     elif isinstance(opened, ClaimAnnotation):
-        before, most = len(opened), opened.draw.population
+        before = len(opened)
+        most = opened.draw.population
     elif queue.name == "documents":
-        before, most = 0, sum(bool(result.sample.contexts) for result in RunResults.of(run))
+        before = 0
+        most = sum(bool(result.sample.contexts) for result in RunResults.of(run))
     else:
         row, _ = labeling.labeled_metric(run, queue.metric)
         found = (one for result in RunResults.of(run) for one in labeling.assessments(result, row))
-        before, most = 0, sum(one.label is not None for one in found)
+        before = 0
+        most = sum(one.label is not None for one in found)
     usual = COUNT if queue.name == "documents" else CLAIMS
     return min(max(usual, before + 20), most) if before < most else 0
 
@@ -209,7 +219,8 @@ def _turn(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, objec
         texts = {"question": item.sample.question, "text": item.claim.text, "against": item.against}
         documents = item.documents
     else:
-        texts, documents = {"question": item.question, "text": "", "against": "contexts"}, (item.document,)
+        texts = {"question": item.question, "text": "", "against": "contexts"}
+        documents = (item.document,)
     shown = [{"id": document.id, "title": document.title, "text": document.text} for document in documents]
     sample, subject = item.key
     turn = {"sample": sample, "subject": subject, "again": _again(item), **texts, "documents": shown}

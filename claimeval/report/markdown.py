@@ -24,7 +24,8 @@ def summary(overview: Overview, images: Images = ()) -> str:
 
 def compared(pair: PairedRuns, overview: Overview, images: Images = ()) -> str:
     """Return what is shown of two runs. `overview` is that of the first."""
-    front, details = comparison.front(pair), comparison.details(pair)
+    front = comparison.front(pair)
+    details = comparison.details(pair)
     return _page(render.markdown(front), images, render.markdown(details), _footer(overview))
 
 

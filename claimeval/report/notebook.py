@@ -34,7 +34,8 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], si
     builder = FrontBuilder(manifest, run_view.READ)
     for result in islice(results, LOOKED_AT):
         builder.add(result)
-    front, whole = builder.front(record), len(results) <= LOOKED_AT
+    front = builder.front(record)
+    whole = len(results) <= LOOKED_AT
     if not whole:
         front = front.model_copy(update={"sentence": None})
     diagnosis = builder.diagnosis if whole else None

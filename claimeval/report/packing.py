@@ -107,7 +107,8 @@ class Rebuilder:
             asked = (extract.ask(prompt, judge, call.part, text, question, window) for text in fitting)
             return next((sent for one in asked if (sent := self._sent(one, call)).key == call.key), None)
         if self._sample is not result:
-            self._sample, self._asked = result, {}
+            self._sample = result
+            self._asked = {}
         about = call.prompt, call.evidence, call.subjects
         if known := self._asked.get(about):
             return self._sent(known.put_to(judge), call)

@@ -66,7 +66,8 @@ if TYPE_CHECKING:
     from claimeval.runs.experiments.results import ExperimentResult
     from claimeval.runs.judges import JudgeNumbers
 
-TABLE, FLIPS = "experiment.json", "flips.jsonl"
+TABLE = "experiment.json"
+FLIPS = "flips.jsonl"
 MAX_FLIPS = 5000
 """Maximum number of flipped claims in the page of an experiment; the file has all."""
 
@@ -430,7 +431,8 @@ def _difference(pair: Pair[SampleResult], metric: str) -> float | None:
 
 def _named_in(overview: Overview) -> set[str]:
     """Return the ids of the samples that the overview names."""
-    front, failed = overview.front, {call.sample for call in overview.summary.failures.values()}
+    front = overview.front
+    failed = {call.sample for call in overview.summary.failures.values()}
     return failed | {claim.sample_id for claim in front.read} | {answer.sample_id for answer in front.answers}
 
 

@@ -65,7 +65,8 @@ def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND
     for track in series.tracks:
         addresses: Sequence[str | None] = links or [None] * len(track.points)
         marks = [mark(point.run, point, link) for point, link in zip(track.points, addresses, strict=True)]
-        label, at = axis_label(track.points[0]), series.baseline
+        label = axis_label(track.points[0])
+        at = series.baseline
         drawn.append(charts.trend(marks, track.metric, label, changes=series.marks, baseline=at, width=width))
     return drawn
 

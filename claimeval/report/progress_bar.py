@@ -10,7 +10,8 @@ from typing import Any
 from claimeval.types.html import Html, element, shown
 from claimeval.types.progress import Progress
 
-FIRST, NEXT = 0.5, 0.25
+FIRST = 0.5
+NEXT = 0.25
 """Seconds until the bar appears, so that a quick run shows none, and between two updates."""
 
 
@@ -34,7 +35,8 @@ class ProgressBar:
 
     def __call__(self, progress: Progress) -> None:
         """Draw the progress if it is due or complete."""
-        now, ended = time.monotonic(), progress.done == progress.total
+        now = time.monotonic()
+        ended = progress.done == progress.total
         if now < self._next and not (ended and self._handle):
             return
         self._next = now + NEXT

@@ -207,7 +207,8 @@ def _written(path: Path) -> tuple[int, ...]:
 def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
     written = _written(path)
     try:
-        manifest, summary = load_manifest(path), load_summary(path)
+        manifest = load_manifest(path)
+        summary = load_summary(path)
         metrics = dict(summary.metrics)
         for side in beside(path, summary.metrics):
             metrics |= side.metrics
@@ -510,7 +511,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
             baseline = query.get("baseline", names)[0]
             return self._answer_with("series", lambda: self.server.series(names, baseline))
         if url.path == "/label" and (labeling := self.server.labeling) and len(names) == 1:
-            metric, queue = query.get("metric", [""])[-1], query.get("queue", ["draw"])[-1]
+            metric = query.get("metric", [""])[-1]
+            queue = query.get("queue", ["draw"])[-1]
             return self._answer_with("label", lambda: labeling.html(names[0], metric, queue))
         return self._answer(HTTPStatus.NOT_FOUND, "Page not found.")
 
@@ -518,7 +520,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take a label, or draw claims to label; only from a page of this server, and only with a name to label as."""
-        labeling, path = self.server.labeling, urlsplit(self.path).path
+        labeling = self.server.labeling
+        path = urlsplit(self.path).path
         self.close_connection = True  # what a refused request still sends is not read
         if labeling is None:
             return self.send_error(HTTPStatus.NOT_IMPLEMENTED)

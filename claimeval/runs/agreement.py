@@ -251,7 +251,8 @@ def measure_run(
         UsageError: No label fits an item of the run, or `by` is not a field of it.
     """
     manifest = load_manifest(run)
-    judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
+    judges = tuple(judge.name for judge in manifest.judges)
+    field = cluster_field(run, cluster)
     if not manifest.of_claims:
         if labels is None and not label_files(run):
             raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
@@ -327,7 +328,8 @@ def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
     order = _order(joined, panel)
     for value, _ in Counter(joined.values).most_common():
         items = [i for i, item_value in enumerate(joined.values) if item_value == value]
-        human, clusters = [joined.human[i] for i in items], [joined.clusters[i] for i in items]
+        human = [joined.human[i] for i in items]
+        clusters = [joined.clusters[i] for i in items]
         for name, column in joined.raters.items():
             labels = [column[i] for i in items]
             same = Estimate.of(raw_agreement(labels, human, clusters=clusters))
@@ -360,7 +362,9 @@ def rater_report(name: str, joined: RaterTable, panel: Panel, half_width: float 
         panel: The panel, which has the scale.
         half_width: As for `measure_run`.
     """
-    labels, human, clusters = joined.raters[name], joined.human, joined.clusters
+    labels = joined.raters[name]
+    human = joined.human
+    clusters = joined.clusters
     order = _order(joined, panel)
     has_probabilities = any(p is not None for p in joined.probabilities[name])
     truths = [_yes(choice, panel) for choice in human]

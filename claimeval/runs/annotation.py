@@ -33,7 +33,8 @@ DOCUMENT_KEYS = {"y": "good", "n": "bad", "?": "unsure"}
 UNSURE = "unsure"
 LEAST = 10
 """Number of labels from which the progress says how many more are needed."""
-REPEATED_FROM, REPEATED_EVERY = 20, 10
+REPEATED_FROM = 20
+REPEATED_EVERY = 10
 """From which claim on, and after how many, an earlier claim is shown again."""
 
 
@@ -212,7 +213,8 @@ class ClaimAnnotation(Annotation):
     @property
     def _rows(self) -> dict[tuple[str, str], Mapping[str, object]]:
         """Rows of the annotator about these claims. In a draw, labels of the disputed queue are given again."""
-        rows, of_draw = self._file.rows(self._annotator), self.draw.design != DISPUTED
+        rows = self._file.rows(self._annotator)
+        of_draw = self.draw.design != DISPUTED
         keys = [(item.sample, item.claim_id) for item in self.draw.items]
         return {key: rows[key] for key in keys if key in rows and not (of_draw and "design" in rows[key])}
 
@@ -229,7 +231,8 @@ class ClaimAnnotation(Annotation):
     @property
     def progress(self) -> LabelProgress:
         """How far the labels are, and whether they are enough."""
-        rows, again = self._rows, self._repeats.by(self._annotator)
+        rows = self._rows
+        again = self._repeats.by(self._annotator)
         disputed = self.draw.design == DISPUTED
         labels = {key: str(row["label"]) for key, row in rows.items() if not disputed or "design" in row}
         count = len(self) - len(rows) + len(labels)
@@ -282,7 +285,8 @@ class DocumentAnnotation(Annotation):
     def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentItem]) -> None:
         self.draw = draw
         """The draw: questions, depth, seed, population."""
-        self._file, self._todo = labels, todo
+        self._file = labels
+        self._todo = todo
 
     @classmethod
     def draw_from(

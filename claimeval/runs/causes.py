@@ -240,22 +240,27 @@ class Causes:
         """Of each run the claims that its score counts: 1 if a claim is supported, else 0."""
         if not all(hits):
             return None
-        weights, both = [Fraction(1, len(of)) for of in hits], hits[0].keys() & hits[1].keys()
+        weights = [Fraction(1, len(of)) for of in hits]
+        both = hits[0].keys() & hits[1].keys()
         if both:
             level = Fraction(sum(of[key] for of in hits for key in both), 2 * len(both))
         else:
             level = sum((sum(of.values()) * weight for of, weight in zip(hits, weights, strict=True)), Fraction()) / 2
-        flip, changed = sum(weights, Fraction()) / 2, []
+        flip = sum(weights, Fraction()) / 2
+        changed = []
         for key in labels[0] | labels[1]:
             a, b = (of.get(key) for of in labels)
             if key in both:
                 if not (turn := hits[1][key] - hits[0][key]):
                     continue
-                value, why = turn * flip, self._why((ASKED, metric.against), inputs, key[0], up=turn > 0)
+                value = turn * flip
+                why = self._why((ASKED, metric.against), inputs, key[0], up=turn > 0)
             elif key in hits[0]:
-                value, why = (level - hits[0][key]) * weights[0], self._in_one_run(b, metric.claims_of, inputs)
+                value = (level - hits[0][key]) * weights[0]
+                why = self._in_one_run(b, metric.claims_of, inputs)
             elif key in hits[1]:
-                value, why = (hits[1][key] - level) * weights[1], self._in_one_run(a, metric.claims_of, inputs)
+                value = (hits[1][key] - level) * weights[1]
+                why = self._in_one_run(a, metric.claims_of, inputs)
             else:
                 continue
             support = a.support if a else None, b.support if b else None
@@ -398,7 +403,8 @@ class CauseTally:
 
     def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
         """`metrics` maps all names to metrics; None for those that are not over claims."""
-        self.causes, self._metrics = causes, metrics
+        self.causes = causes
+        self._metrics = metrics
         self._parts = {name: defaultdict[tuple[Cause, bool], _PartTally](_PartTally) for name in metrics}
         """By metric, cause, and whether an answer changed together with documents."""
         self._changed = {name: defaultdict[tuple[Cause, str], Fraction](Fraction) for name in metrics}
@@ -456,7 +462,8 @@ class CauseTally:
         """
         if 0 in (side.counts[name] for side in totals):
             return (), None
-        documents, causes = self.documents(name), dict.fromkeys(cause for cause, _ in self._parts[name])
+        documents = self.documents(name)
+        causes = dict.fromkeys(cause for cause, _ in self._parts[name])
         parts = [*(self._part(name, cause, documents) for cause in causes), *self._unpaired(name, totals)]
         parts.sort(key=lambda part: (part.cause in UNPAIRED, -abs(part.value)))
         return tuple(parts), math.fsum(part.value for part in parts)
@@ -471,7 +478,8 @@ class CauseTally:
         most = max(values, key=lambda of: values[of], default=None)
         if most and values[most] < MOSTLY * sum(map(abs, values.values())):
             most = None
-        together, parts = all(flag for flag, _ in kinds), inner if len(inner) > 1 else ()
+        together = all(flag for flag, _ in kinds)
+        parts = inner if len(inner) > 1 else ()
         return whole.part(cause, weight, name=most, names=len(values), together=together, parts=parts)
 
     def documents(self, name: str) -> dict[tuple[Cause, str], float]:
@@ -483,7 +491,8 @@ class CauseTally:
 
         Nothing for a metric of attached runs.
         """
-        n, found = self._paired[0].counts[name], defaultdict[int, float](float)
+        n = self._paired[0].counts[name]
+        found = defaultdict[int, float](float)
         for (cause, flag), part in self._parts.get(name, {}).items():
             if cause in causes and together in (None, flag):
                 for order, value in part.samples.items():
@@ -512,7 +521,8 @@ class CauseTally:
 
     def lone(self, name: str, totals: tuple[Totals, Totals]) -> list[tuple[int, Fraction]]:
         """Return of each run the number of samples that the other lacks, and how far they are off the mean in all."""
-        n, found = self._paired[0].counts[name], []
+        n = self._paired[0].counts[name]
+        found = []
         for is_b, (side, paired) in enumerate(zip(totals, self._paired, strict=True)):
             shared = [one.value for one in self.once[name] if one.is_b == is_b]
             count = side.counts[name] - n - len(shared)

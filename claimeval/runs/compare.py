@@ -90,7 +90,9 @@ class SharedSamples(Generic[T]):
 
     def __init__(self, folder: Path, runs: Sequence[Sequence[T]], each: Sequence[Callable[[T], None]] = ()) -> None:
         """`folder` is that of run b; `each` has a function for the results of each run."""
-        self._folder, self._runs, self._each = folder, runs, each
+        self._folder = folder
+        self._runs = runs
+        self._each = each
         self._places: dict[str, int] = {}
         """Positions of the results of run b that were read so far, by sample id."""
         self.totals = Totals(), Totals()
@@ -172,7 +174,8 @@ def differences(
     runs = RunResults.of(a), RunResults.of(b)
     if by:
         check_field(by, (result.sample for result in runs[0].scored()))
-    builder, pairs = ComparisonBuilder(a, b, cluster, by), SharedSamples(b, [run.scored() for run in runs])
+    builder = ComparisonBuilder(a, b, cluster, by)
+    pairs = SharedSamples(b, [run.scored() for run in runs])
     judged = [run.judged() for run in runs]
     for places, pair in pairs:
         builder.add(pair, lambda run, at=places: judged[run][at[run]])  # type: ignore[misc]  # a default of a lambda has no type
@@ -184,7 +187,9 @@ class PairedValues:
 
     def __init__(self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes) -> None:
         """`metrics` maps names to metrics; None for a metric that is not over claims."""
-        self.metrics, self._source, self._cluster = metrics, source, cluster
+        self.metrics = metrics
+        self._source = source
+        self._cluster = cluster
         self.causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
         self.clusters = array("q")
@@ -217,7 +222,8 @@ class PairedValues:
 
     def compared(self, positions: Sequence[int]) -> list[MetricComparison]:
         """Return a comparison for each metric over the samples at some positions."""
-        ids, clusters = [self.ids[i] for i in positions], [self.clusters[i] for i in positions]
+        ids = [self.ids[i] for i in positions]
+        clusters = [self.clusters[i] for i in positions]
         return [
             MetricComparison.of(name, self._source, ids, [values[i] for i in positions], clusters, self.units.get(name))
             for name, values in self.values.items()
@@ -233,7 +239,9 @@ class ComparisonBuilder:
         """`a` and `b` are run directories; the other parameters are as for `compare` and `differences`."""
         self.folders = a, b
         self._manifests = before, after = load_manifest(a), load_manifest(b)
-        self._requested_cluster, self._cluster, self._by = cluster, cluster_field(a, cluster), by
+        self._requested_cluster = cluster
+        self._cluster = cluster_field(a, cluster)
+        self._by = by
         self._slices: dict[str, list[int]] = {}
         names = shared_metrics(before, after)
         self._paired = PairedValues(source_of(before), names, self._cluster, Causes(before, after))
@@ -343,7 +351,8 @@ class ComparisonBuilder:
 
     def _repeated(self) -> tuple[int, int]:
         """Return how many samples of only one run repeat a question of both."""
-        ids, known = set(self._paired.ids), set(self._paired.clusters)
+        ids = set(self._paired.ids)
+        known = set(self._paired.clusters)
         a, b = (
             sum(
                 one.id not in ids and cluster_of(one.sample, self._cluster) in known
@@ -399,7 +408,8 @@ def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricCompari
     """Compare the metrics that attached runs of the same name have in both run directories; also return settings."""
     metrics: list[MetricComparison] = []
     settings: list[str] = []
-    in_a, in_b = attached(a), attached(b)
+    in_a = attached(a)
+    in_b = attached(b)
     for job in (job for job in in_a if job in in_b):
         folders = in_a[job], in_b[job]
         before, after = map(load_manifest, folders)

@@ -38,7 +38,8 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Record, SampleResult
 
 Method = Literal["auto", "rogan-gladen"]
-FEW, LEAST = 30, 15
+FEW = 30
+LEAST = 15
 """Effective number of labels below which a note says that they are few, and below which there is no interval. Labels
 of unequal probabilities have no interval below `FEW`."""
 
@@ -89,10 +90,12 @@ class Correction(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know before using the numbers: the command prints the same, and `correct` warns of it."""
-        notes, share = [], self.micro.people.value
+        notes = []
+        share = self.micro.people.value
         scores = [score for score in (self.macro, self.micro) if score]
         effective = min(score.effective for score in scores)
-        going_on, drawing = f"`claimeval annotate RUN{self.options}", f"RUN/annotation/{self.metric}"
+        going_on = f"`claimeval annotate RUN{self.options}"
+        drawing = f"RUN/annotation/{self.metric}"
         grown = f"{going_on} --n {max(100, 2 * self.labeled)}`"
         if self.method != "rogan-gladen" and effective < FEW:
             labels = f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
@@ -299,7 +302,8 @@ def _mean_score(items: _CorrectionData) -> Estimate:
 
 def _score(found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = None) -> CorrectedScore:
     """Return a score without intervals that rest on too few labels; `judged` replaces that of the judges alone."""
-    corrected, people = Estimate.of(found.corrected), Estimate.of(found.human)
+    corrected = Estimate.of(found.corrected)
+    people = Estimate.of(found.human)
     least = LEAST if equal else FEW
     if found.effective is not None and found.effective < least:
         reason = f"the labels count as {found.effective:.0f}; fewer than {least} have no interval"

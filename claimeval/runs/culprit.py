@@ -36,14 +36,17 @@ if TYPE_CHECKING:
     from claimeval.runs.compare import PairedValues
     from claimeval.runs.overview import MetricComparison
 
-SURE, CHANCE, GROUP_CHANCE = 0.025, 0.05, 0.01
+SURE = 0.025
+CHANCE = 0.05
+GROUP_CHANCE = 0.01
 """Adjusted p below which the cause of a metric is named, as the sentence picks one of many; below which a metric or a
 changed document differs beyond chance; and below which other groups do, of which there are many."""
 GROUP = 6
 """Smallest group that is tested."""
 GATE = 0.1
 """Share of the samples from which missing answers, refusals and missing scores are said first."""
-MOST, FEW = 0.8, 0.6
+MOST = 0.8
+FEW = 0.6
 """A slice holds a cause if it has the first share of it, with at most the second share of the samples."""
 BY_CHANCE = 0.001
 """Largest probability that all samples of a cause are in a slice by chance."""
@@ -266,7 +269,8 @@ class Case:
     def _refusals(self) -> Culprit | None:
         run, samples = self._lacking("refusal")
         if not samples:
-            run, samples = 1, self._repeated_answer()
+            run = 1
+            samples = self._repeated_answer()
         if not samples:
             return None
         text = " ".join(self.facts[samples[0]].text.split())
@@ -294,7 +298,8 @@ class Case:
             run, missing = self._more([[one for one in once if one.is_b != bool(run)] for run in (0, 1)])
             if missing:
                 (why, _), *_ = Counter(one.why for one in missing).most_common(1)
-                samples, counted = [one.order for one in missing], f"{len(missing):,} of {self._n:,} questions"
+                samples = [one.order for one in missing]
+                counted = f"{len(missing):,} of {self._n:,} questions"
                 first = f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]} ({why})"
                 return self._apart(f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others")
         return None
@@ -315,7 +320,8 @@ class Case:
         if not found:
             return None
         _, name, run, count = max(found)
-        metric, again = self.metrics[name], self.repeated()[run]
+        metric = self.metrics[name]
+        again = self.repeated()[run]
         repeat = f" ({again} repeat a question)" if again else ""
         same = f"differs by {decimal(abs(_value(metric)))}" if _significant(metric) else "does not differ beyond chance"
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
@@ -336,8 +342,10 @@ class Case:
 
     def _because(self, metric: MetricComparison) -> Culprit:
         """Return the sentence on a metric that differs surely enough to name the cause."""
-        name, change = metric.metric, _value(metric)
-        head, sums = _moved(name, change), defaultdict[Cause, float](float)
+        name = metric.metric
+        change = _value(metric)
+        head = _moved(name, change)
+        sums = defaultdict[Cause, float](float)
         for part in metric.because:
             if part.cause not in ("score", "samples"):
                 sums[part.cause] += part.value
@@ -346,12 +354,15 @@ class Case:
         if sums[cause] * change <= 0:
             return self._said(f"{head}, and no single cause explains it.", name)
         samples = self._adds(name, cause)
-        place, separate, tail = self._place(samples), None, ""
+        place = self._place(samples)
+        separate = None
+        tail = ""
         if cause in ("judge", "several", "label") and self._judging:
             (why, separate), place = self._judged(name), ""
         elif cause == "extraction":
             settings = f": {'; '.join(self._extraction)}" if self._extraction else ", though the extractor is the same"
-            why, place = f"because other claims are taken from the same texts{settings}", ""
+            why = f"because other claims are taken from the same texts{settings}"
+            place = ""
         elif cause in RETRIEVAL:
             alone, along = (abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True))
             word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
@@ -394,7 +405,8 @@ class Case:
 
     def _judged(self, name: str) -> tuple[str, str | None]:
         """Return what is said of other judges; if inputs differ too, with the commands that tell them apart."""
-        same, what = [i for i, of in enumerate(self.facts) if not of.kinds], "; ".join(self._judging)
+        same = [i for i, of in enumerate(self.facts) if not of.kinds]
+        what = "; ".join(self._judging)
         if not self._inputs():
             return f"because the judging changed, not the system: {what}", None
         (a, *_), (b, manifest, _) = self.runs
@@ -422,7 +434,8 @@ class Case:
         if cause == "rewritten":
             written = len({*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)})
             return f"the same documents are cut or written otherwise, in {written:,} of {self._n:,} questions"
-        of_cause, lost = self._with(cause), cause == "lost"
+        of_cause = self._with(cause)
+        lost = cause == "lost"
         empty = sum(0 in self.facts[i].sizes for i in of_cause)
         if empty >= FEW * len(of_cause):
             return f"retrieval brings {'nothing' if lost else 'something again'} for {number_of(empty, 'question')}"
@@ -438,7 +451,8 @@ class Case:
     def _answers(self, cause: Cause, samples: Mapping[int, float]) -> str:
         """Return what is said of other answers."""
         changed = [of for of in self.facts if of.answer]
-        in_all, fields = f"in {len(changed):,} of {self._n:,} questions", self._fields(samples)
+        in_all = f"in {len(changed):,} of {self._n:,} questions"
+        fields = self._fields(samples)
         if cause in ("missing", "refusal"):
             return f"because of {CAUSES[cause]}, {in_all}"
         before, now = (sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1))
@@ -458,15 +472,14 @@ class Case:
 
     def _unsure(self, metric: MetricComparison) -> Culprit:
         """Return the sentence where no metric differs surely: a group that differs beyond chance, else what differs."""
-        inputs, head, yet, end = (
-            self._inputs(),
-            "No difference beyond chance",
-            "No overall difference beyond chance, yet",
-            "",
-        )
+        inputs = self._inputs()
+        head = "No difference beyond chance"
+        yet = "No overall difference beyond chance, yet"
+        end = ""
         if _significant(metric):
             head = f"{_moved(metric.metric, _value(metric))} (adjusted p {p_value(metric.p_adjusted)})"
-            yet, end = f"{head}, and", "; too unsure to name a cause"
+            yet = f"{head}, and"
+            end = "; too unsure to name a cause"
         if settings := (*self._judging, *self._extraction):
             text = f", with other judging ({'; '.join(settings)})" + (f" and {inputs}" if inputs else "")
         elif groups := self._groups_beyond_chance():
@@ -518,7 +531,8 @@ class Case:
 
     def _test(self, name: str, samples: Iterable[int]) -> tuple[float, float | None, int]:
         """Return the mean difference of samples, its p-value, and their number; clusters are flipped whole."""
-        pairs, clusters = self.paired.values.get(name), self.paired.clusters
+        pairs = self.paired.values.get(name)
+        clusters = self.paired.clusters
         values = ((i, *pairs[i]) for i in samples) if pairs else ()
         found = [(y - x, clusters[i]) for i, x, y in values if x is not None and y is not None]
         differences = [difference for difference, _ in found]
@@ -529,7 +543,9 @@ class Case:
         """Yield what samples add by the values of each field, largest part first."""
         total = math.fsum(samples.values())
         for field, values, codes in self.facets if total else ():
-            sizes, hits, added = Counter(codes), Counter[int](), Counter[int]()
+            sizes = Counter(codes)
+            hits = Counter[int]()
+            added = Counter[int]()
             for i, value in samples.items():
                 added[codes[i]] += value  # type: ignore[assignment]  # sums of floats
                 hits[codes[i]] += value * total > 0

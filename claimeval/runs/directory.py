@@ -37,7 +37,9 @@ from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
 from claimeval.types.records import Record, SampleResult, ScoredSample
 
-MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
+MANIFEST = "manifest.json"
+RESULTS = "results.jsonl"
+SUMMARY = "summary.json"
 PARTS = "parts"
 """Folder in which shards write their parts, until they are merged."""
 RESULTS_PART = f"{RESULTS}.part"
@@ -46,7 +48,8 @@ ANNOTATION = "annotation"
 """The folder of what `annotate` drew, and of the labels that people gave."""
 LABELS = "labels.jsonl"
 """Human labels that were imported with the run."""
-REPLIES, REPLIES_PART = "replies.jsonl.gz", "replies.jsonl.part"
+REPLIES = "replies.jsonl.gz"
+REPLIES_PART = "replies.jsonl.part"
 OUTCOME = (SUMMARY, RESULTS, RESULTS_COMPRESSED, REPLIES)
 """Files that are removed when a run with other settings replaces the run."""
 
@@ -85,8 +88,11 @@ class ResultFiles:
 
     def __init__(self, folder: Path, results: Path, replies: Path, what: str | None = None) -> None:
         """Open both files of a run directory. `what` names their owner, as in `open_alone`."""
-        self.folder, self.results, self.replies = folder, results, replies
-        self.samples, self.asked = 0, False
+        self.folder = folder
+        self.results = results
+        self.replies = replies
+        self.samples = 0
+        self.asked = False
         with contextlib.ExitStack() as opened:
             self._results = opened.enter_context(open_alone(results, what))
             self._replies = opened.enter_context(open_alone(replies, what))
@@ -316,7 +322,8 @@ def draft(path: Path) -> Path:
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = False, mode: int = 0o666) -> Iterator[TextIO]:
     """Open a text file that takes its place atomically after the block; if `durable`, its content is then on disk."""
-    part, opener = draft(path), partial(no_follow, mode=mode)
+    part = draft(path)
+    opener = partial(no_follow, mode=mode)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=opener) as file:
         yield file
         if durable:
@@ -437,7 +444,9 @@ class ReadLines(OnAccess[T]):
 
     def __init__(self, read: Callable[[bytes, bytes | None], T], results: Lines, replies: Lines | None = None) -> None:
         """`read` gets a line of the results and the line of its replies, which is None if `replies` is."""
-        self._read, self._results, self._replies = read, results, replies
+        self._read = read
+        self._results = results
+        self._replies = replies
 
     def _at(self, position: int, line: bytes, replies: bytes | None) -> T:
         try:

@@ -18,7 +18,9 @@ NEAR = 85
 KEPT = 0.6
 """Share of a document's runs of `RUN` words from which it is still there, cut otherwise."""
 RUN = 4
-PIECES, PIECE, SHORT = 6, 16, 200
+PIECES = 6
+PIECE = 16
+SHORT = 200
 """Number of pieces of a text, in characters, of which a version or another cut of it has one; a text that is shorter
 than the last may be changed in every piece."""
 NAME = 60
@@ -81,7 +83,8 @@ def aligned(
     listed: list[tuple[int | None, int | None, str]] = [
         (i, None, in_a[i]) if i in in_a else (i, pairs[i], "") for i in range(len(a))
     ]
-    back, last = {j: i for i, j in pairs.items()}, -1
+    back = {j: i for i, j in pairs.items()}
+    last = -1
     for j in range(len(b)):
         if j in in_b:
             last += 1

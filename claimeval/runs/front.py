@@ -131,7 +131,8 @@ class FrontBuilder:
         n = sum(cells.values())
         if n < FEW:
             return None
-        fine, wrong = cells["fine"], self._wrong.total()
+        fine = cells["fine"]
+        wrong = self._wrong.total()
         if wrong > n / 2 and self._wrong["fine"] >= wrong / 2:
             return (
                 f"Most answers contradict the gold answer although retrieval was good: {fine} of {n} stick to what was "
@@ -202,7 +203,8 @@ def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
         return (count,)
     if not manifest.concludes:
         return (f"{count}, judged by shared words, without a model: try-out numbers",)
-    short, extractor = manifest.short_names, manifest.extractor
+    short = manifest.short_names
+    extractor = manifest.extractor
     names = ", ".join(short[judge.name] for judge in manifest.judges)
     few = len(manifest.judges) <= NAMED
     by = (f"{count}, judged by ", names, "") if few else (f"{count}, judged by {len(manifest.judges)} judges",)

@@ -28,7 +28,8 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Record
 
-UNREAD, COUNTS = "unread.jsonl", "import.json"
+UNREAD = "unread.jsonl"
+COUNTS = "import.json"
 EXTRACTOR = recorded_judge("recorded")
 """The extractor of recorded claims, which is unknown."""
 
@@ -139,7 +140,8 @@ def import_judged(
     record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
-        revote, sink = Revote(record), RunSink(writer)
+        revote = Revote(record)
+        sink = RunSink(writer)
         readings: dict[str, Counter[tuple[str, str]]] = {judge.name: Counter() for judge in judged.judges}
         labels = 0
         with write_lines(folder / LABELS) as labeled, write_lines(folder / UNREAD) as unread:

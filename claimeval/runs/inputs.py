@@ -56,9 +56,11 @@ class Inputs:
     """The inputs of a sample in two runs. `full` reads the verdicts, which say what documents judges relied on."""
 
     def __init__(self, a: ScoredSample, b: ScoredSample, full: Callable[[int], SampleResult] | None = None) -> None:
-        self.results, self._full = (a, b), full
+        self.results = (a, b)
+        self._full = full
         self._cited: dict[int, dict[tuple[Part, str], set[str]]] = {}
-        self.a, self.b = a.sample, b.sample
+        self.a = a.sample
+        self.b = b.sample
         self._documents: dict[Part, MatchedDocuments] = {}
         self._changes: dict[tuple[Part, int], dict[str, ChangedDocument]] = {}
         self._differs: dict[Part, bool] = {}
@@ -73,7 +75,8 @@ class Inputs:
     def differs(self, part: Part) -> bool:
         """Return whether judges are shown other texts of a part."""
         if part not in self._differs:
-            a, b = self.a, self.b
+            a = self.a
+            b = self.b
             self._differs[part] = _texts(a, part) != _texts(b, part) or a.alternatives(part) != b.alternatives(part)
         return self._differs[part]
 
@@ -98,7 +101,8 @@ class Inputs:
         """Return the documents that only this run has, or has with another text, by id."""
         part = _retrieved(part)
         if (part, run) not in self._changes:
-            found, sides = self.documents(part), [sample.documents(part) or () for sample in (self.a, self.b)]
+            found = self.documents(part)
+            sides = [sample.documents(part) or () for sample in (self.a, self.b)]
             before = {pair[run]: sides[0][pair[0]] for pair in found.pairs.items()}
             self._changes[part, run] = {
                 sides[run][place].id: ChangedDocument("rewritten", None)
@@ -162,7 +166,8 @@ class Inputs:
             if any(claims) and not has and any(s.because == "no_claims" for s in result.scores.values()):
                 return "refusal"
         before, after = ({folded(text[i:j]) for i, j in sentences(text)} for text in texts if text)
-        kept, whole = len(before & after), [folded(text or "") for text in texts]
+        kept = len(before & after)
+        whole = [folded(text or "") for text in texts]
         if (len(after) > len(before) and kept >= KEPT * len(before)) or whole[1].startswith(whole[0]):
             return "longer"
         if (len(after) < len(before) and kept >= KEPT * len(after)) or whole[0].startswith(whole[1]):
@@ -203,11 +208,14 @@ class Facts(NamedTuple):
     @classmethod
     def of(cls, inputs: Inputs) -> Facts:
         """Return what differs in the inputs of a sample."""
-        a, b = inputs.a, inputs.b
+        a = inputs.a
+        b = inputs.b
         sizes = len(a.contexts or ()), len(b.contexts or ())
         if a == b:
             return cls(frozenset(), frozenset(), None, None, sizes)  # nothing differs
-        matched, answer, lacking = inputs.documents(), inputs.answer, None
+        matched = inputs.documents()
+        answer = inputs.answer
+        lacking = None
         if answer == "missing":
             lacking = int(has_words(a.answer or ""))
         elif answer == "refusal":

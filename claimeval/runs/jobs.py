@@ -71,7 +71,8 @@ class RunSink:
 
         A weighted vote learns its weights from the labels. Returns the summary that was written.
         """
-        writer, summary = self._writer, self._tallies.summary(complete=status.complete, stopped=status.reason)
+        writer = self._writer
+        summary = self._tallies.summary(complete=status.complete, stopped=status.reason)
         kind = kind_of(writer.manifest)
         revise = kind.revise() if kind.revise else None
         if writer.manifest.panel.needs_all_verdicts:
@@ -109,7 +110,8 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
     return labels
 
 
-QRELS, QUERIES = "qrels.txt", "queries.jsonl"
+QRELS = "qrels.txt"
+QUERIES = "queries.jsonl"
 
 
 def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, complete: bool) -> None:
@@ -117,7 +119,8 @@ def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, com
     from claimeval import ir
 
     results = RunResults.of(folder) if complete else ()
-    qrels, queries = io.StringIO(), io.StringIO()
+    qrels = io.StringIO()
+    queries = io.StringIO()
     ir.write_qrels(kind.qrels(record, results) if kind.qrels else {}, qrels)
     for sample in kind.samples(record, results) if kind.samples else ():
         row = sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"}) | sample.metadata

@@ -104,7 +104,8 @@ def judge_numbers(
                 examples=judge.examples,
             )
         )
-    front, odd = _front(numbers), _odd_one(numbers)
+    front = _front(numbers)
+    odd = _odd_one(numbers)
     return tuple(
         of_judge.model_copy(update={"on_front": of_judge.judge in front, "odd_one": of_judge.judge == odd})
         for of_judge in numbers

@@ -165,7 +165,8 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels_in(run, row.name, rating.scale.words if rating else ()) or ():
         by_sample[label.sample].append(label)
-    found, population = list[tuple[bool, float, str, Assessment]](), 0
+    found = list[tuple[bool, float, str, Assessment]]()
+    population = 0
     for result in RunResults.of(run):
         about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
         for label in by_sample.get(result.sample.id, ()):
@@ -649,11 +650,14 @@ class LgtmEstimate(Estimate):
 
 def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> LgtmEstimate:
     """Return LGTM@k from the labels of the drawn documents."""
-    values, lows, highs = [], [], []
+    values = []
+    lows = []
+    highs = []
     counts = Counter({"good": 0, "bad": 0, "unsure": 0})
     for shown in drawn.queries:
         labels = [answers[shown.query, name] for name in shown.documents if (shown.query, name) in answers]
-        good, bad = labels.count("good"), labels.count("bad")
+        good = labels.count("good")
+        bad = labels.count("bad")
         for mark in labels:
             counts[mark] += 1
         if good + bad:

@@ -27,7 +27,8 @@ from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import ASKED, Assessment, Evidence, Label, Part, Record, Sample, SampleResult
 from claimeval.types.scales import FLAG
 
-PANEL, HUMAN = "panel", "human"
+PANEL = "panel"
+HUMAN = "human"
 ONE = "one"
 """Name of the annotator for labels without one."""
 
@@ -106,7 +107,10 @@ class RaterTable:
     """Labels of several raters, a column for each; None if a rater has no label for an item."""
 
     def __init__(self, judges: Sequence[str], panel: Panel, cluster: str | None = None, by: str | None = None) -> None:
-        self._judges, self._panel, self._cluster, self._by = judges, panel, cluster, by
+        self._judges = judges
+        self._panel = panel
+        self._cluster = cluster
+        self._by = by
         raters = (*judges, PANEL) if len(judges) > 1 or panel.replicates > 1 else judges
         self.clusters: list[int] = []
         """Cluster of each item (see `cluster_of`): its question, or its value of `cluster`."""

@@ -121,7 +121,8 @@ class Mapped(OnAccess[T]):
     """The values of a function for each result, computed on access."""
 
     def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], T]) -> None:
-        self._results, self._function = results, function
+        self._results = results
+        self._function = function
 
     def __len__(self) -> int:
         return len(self._results)
@@ -196,7 +197,9 @@ class Lines(OnAccess[bytes]):
             file.seek(start)
             ahead = b""
             while ahead := ahead or file.read(_CHUNK):
-                unpacking, unpacked, length = zlib.decompressobj(_GZIP), [], 0
+                unpacking = zlib.decompressobj(_GZIP)
+                unpacked = []
+                length = 0
                 while not unpacking.eof:
                     if not ahead and not (ahead := file.read(_CHUNK)):
                         raise DataError(f"{self.path} is cut off after {start + length} bytes")

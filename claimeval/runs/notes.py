@@ -31,7 +31,9 @@ def notes(summary: Summary, shorter: Mapping[str, str]) -> tuple[Note, ...]:
 
 
 def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    metrics, panel, samples = summary.metrics.items(), summary.panel, summary.samples
+    metrics = summary.metrics.items()
+    panel = summary.panel
+    samples = summary.samples
     if not summary.complete:
         first = f"first {samples:,} samples" if samples > 1 else "first sample alone"
         numbers = f"the numbers cover the {first}" if samples else "no sample is finished"

@@ -211,7 +211,8 @@ class MetricComparison(Record):
             unit: The unit of the values.
         """
         both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
-        before, after = [x for x, _ in values], [y for _, y in values]
+        before = [x for x, _ in values]
+        after = [y for _, y in values]
         paired = paired_difference(after, before, clusters=clusters, shares=unit == "share")
         changed = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
         return cls(
@@ -351,7 +352,8 @@ class OverviewBuilder:
 
     def overview(self, folder: Path) -> Overview:
         """Return the overview of the results so far, with the summary in the run directory."""
-        summary, source = load_summary(folder), self._manifest.source
+        summary = load_summary(folder)
+        source = self._manifest.source
         judges = tuple(tally.overview(summary) for tally in self._judges.values())
         hidden = source and source.model_copy(update={"path": source.path and _last_part(source.path)})
         return Overview(

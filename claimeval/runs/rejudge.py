@@ -65,7 +65,9 @@ class RejudgeSource(NamedTuple):
         self, job: QuestionJob | ComputedJob[SampleResult], record: Manifest, reduce: Callable[[SampleResult], object]
     ) -> Prepared:
         """Return the job over what `reduce` makes of each sample; its manifest gets the data, source and note."""
-        results, data, file = self.results, self.manifest.data, self.path
+        results = self.results
+        data = self.manifest.data
+        file = self.path
         items = Mapped(results, reduce) if isinstance(results, Sequence) else Reiterable(lambda: map(reduce, results))
         made = {
             "data": data.model_copy(update={"samples": None, "limit": self.limit or data.limit}),
@@ -78,7 +80,8 @@ class RejudgeSource(NamedTuple):
 def open_source(path: Path) -> RejudgeSource | None:
     """Open a run directory or a result file of another tool; None for other files."""
     if (path / MANIFEST).exists():
-        results, note = RunResults.of(path), None
+        results = RunResults.of(path)
+        note = None
         if line := incomplete(path):
             if next(iter(results), None) is None:
                 raise UsageError(f"{path} has no finished sample to judge again; run the command that began it first")
@@ -121,7 +124,8 @@ def prepare(
     earlier = Earlier(source.manifest, requested, job_of(now))
     panel, recorded = _panel(earlier, keep_verdicts, options)
     missing: dict[Part, int] = {}
-    total, asks = None, len(recorded) < len(panel.judges)
+    total = None
+    asks = len(recorded) < len(panel.judges)
     if asks or earlier.names_claims or earlier.new_pairs:
         found = survey(_samples(source.results, earlier, missing), now.rows)
         total = found.samples
@@ -175,7 +179,8 @@ def _panel(earlier: Earlier, keep_verdicts: bool, options: RunOptions) -> tuple[
         and same_documents
         and settings.get("replicates", 1) <= before.replicates
     )
-    judges, recorded = list[Judge](), set[str]()
+    judges = list[Judge]()
+    recorded = set[str]()
     names = earlier.named if requested.judges else list(earlier.judges)
     for name in names:
         judge = earlier.judges[name]
@@ -216,16 +221,20 @@ class Earlier:
 
     def __init__(self, record: Manifest, requested: ClaimsOptions, job: QuestionJob) -> None:
         """`job` is that of the run, with the requested metrics. Options that are not requested are as in the run."""
-        self.record, self.requested = record, requested
-        self._job, self._manifest = job, job.manifest
-        parameters, several = requested.prompt_parameters, len({prompt.id for prompt in job.prompts}) > 1
+        self.record = record
+        self.requested = requested
+        self._job = job
+        self._manifest = job.manifest
+        parameters = requested.prompt_parameters
+        several = len({prompt.id for prompt in job.prompts}) > 1
         of_claims = ("extractor", "extract_prompt", "claims_per_call", *JOB_SETTINGS, *parameters)
         for name in () if record.of_claims else of_claims:
             if getattr(requested, name, "given") is not None:
                 raise UsageError(f"{name}: a run of {record.job} has no claims; leave it out")
         if requested.assess_prompt and several:
             raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
-        self.rows, self.derived = self._manifest.rows, self._manifest.derived
+        self.rows = self._manifest.rows
+        self.derived = self._manifest.derived
         before = {(metric.claims_of, metric.against, metric.prompt) for metric in record.rows}
         needed = {(metric.claims_of, metric.against, metric.prompt) for metric in self.rows}
         self.new_pairs = {(of, against) for of, against, _ in needed - before}
@@ -296,7 +305,9 @@ class Earlier:
             recorded: Names of the judges that are not asked.
             missing: The number of texts without reusable claims, by part.
         """
-        now, requested, usual = self._manifest, self.requested, self._job.usual_votes
+        now = self._manifest
+        requested = self.requested
+        usual = self._job.usual_votes
 
         def counted(of_run: Panel, scale: Scale, vote: str = "majority") -> Panel:
             """Return how verdicts on a question are counted: as requested, else as in the run if its judges stay."""
@@ -324,7 +335,8 @@ class Earlier:
             ),
         }
         if now.of_claims:
-            before, scale = now.panel.scale, asked and asked.scale
+            before = now.panel.scale
+            scale = asked and asked.scale
             assert scale, "an assess prompt has a scale; loading checks it"
             together = scale.ordered or before.ordered or set(before.words) <= set(scale.words)
             keeps_words = recorded and not (len(recorded) < len(panel.judges) and together)
@@ -340,7 +352,8 @@ class Earlier:
 
     def _readable(self, panel: Panel) -> tuple[str, ...]:
         """Return the derived metrics: the requested ones, else those of the run that the new verdicts allow."""
-        per_document, three_way = panel.per_document, "contradicted" in panel.scale.words
+        per_document = panel.per_document
+        three_way = "contradicted" in panel.scale.words
         rows = map(derived, () if self.requested.metrics else self.derived)
         if names := tuple(row.name for row in rows if row.readable(per_document=per_document, three_way=three_way)):
             return names
@@ -353,7 +366,8 @@ class Earlier:
             return None
         if spec := self._extractor or panel.extractor:
             return specs.parse_judge(spec)
-        before, why = self.record.extractor, "its claims are on record only"
+        before = self.record.extractor
+        why = "its claims are on record only"
         assert before, "a run of claims has an extractor"
         try:
             if before.provider != IMPORTED:
@@ -402,7 +416,8 @@ class Reuse:
     """Reduces the results of a run to what remains valid for a job: claims, verdicts, and the calls behind them."""
 
     def __init__(self, earlier: Earlier, job: QuestionJob) -> None:
-        self._earlier, self._job = earlier, job
+        self._earlier = earlier
+        self._job = job
         self._before = {name: judge.id for name, judge in earlier.judges.items()}
         self._now = {judge.name: judge.id for judge in job.judges}
         # documents shown one by one are other evidence than all of them together

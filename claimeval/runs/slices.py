@@ -149,7 +149,9 @@ class SliceTally:
 
     def __init__(self, metrics: Sequence[str], cluster: str | None, fields: Sequence[str] | None = None) -> None:
         """`fields` None: all fields with 2 to 50 values, at least one of them in two samples."""
-        self._metrics, self._cluster, self._fields = tuple(metrics), cluster, fields
+        self._metrics = tuple(metrics)
+        self._cluster = cluster
+        self._fields = fields
         self._clusters = array("q")
         self._columns: tuple[dict[str, array[float]], ...] = ({name: array("d") for name in metrics},)
         self._bounds = {name: (array("d"), array("d")) for name in metrics}
@@ -296,7 +298,8 @@ def slices(
     Raises:
         UsageError: No sample has the field.
     """
-    tally, metadata = SliceTally(tuple(metrics), cluster, [field]), dict[str, None]()
+    tally = SliceTally(tuple(metrics), cluster, [field])
+    metadata = dict[str, None]()
     has_value = False
     for result in results:
         metadata.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
@@ -343,7 +346,9 @@ CELLS: dict[Cell, str] = {
 """Names of the cells in tables."""
 ENOUGH = 0.8
 """Default value from which context recall, faithfulness and correctness count as high."""
-RECALL, FAITHFULNESS, CORRECTNESS = "context_recall", "faithfulness", "correctness"
+RECALL = "context_recall"
+FAITHFULNESS = "faithfulness"
+CORRECTNESS = "correctness"
 
 
 class DiagnosisCounts(Record):
@@ -384,7 +389,8 @@ class DiagnosisTally:
 
     def add(self, result: SampleResult) -> None:
         """Add a sample."""
-        cell, correctness = cell_of(result, self._threshold), _value(result, CORRECTNESS)
+        cell = cell_of(result, self._threshold)
+        correctness = _value(result, CORRECTNESS)
         self._correctness |= CORRECTNESS in result.scores
         if cell is None:
             self._undefined += 1
@@ -407,7 +413,8 @@ class DiagnosisTally:
 
 def cell_of(result: SampleResult, threshold: float = ENOUGH) -> Cell | None:
     """Return the cell of a sample; None if context recall or faithfulness has no value."""
-    recall, faithfulness = _value(result, RECALL), _value(result, FAITHFULNESS)
+    recall = _value(result, RECALL)
+    faithfulness = _value(result, FAITHFULNESS)
     if recall is None or faithfulness is None:
         return None
     if recall >= threshold:
@@ -423,7 +430,8 @@ def diagnose(result: SampleResult) -> str:
         score = result.scores.get(undefined)
         why = f" ({REASONS[score.because]})" if score and score.because else ""
         return f"Not known: {undefined.replace('_', ' ')} has no value{why}."
-    retrieved, faithful = _of(result.scores[RECALL]), _of(result.scores[FAITHFULNESS])
+    retrieved = _of(result.scores[RECALL])
+    faithful = _of(result.scores[FAITHFULNESS])
     sentences: dict[Cell, str] = {
         "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts support {faithful} "
         "claims of the answer.",

@@ -29,7 +29,9 @@ class Sketch(NamedTuple):
 
 def sketch(folder: Path) -> Sketch:
     """Read the questions of a run. A line that cannot be read is skipped; a sample without a question has its id."""
-    results, generators, hashes = results_file(folder), Counter[str](), set[int]()
+    results = results_file(folder)
+    generators = Counter[str]()
+    hashes = set[int]()
     for line in Lines(results):
         try:
             sample = json.loads(line)["sample"]
@@ -62,10 +64,12 @@ def together(runs: Mapping[str, Sketch]) -> list[list[str]]:
             for group in groups
             if found.hashes in group[1] or any(share_half(found, other) for other in group[1].values())
         ]
-        names, kinds = [name], {found.hashes: found}
+        names = [name]
+        kinds = {found.hashes: found}
         for group in linked:
             groups.remove(group)
-            names, kinds = [*group[0], *names], group[1] | kinds
+            names = [*group[0], *names]
+            kinds = group[1] | kinds
         groups.append((names, kinds))
     order = {name: place for place, name in enumerate(runs)}
     return [sorted(names, key=order.__getitem__) for names, _ in groups]

@@ -94,7 +94,8 @@ class WorstAnswers:
 
     def add(self, result: SampleResult) -> None:
         """Add a sample whose whole answer was rated. To decline is bad for an answerable question only."""
-        rated, bad = [a for a in result.whole if a.label is not None], dict[str, Assessment]()
+        rated = [a for a in result.whole if a.label is not None]
+        bad = dict[str, Assessment]()
         for one in rated:
             declines = one.question == ABSTENTION.metric
             if declines and result.sample.is_answerable is None:
@@ -168,7 +169,8 @@ class WorstClaims:
                 if a.support == "contradicted" or (a.support != "supported" and a.subject not in elsewhere)
             ]
             if bad:
-                worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
+                worst = min(bad, key=_gravity)
+                score = result.scores.get(metric.name)
                 value = None if score is None else score.value
                 rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
                 if self._worst and len(self._worst) == self._shown and rank > self._worst[-1].rank:

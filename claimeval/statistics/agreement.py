@@ -172,7 +172,8 @@ def kappa_difference(
     cost = 1 - np.eye(len(scale))
     (first, rated), (second, also) = (_label_pairs(human, rater, scale) for rater in (before, after))
     used = rated & also
-    keys, width = keys_of(clusters, used), len(scale) ** 2
+    keys = keys_of(clusters, used)
+    width = len(scale) ** 2
     (estimate,) = bootstrap_sums(
         ClusterSums(cluster_sums(np.hstack([first, second])[used], keys), int(used.sum())),
         [lambda sums: _kappa(sums[:, width:], cost) - _kappa(sums[:, :width], cost)],
@@ -193,7 +194,8 @@ def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float
 
 def _label_pairs(a: Labels, b: Labels, scale: Sequence[Hashable]) -> tuple[Floats, Mask]:
     """Return a flat table for each item, with a 1 at its pair of labels, and which items have both labels."""
-    first, second = label_codes(a, scale), label_codes(b, scale)
+    first = label_codes(a, scale)
+    second = label_codes(b, scale)
     rated = (first >= 0) & (second >= 0)
     tables = np.zeros((len(a), len(scale) ** 2))
     tables[np.flatnonzero(rated), first[rated] * len(scale) + second[rated]] = 1
@@ -242,7 +244,8 @@ def gwet_ac1(
 
     def coefficient(sums: Floats) -> Floats:
         """Return AC1 of each row of sums."""
-        agreement, shares = quotient(sums[:, 0], sums[:, 1]), quotient(sums[:, 2:-1], sums[:, -1:])
+        agreement = quotient(sums[:, 0], sums[:, 1])
+        shares = quotient(sums[:, 2:-1], sums[:, -1:])
         chance = quotient((shares * (1 - shares)).sum(axis=1), (1 - shares).sum(axis=1))
         return quotient(agreement - chance, 1 - chance)
 

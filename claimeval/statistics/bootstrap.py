@@ -209,7 +209,8 @@ def bootstrap_sums(
             continue
         left_out = statistic(total - distinct)
         is_finite = np.isfinite(left_out)
-        weights, left_out = times[is_finite], left_out[is_finite]
+        weights = times[is_finite]
+        left_out = left_out[is_finite]
         replicates = statistic(sums)
         number = float(count) if effective is None else effective
         if weights.sum() < 2:
@@ -221,7 +222,8 @@ def bootstrap_sums(
         if interval is None:
             estimates.append(without_interval(point, n, count, level, "nothing varies between resamples"))
         else:
-            deviations, used = left_out - np.average(left_out, weights=weights), int(weights.sum())
+            deviations = left_out - np.average(left_out, weights=weights)
+            used = int(weights.sum())
             error = math.sqrt((used - 1) / used * float(weights @ deviations**2))
             method: Method = "symmetric" if symmetric else "bca"
             estimates.append(IntervalEstimate(point, *interval, n, method, error, count, level))

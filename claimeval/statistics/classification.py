@@ -169,7 +169,8 @@ def binary_report(
     kappa = cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, resampling=resampling)
     pairs = zip(human, [None] * len(human) if probabilities is None else probabilities, strict=True)
     scored = [(bool(y), p, i) for i, (y, p) in enumerate(pairs) if y is not None and p is not None]
-    outcomes, scores = [outcome for outcome, _, _ in scored], [score for _, score, _ in scored]
+    outcomes = [outcome for outcome, _, _ in scored]
+    scores = [score for _, score, _ in scored]
     groups = [i if clusters is None else clusters[i] for *_, i in scored]
     return BinaryReport(
         accuracy=share(predicted == truth, np.ones_like(predicted)),
@@ -207,7 +208,8 @@ def confusion(
     if len(judge) != len(human):
         raise UsageError(f"judge and human must label the same items: {len(judge)} and {len(human)} labels")
     scale = label_scale([*judge, *human], labels)
-    judged, truth = label_codes(judge, scale), label_codes(human, scale)
+    judged = label_codes(judge, scale)
+    truth = label_codes(human, scale)
     table = np.zeros((len(scale), len(scale) + 1), dtype=np.int64)
     np.add.at(table, (truth[truth >= 0], judged[truth >= 0]), 1)
     return Confusion(
@@ -251,7 +253,8 @@ def auroc(
         raise UsageError(f"outcomes and scores must describe the same items: {len(outcomes)} and {len(scores)}")
     truth = np.array(outcomes, dtype=bool)
     values = np.asarray(scores, dtype=np.float64)
-    positives, negatives = int(truth.sum()), int((~truth).sum())
+    positives = int(truth.sum())
+    negatives = int((~truth).sum())
     if positives == 0 or negatives == 0:
         reason = "needs items of both outcomes"
         return without_interval(None, len(outcomes), 0, level, reason)
@@ -309,11 +312,13 @@ def correlation(
         raise UsageError(f"x and y must describe the same items: {len(x)} and {len(y)} values")
     if kind not in ("pearson", "spearman"):
         raise unknown_name("correlation", kind, ["pearson", "spearman"])
-    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    first = np.asarray(x, dtype=np.float64)
+    second = np.asarray(y, dtype=np.float64)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise UsageError("values must be finite; leave undefined pairs out")
     if kind == "spearman":
-        first, second = midranks(first), midranks(second)
+        first = midranks(first)
+        second = midranks(second)
     rows = cluster_sums(_moments(first, second), clusters)
     (estimate,) = bootstrap_sums(
         ClusterSums(rows, len(x)),
@@ -354,7 +359,8 @@ def _moments(x: Floats, y: Floats) -> Floats:
 
 def _pearson(sums: Floats) -> Floats:
     count, x, y, xx, xy, yy = (sums[:, column] for column in range(6))
-    spread_x, spread_y = count * xx - x * x, count * yy - y * y
+    spread_x = count * xx - x * x
+    spread_y = count * yy - y * y
     tiny = 1e-12 * np.maximum(count * np.maximum(xx, yy), 1e-300)
     defined = (spread_x > tiny) & (spread_y > tiny)
     product = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
@@ -503,13 +509,15 @@ def alternative_annotator_test(
     by_item = [
         {name: labels[i] for name, labels in annotators.items() if labels[i] is not None} for i in range(len(judge))
     ]
-    results, skipped = [], []
+    results = []
+    skipped = []
     for name in annotators:
         items = [i for i, labels in enumerate(by_item) if name in labels and len(labels) >= 2 and judge[i] is not None]
         if len(items) < max(2, least_items):
             skipped.append(name)
             continue
-        judge_wins, leads = 0, []
+        judge_wins = 0
+        leads = []
         for i in items:
             others = [label for other, label in by_item[i].items() if other != name]
             of_judge, of_annotator = (_closeness(label, others, similarity) for label in (judge[i], by_item[i][name]))

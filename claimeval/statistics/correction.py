@@ -152,9 +152,12 @@ def prediction_powered(
     """
     check_level(resampling.level)
     items = _arrays(judge, human, clusters)
-    labeled, unlabeled = np.flatnonzero(items.has_label), np.flatnonzero(~items.has_label)
-    n, open_ = len(labeled), len(unlabeled)
-    labels, scores = items.human[labeled], items.judge[labeled]
+    labeled = np.flatnonzero(items.has_label)
+    unlabeled = np.flatnonzero(~items.has_label)
+    n = len(labeled)
+    open_ = len(unlabeled)
+    labels = items.human[labeled]
+    scores = items.judge[labeled]
     covariance = float(np.cov(labels, scores, ddof=0)[0, 1]) if n else 0.0
     variance = float(items.judge.var(ddof=1)) if len(judge) > 1 else 0.0
     useful = n > 1 and open_ > 0 and variance > 0
@@ -277,22 +280,28 @@ def weighted_correction(
         raise UsageError("weights must be above 0 and finite")
     if any(not 0 < probability <= 1 for probability in probabilities or ()):
         raise UsageError("inclusion probabilities must lie in (0, 1]: keep those that the draw returned")
-    size, labeled = len(judge), items.has_label
+    size = len(judge)
+    labeled = items.has_label
     of_all = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
     of_all = of_all / of_all.sum() if size else of_all
     of_labeled = np.where(labeled, of_all if probabilities is None else of_all / np.asarray(probabilities), 0.0)
     total = float(of_labeled.sum())
-    n, groups = int(labeled.sum()), len(np.unique(items.clusters[labeled]))
+    n = int(labeled.sum())
+    groups = len(np.unique(items.clusters[labeled]))
     by_cluster: Floats = np.bincount(items.clusters, of_labeled).astype(np.float64)
 
     def estimate(ppi_lambda: float | None) -> tuple[IntervalEstimate, float]:
         """Return theta, and lambda; None for the best one."""
-        part, labels = of_labeled / total, np.where(labeled, items.human, 0.0)
-        by_people, by_judge, mean = float(part @ labels), float(part @ items.judge), float(of_all @ items.judge)
+        part = of_labeled / total
+        labels = np.where(labeled, items.human, 0.0)
+        by_people = float(part @ labels)
+        by_judge = float(part @ items.judge)
+        mean = float(of_all @ items.judge)
         people = part * (labels - by_people)
         shift = part * (items.judge - by_judge) - of_all * (items.judge - mean)
         if ppi_lambda is None:
-            first, second = np.bincount(items.clusters, people), np.bincount(items.clusters, shift)
+            first = np.bincount(items.clusters, people)
+            second = np.bincount(items.clusters, shift)
             squares = float((second**2).sum())
             ppi_lambda = min(1.0, max(0.0, float((first * second).sum()) / squares)) if squares > 1e-15 else 0.0
         effective = effective_number(by_cluster)
@@ -301,7 +310,8 @@ def weighted_correction(
         )
         rectified = (labels - ppi_lambda * items.judge)[labeled]
         unseen = (1.0 if float(np.ptp(rectified)) == 0 else ppi_lambda) / effective
-        value, residuals = by_people - ppi_lambda * (by_judge - mean), (people - ppi_lambda * shift) * factor
+        value = by_people - ppi_lambda * (by_judge - mean)
+        residuals = (people - ppi_lambda * shift) * factor
         return _with_ends(items, value, residuals, unseen, n, effective, level), ppi_lambda
 
     undefined = without_interval(None, n, 0, level, "fewer than two labeled clusters" if size else "no items")
@@ -356,13 +366,16 @@ def rogan_gladen(
         UsageError: If the arguments differ in length.
     """
     items = _arrays(judge, human, clusters)
-    keys, labeled = items.clusters, items.has_label
+    keys = items.clusters
+    labeled = items.has_label
 
     def rate(chosen: Mask, label: float) -> Rate | None:
         """Return how often the judge gives the label to these items."""
         return _rate(items.judge[chosen] == label, keys[chosen].tolist())
 
-    yes, specificity, sensitivity = rate(~labeled, 1.0), rate(items.human == 0, 0.0), rate(items.human == 1, 1.0)
+    yes = rate(~labeled, 1.0)
+    specificity = rate(items.human == 0, 0.0)
+    sensitivity = rate(items.human == 1, 1.0)
     if yes is None or specificity is None or sensitivity is None:
         missing = "unlabeled items" if yes is None else "labels of both kinds"
         corrected = without_interval(None, len(judge), 0, resampling.level, f"needs {missing}")
@@ -393,11 +406,14 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
     z = critical_value(level)
     p = (yes.n * yes.share + z * z / 2) / (yes.n + z * z)
     n = yes.n + z * z
-    q0, m0 = (specificity.n * specificity.share + 1) / (specificity.n + 2), specificity.n + 2
-    q1, m1 = (sensitivity.n * sensitivity.share + 1) / (sensitivity.n + 2), sensitivity.n + 2
+    q0 = (specificity.n * specificity.share + 1) / (specificity.n + 2)
+    m0 = specificity.n + 2
+    q1 = (sensitivity.n * sensitivity.share + 1) / (sensitivity.n + 2)
+    m1 = sensitivity.n + 2
     observations = round(yes.n + specificity.n + sensitivity.n)
     edge = specificity.share + sensitivity.share - 1
-    noise0, noise1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
+    noise0 = q0 * (1 - q0) / m0
+    noise1 = q1 * (1 - q1) / m1
     lowest = q0 + q1 - 1 - z * math.sqrt(noise0 + noise1)
     if edge <= 0 or lowest <= 0:
         reason = (

@@ -54,7 +54,8 @@ def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> 
     `statsmodels.stats.proportion.proportion_confint(method="beta")`.
     """
     check_level(level)
-    hits, tail = share * n, (1 - level) / 2
+    hits = share * n
+    tail = (1 - level) / 2
     return Interval(
         beta_quantile(tail, hits, n - hits + 1) if share > 0 else 0.0,
         beta_quantile(1 - tail, hits + 1, n - hits) if share < 1 else 1.0,
@@ -99,7 +100,8 @@ def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Inter
     """
     if limit <= 0:
         return Interval(0.0, 0.0)
-    count, total = max(2.0, effective_number(weights)), float(weights.sum())
+    count = max(2.0, effective_number(weights))
+    total = float(weights.sum())
     share = float(excess.sum()) / (limit * total)
     differing = effective_number(excess)
     variance = clustered_error(excess / limit - share * weights, total) ** 2
@@ -107,7 +109,8 @@ def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Inter
     effect = (differing * effect + 1) / (differing + 1)
     widening = (critical_value(level, int(count) - 1) / critical_value(level)) ** 2
     number = count / (effect * widening)
-    wilson, exact = wilson_interval(share, number, level=level), clopper_pearson_interval(share, number, level=level)
+    wilson = wilson_interval(share, number, level=level)
+    exact = clopper_pearson_interval(share, number, level=level)
     low, high = min(wilson.low, exact.low), max(wilson.high, exact.high)
     return Interval(limit * (share - low), limit * (high - share))
 
@@ -274,7 +277,8 @@ def _few_interval(
     """
     half = critical_value(level, max(1, int(clusters + 1e-9) - 1)) * error
     low, high = value - half, value + half
-    start, width = support[0], support[1] - support[0]
+    start = support[0]
+    width = support[1] - support[0]
     if not symmetric and math.isfinite(width):
         wilson = wilson_interval((value - start) / width, clusters, level=level)
         low, high = min(low, start + wilson.low * width), max(high, start + wilson.high * width)
@@ -416,7 +420,8 @@ def mcnemar_exact(b: int, c: int) -> float:
     """
     if b < 0 or c < 0:
         raise UsageError(f"counts of discordant pairs cannot be negative, given b={b!r}, c={c!r}")
-    n, fewer = b + c, min(b, c)
+    n = b + c
+    fewer = min(b, c)
     if 2 * fewer >= n - 1:
         return 1.0
     log_all = n * math.log(2)

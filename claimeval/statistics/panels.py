@@ -71,7 +71,8 @@ def self_preference(
         counts = np.isfinite(others).sum(axis=0)
         lead = table[number] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
         defined = np.isfinite(lead)
-        lead, own = lead[defined], np.array([generator == family for generator in generators], dtype=bool)[defined]
+        lead = lead[defined]
+        own = np.array([generator == family for generator in generators], dtype=bool)[defined]
         rows = np.column_stack([lead * own, own, lead * ~own, ~own])
         (estimates[family],) = bootstrap_sums(
             ClusterSums(cluster_sums(rows, keys_of(clusters, defined)), len(lead)),
@@ -118,7 +119,8 @@ def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int]
         raise UsageError(f"counts must hold one number per group: {len(times)} numbers, {len(groups)} groups")
     filled = [[float(value) for value in group] for group in groups if len(group)]
     times = [n for n, group in zip(times, groups, strict=True) if len(group)]
-    count, total = sum(times), sum(n * len(group) for n, group in zip(times, filled, strict=True))
+    count = sum(times)
+    total = sum(n * len(group) for n, group in zip(times, filled, strict=True))
     if count < 2 or total == count:
         reason = "needs two groups, and two values in one of them"
         return VarianceComponents(None, None, count, None, reason)

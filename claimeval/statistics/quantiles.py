@@ -67,13 +67,15 @@ def _beta_cdf(x: float, a: float, b: float) -> float:
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_cdf(1 - x, b, a)
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    c = 1.0
+    d = 1 / (1 - (a + b) * x / (a + 1))
     fraction = d
     for m in range(1, 10_000):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):
-            c, d = 1 + term / c, 1 / (1 + term * d)
+            c = 1 + term / c
+            d = 1 / (1 + term * d)
             fraction *= c * d
         if abs(c * d - 1) < 1e-15:
             break
@@ -96,7 +98,8 @@ def student_cdf(t: float, v: int) -> float:
     The finite series of Abramowitz & Stegun 26.7.3-4. Agrees with `scipy.stats.t.cdf` to 1e-12.
     """
     angle = math.atan(t / math.sqrt(v))
-    sine, cosine = math.sin(angle), math.cos(angle)
+    sine = math.sin(angle)
+    cosine = math.cos(angle)
     if v % 2:
         term = total = cosine if v > 1 else 0.0
         for k in range(3, v - 1, 2):
@@ -104,7 +107,8 @@ def student_cdf(t: float, v: int) -> float:
             total += term
         inside = 2 / math.pi * (angle + sine * total)
     else:
-        term, total = 1.0, 1.0
+        term = 1.0
+        total = 1.0
         for k in range(2, v - 1, 2):
             term *= (k - 1) / k * cosine**2
             total += term

@@ -68,7 +68,8 @@ def draw_stratified(
     for i, stratum in enumerate(strata):
         members.setdefault(stratum, []).append(i)
     shares = allocate([len(inside) for inside in members.values()], count, at_least)
-    chosen, probabilities = set(taken), [0.0] * len(strata)
+    chosen = set(taken)
+    probabilities = [0.0] * len(strata)
     for number, (inside, share) in enumerate(zip(members.values(), shares, strict=True)):
         left = [i for i in inside if i not in taken]
         kept = len(inside) - len(left)

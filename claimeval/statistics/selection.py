@@ -105,7 +105,8 @@ def power(labels: int, gain: float, candidates: int = 10) -> float:
     Returns:
         A probability, from 0 to 1.
     """
-    gain, half = min(gain, 1 - ACCURACY), labels // 2
+    gain = min(gain, 1 - ACCURACY)
+    half = labels // 2
     if half < 1 or gain <= 0:
         return 0.0
     differ = CHANGED + gain
@@ -115,7 +116,8 @@ def power(labels: int, gain: float, candidates: int = 10) -> float:
         for n in range(half + 1)
         if _log_binomial(half, n, differ) > -25
     )
-    spread, half_spread = math.sqrt(CHANGED / half), math.sqrt((differ - gain**2) / half)
+    spread = math.sqrt(CHANGED / half)
+    half_spread = math.sqrt((differ - gain**2) / half)
     steps = [i / 20 for i in range(-100, 101)]
     weights = [math.exp(-z * z / 2) for z in steps]
     right = [normal_cdf((gain + half_spread * z) / spread) ** (candidates - 1) for z in steps]
@@ -142,7 +144,8 @@ def _log_binomial(n: int, k: int, p: float) -> float:
 
 def _seen(differing: int, better: float) -> float:
     """Return the probability that McNemar's test of `differing` items is significant in favor of the better rater."""
-    tail, worse = 0.0, -1
+    tail = 0.0
+    worse = -1
     for k in range(differing // 2 + 1):
         tail += math.exp(_log_binomial(differing, k, 0.5))
         if 2 * tail >= 0.05:

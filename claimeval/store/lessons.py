@@ -126,7 +126,8 @@ class Lessons:
             or reply.finish_reason not in ("stop", None)
         ):
             return
-        name, text = sent.judge.name, reply.text.rpartition("</think>")[2].strip()
+        name = sent.judge.name
+        text = reply.text.rpartition("</think>")[2].strip()
         honored = text.startswith("{") and text.endswith("}")
         if not honored and self._honoured.get(name, True):
             logger.warning(

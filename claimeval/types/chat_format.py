@@ -203,7 +203,8 @@ def read_chat(
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")
-    usage, text = reply.get("usage"), _text(message.get("content"))
+    usage = reply.get("usage")
+    text = _text(message.get("content"))
     aside = (name for name in _REASONING if not (text or "").strip() and (_str(message.get(name)) or "").strip())
     return Completion(
         body=body,

@@ -373,7 +373,8 @@ class Sample(Record):
             answers = [(i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)]
             return tuple([Document(id=f"reference-{i}", text=text) for i, text in answers]) or None
         if part == "reference_contexts":
-            texts, ids = self.reference_contexts, self.reference_context_ids
+            texts = self.reference_contexts
+            ids = self.reference_context_ids
             names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
             if not any(map(has_words, texts)):
                 return None
@@ -581,7 +582,8 @@ class Assessment(Labeled, extra="forbid"):
 
 FAILED: tuple[Label | None, ...] = ("contradicted", "not_found", None)
 """Labels of claims that are not supported, in the order of messages."""
-SHOWN, SHOWN_DOCUMENTS = 160, 3
+SHOWN = 160
+SHOWN_DOCUMENTS = 3
 """Maximum number of characters of a text, and of documents if none is cited, in a message."""
 
 

@@ -27,9 +27,13 @@ ReplyFormat = Literal["json", "bullets", "tags"]
 TokenLimit = Literal["max_tokens", "max_completion_tokens"]
 """The names of the field of a request that limits a reply."""
 TOKEN_LIMITS: tuple[TokenLimit, ...] = ("max_tokens", "max_completion_tokens")
-BYTES_PER_TOKEN, FRAME_TOKENS, SHORTEST_REPLY = 3, 64, 256
+BYTES_PER_TOKEN = 3
+FRAME_TOKENS = 64
+SHORTEST_REPLY = 256
 """Assumptions about a prompt in a window of known size, and the minimum number of tokens for its reply."""
-CLAIMS_PER_CALL, AUTOMATIC_CLAIMS, MAX_CLAIMS_PER_CALL = 5, 20, 50
+CLAIMS_PER_CALL = 5
+AUTOMATIC_CLAIMS = 20
+MAX_CLAIMS_PER_CALL = 50
 """Default number of claims in one call, that of `auto`, and the maximum."""
 MOST_VERDICT_TOKENS = 60
 """Tokens of a verdict with a reason, at most."""
@@ -220,7 +224,8 @@ class Judge(Record):
         Only claimeval's defaults are left out or renamed: temperature 0, the name of the token limit, the JSON schema
         or its bounds. Parameters that a user set stay, so that the user sees the refusal.
         """
-        names, known = set(refused), self.learned.refused
+        names = set(refused)
+        known = self.learned.refused
         changes: dict[str, Any] = {}
         left_out: list[str] = [name for name in SCHEMA_BOUNDS if name in names and name not in known]
         if "response_format" in names and self.structured and not left_out:

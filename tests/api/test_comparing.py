@@ -42,7 +42,8 @@ def test_p_is_adjusted_over_the_metrics_that_are_asked_for(server: ThreadHandle)
     """Two metrics: Holm doubles the smaller p. One that is asked for alone keeps its own, as in the trend."""
     answers = [{**sample, "answer": "It is a MISSING tower."} for sample in SAMPLES]
     a, b = (ce.score(data, judges=[spec(server)], metrics="faithfulness,correctness") for data in (SAMPLES, answers))
-    both, alone = ce.compare(a, b, by="question"), ce.compare(a, b, metrics="faithfulness", by="question")
+    both = ce.compare(a, b, by="question")
+    alone = ce.compare(a, b, metrics="faithfulness", by="question")
     tested = [m.p for m in both.metrics.values() if m.p is not None]
     assert [m.p_adjusted for m in both.metrics.values()] == holm(tested) != tested
     assert list(alone.metrics) == ["faithfulness"]

@@ -47,7 +47,8 @@ class Judge:
 def test_auto_asks_in_the_language_of_the_samples_and_the_run_says_so(
     language: str, start_server: StartServer, tmp_path: Path
 ) -> None:
-    judge, rows = Judge(), [{"id": f"s{i}", **DATA[language]} for i in range(2)]
+    judge = Judge()
+    rows = [{"id": f"s{i}", **DATA[language]} for i in range(2)]
     server = spec(start_server(judge=judge))
     options = ce.RunOptions(cache=tmp_path / "cache")
     run = ce.score(rows, judges=server, metrics="faithfulness", language="auto", out=tmp_path / "a", options=options)
@@ -113,7 +114,8 @@ def test_an_experiment_varies_the_language(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for step in prompts.TRANSLATED for name in prompts.shipped(step) if "." in name])
 def test_a_prompt_in_another_language_holds_what_the_english_one_holds(name: str) -> None:
     step, short = name.split("/")
-    english, other = prompts.load(step, short.partition(".")[0]), prompts.load(step, short)
+    english = prompts.load(step, short.partition(".")[0])
+    other = prompts.load(step, short)
     assert (other.reply, other.scale, other.lists_unclear) == (english.reply, english.scale, english.lists_unclear)
     assert other.reads | {"scale", "reasons"} == english.reads | {"scale", "reasons"}
     shown = "\n".join(message.content for message in other.render({**EMPTY, "alternatives": 1}))

@@ -19,7 +19,9 @@ from tests.api.test_claims import SAMPLES, spec
 if TYPE_CHECKING:
     import pandas
 
-READ, WRITE, ASK = ("mapping", "group", "limit", "skip_malformed"), ("out", "overwrite"), ("panel", "options")
+READ = ("mapping", "group", "limit", "skip_malformed")
+WRITE = ("out", "overwrite")
+ASK = ("panel", "options")
 QUESTIONS = (
     *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
     *("claims_per_call", "reasons", "quotes", "extract_per_judge"),
@@ -65,7 +67,8 @@ def test_doors_take_the_parameters_of_the_contract_by_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ce.__all__ if f"a{name}" in ce.__all__])
 def test_a_twin_has_the_same_parameters(name: str) -> None:
-    door, twin = getattr(ce, name), getattr(ce, f"a{name}")
+    door = getattr(ce, name)
+    twin = getattr(ce, f"a{name}")
     assert inspect.signature(door) == inspect.signature(twin)
     assert (inspect.iscoroutinefunction(twin), door.__name__) == (True, name)
     assert f"\ndef {name}(\n" in Path(inspect.getsourcefile(inspect.unwrap(door)) or "").read_text(encoding="utf-8"), (
@@ -78,7 +81,8 @@ def test_public_names_have_docstrings(name: str) -> None:
     value = getattr(ce, name)
     assert (inspect.getdoc(value) or "").strip(), name
     if inspect.isfunction(value):
-        text, parameters = inspect.getdoc(value) or "", list(inspect.signature(value).parameters)
+        text = inspect.getdoc(value) or ""
+        parameters = list(inspect.signature(value).parameters)
         if inspect.iscoroutinefunction(value):
             assert text.endswith(f" as `{name[1:]}` does, in an asynchronous program. The arguments are the same.")
         elif len(parameters) > 3:

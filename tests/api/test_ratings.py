@@ -149,7 +149,8 @@ def test_documents_of_a_pool_are_graded(server: ThreadHandle, tmp_path: Path) ->
     (tmp_path / "queries.tsv").write_text("q1\tHow high is the tower?\n")
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "GRADE3 tower"}\n{"id": "b", "text": "GRADE0 lawn"}\n')
     (tmp_path / "bm25.run").write_text("q1 Q0 b 1 2.0 r\nq1 Q0 a 2 1.0 r\nq1 Q0 z 3 0.5 r\n")
-    corpus, runs = tmp_path / "docs.jsonl", [tmp_path / "bm25.run"]
+    corpus = tmp_path / "docs.jsonl"
+    runs = [tmp_path / "bm25.run"]
     found = ce.grade(tmp_path / "queries.tsv", judges=judge(server), corpus=corpus, trec_runs=runs)
     assert found.qrels == {"q1": {"a": 3, "b": 0}}
     assert [vote.unassessed for vote in found.results[0].assessments] == [None, None, "missing_input"]

@@ -102,7 +102,9 @@ def _live(terminal: _Passed, folder: str, environment: dict[str, str], arguments
     for descriptor in range(3):
         os.dup2(terminal.descriptor, descriptor)
     os.close(terminal.descriptor)
-    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+    sys.stdin = os.fdopen(0)
+    sys.stdout = os.fdopen(1, "w")
+    sys.stderr = os.fdopen(2, "w")
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -76,7 +76,8 @@ def test_verify_finds_damage_and_repair_drops_it(claimeval: Run, folder: Path) -
 
 
 def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, tmp_path: Path) -> None:
-    file, other = tmp_path / "replies.jsonl", tmp_path / "other"
+    file = tmp_path / "replies.jsonl"
+    other = tmp_path / "other"
 
     claimeval("cache", "export", file, "--cache", folder)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -148,7 +149,9 @@ class Touch:
 
 def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, server: ThreadHandle, tmp_path: Path) -> None:
     """What CVE-2025-69872 is about: diskcache by itself would load the planted values."""
-    data, cache, proof = tmp_path / "data.jsonl", tmp_path / "cache", tmp_path / "proof"
+    data = tmp_path / "data.jsonl"
+    cache = tmp_path / "cache"
+    proof = tmp_path / "proof"
     data.write_text('{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n')
     judge = spec(server)
     score = ("score", data, "--judge", judge, "--metrics", "faithfulness", "--cache", cache)

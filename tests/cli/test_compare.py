@@ -144,7 +144,8 @@ def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(claimeval: Run
     claimeval("compare", *runs, "--out", "trend.md")
     claimeval("compare", *runs, "--out", "trend.json")
 
-    page, markdown = (topics / "trend.html").read_text(), (topics / "trend.md").read_text()
+    page = (topics / "trend.html").read_text()
+    markdown = (topics / "trend.md").read_text()
     against = next(line.strip() for line in told.splitlines() if "three against two" in line)
     trend = next(line.strip() for line in told.splitlines() if "per run" in line)
     # x falls and rises, so that the slope of every sample is 0

@@ -76,7 +76,8 @@ def test_the_macro_score_of_the_judges_alone_is_that_of_the_run(claimeval: Run, 
     labels = Path(__file__).parents[2] / "examples" / "data" / "demo_labels.jsonl"
     for name in ("faithfulness", "correctness"):
         found = json.loads(claimeval("correct", "demo", "--metric", name, "--labels", labels, "--json").stdout)
-        judged, ours = found["macro"]["judged"], scored[name]
+        judged = found["macro"]["judged"]
+        ours = scored[name]
         assert [judged[key] for key in ("value", "low", "high", "n", "clusters")] == [
             ours[key] for key in ("mean", "low", "high", "n", "clusters")
         ]

@@ -165,7 +165,9 @@ def relabeled(result: SampleResult, labels: tuple[str, str, str]) -> SampleResul
     return result.model_copy(update={"assessments": tuple(assessments), "scores": scores})
 
 
-S, N, C = "supported", "not_found", "contradicted"
+S = "supported"
+N = "not_found"
+C = "contradicted"
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,8 @@ def test_ratings_lost_to_failures_are_unassessed_and_fail_the_gate(
 def test_a_panel_of_two_providers_votes_and_says_who_said_what(
     claimeval: Run, data: Path, tmp_path: Path, start_server: StartServer
 ) -> None:
-    strict, kind = start_server(judge=answer), start_server(judge=lenient, dialect="mistral")
+    strict = start_server(judge=answer)
+    kind = start_server(judge=lenient, dialect="mistral")
     (tmp_path / "kind.yaml").write_text(f"model: mistral:m\nendpoint: {kind.url}\n")
     command = ("rate", data, "-j", f"openai:m@{strict.url}", "-j", tmp_path / "kind.yaml", "--ask", "faithfulness")
     done = claimeval(*command, "-o", "out", "--json", MISTRAL_API_KEY="k")
@@ -179,7 +180,8 @@ def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Pa
 
 
 def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
-    partly, declines = Reply('{"reason": "", "kind": "partly"}'), Reply('{"reason": "", "kind": "declines"}')
+    partly = Reply('{"reason": "", "kind": "partly"}')
+    declines = Reply('{"reason": "", "kind": "declines"}')
     servers = [start_server(judge=lambda body: partly), start_server(judge=lambda body: declines)]
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps({"question": "Q?", "answer": "Perhaps."}) + "\n")

@@ -18,14 +18,16 @@ def kappa(pairs: Sequence[tuple[object, object]]) -> float:
     """By definition, from counts."""
     n = len(pairs)
     observed = sum(a == b for a, b in pairs) / n
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    first = Counter(a for a, _ in pairs)
+    second = Counter(b for _, b in pairs)
     expected = sum(first[label] * second[label] for label in first) / n**2
     return (observed - expected) / (1 - expected)
 
 
 def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(claimeval: Run, tmp_path: Path) -> None:
     """Written as qrels and read back; every kappa, over four grades and over relevant or not, equals the definition."""
-    judgments, names = shared_data("llmjudge/judgments_visible.jsonl"), shared_data("llmjudge/judges.json")
+    judgments = shared_data("llmjudge/judgments_visible.jsonl")
+    names = shared_data("llmjudge/judges.json")
     rows = [json.loads(line) for line in judgments.read_text().splitlines()]
     assessors = json.loads(names.read_text())["judges"]
     out = tmp_path / "qrels"

@@ -26,7 +26,8 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> tuple[Path, Path]:
-    replies, mapping = tmp_path / "replies.jsonl", tmp_path / "mapping.yaml"
+    replies = tmp_path / "replies.jsonl"
+    mapping = tmp_path / "mapping.yaml"
     replies.write_text("".join(json.dumps(row) + "\n" for row in RECORDED), encoding="utf-8")
     mapping.write_text(json.dumps(MAPPING), encoding="utf-8")
     return replies, mapping

@@ -165,6 +165,7 @@ def test_long_names_wrap_at_80_columns_and_no_two_rows_read_alike(claimeval: Run
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     rows: list[str] = []
     for line in done.stdout.partition("with other claims")[2].partition("no interval:")[0].splitlines()[3:]:
-        name, numbers = line[:25].strip(), line[25:].strip()
+        name = line[:25].strip()
+        numbers = line[25:].strip()
         rows = [*rows, name] if numbers else [*rows[:-1], rows[-1] + name]
     assert sorted(rows) == sorted(["base", *names])

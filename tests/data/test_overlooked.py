@@ -13,7 +13,9 @@ import pytest
 import claimeval as ce
 from tests.command_line import call
 
-Q, A, C = "When does the museum open?", "It opens at ten.", ["The museum opens at ten.", "Tickets cost 5 euros."]
+Q = "When does the museum open?"
+A = "It opens at ten."
+C = ["The museum opens at ten.", "Tickets cost 5 euros."]
 
 
 def options(message: str) -> list[str]:

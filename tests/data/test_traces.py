@@ -13,7 +13,9 @@ import pytest
 
 import claimeval as ce
 
-ASKED, SAID, PAGE = "How tall is the tower?", "It is 63 m tall.", "The tower is 63 m tall."
+ASKED = "How tall is the tower?"
+SAID = "It is 63 m tall."
+PAGE = "The tower is 63 m tall."
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -279,7 +281,9 @@ class Page:
     """A document of LangChain, as far as it is looked at."""
 
     def __init__(self, page_content: str) -> None:
-        self.page_content, self.metadata, self.id = page_content, {"source": "a.md"}, None
+        self.page_content = page_content
+        self.metadata = {"source": "a.md"}
+        self.id = None
 
 
 @pytest.mark.parametrize(

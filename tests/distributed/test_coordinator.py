@@ -108,7 +108,8 @@ def test_equal_questions_of_two_shards_are_one_call_and_the_files_are_those_of_a
 
 
 def test_a_cap_is_exact_over_two_shards_and_counts_what_was_spent_before(tmp_path: Path) -> None:
-    samples, provider = data(tmp_path, SAMPLES), Provider(0, lambda: None)
+    samples = data(tmp_path, SAMPLES)
+    provider = Provider(0, lambda: None)
 
     async def both(judge: str, cap: int) -> None:
         async with asking(judge, cache=tmp_path / "cache", concurrency=IN_FLIGHT, max_calls=cap) as coordinator:
@@ -139,7 +140,8 @@ def test_judges_that_cost_nothing_are_asked_where_the_shard_is(tmp_path: Path) -
 
 
 def test_a_coordinator_that_stops_keeps_what_is_in_flight_and_sends_no_more(tmp_path: Path) -> None:
-    samples, reached = data(tmp_path, SAMPLES), threading.Event()
+    samples = data(tmp_path, SAMPLES)
+    reached = threading.Event()
     provider = Provider(6, reached.set)
 
     async def stopped(judge: str) -> None:
@@ -190,7 +192,9 @@ def test_a_judge_that_stops_ends_the_shard_with_the_reason(tmp_path: Path) -> No
 
 
 def test_replies_that_gave_nothing_are_asked_for_again_as_in_a_run_of_one_process(tmp_path: Path) -> None:
-    samples, cannot_say, provider = data(tmp_path, 3), threading.Event(), Provider(0, lambda: None)
+    samples = data(tmp_path, 3)
+    cannot_say = threading.Event()
+    provider = Provider(0, lambda: None)
     counts: dict[str, list[int]] = {"home": [], "cluster": []}
 
     def respond(body: Body) -> Reply:

@@ -96,7 +96,9 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     """Four times the same command: to its cap, to the asker's death, to the head's, and over a node's to the end."""
-    samples, in_flight, cap = data(tmp_path, SAMPLES), 4, 40
+    samples = data(tmp_path, SAMPLES)
+    in_flight = 4
+    cap = 40
     over = threading.Event()
     doomed: list[RayCluster] = []
     provider = Provider(cap + 30, lambda: cluster.order("kill asker"))
@@ -153,7 +155,8 @@ def test_a_command_on_a_cluster_ends_with_the_code_of_one_process(
     command: str, fault: str, code: int, cluster: RayCluster, tmp_path: Path
 ) -> None:
     """Cells of tests/test_endings.py."""
-    samples, more = data(tmp_path, 12), list[str]()
+    samples = data(tmp_path, 12)
+    more = list[str]()
     faults = Faults(rates={"status_401": 1.0}) if fault == "wrong key" else Faults()
     judge = (lambda _: Reply("I would rather not say.")) if fault == "unreadable" else answer
     with serve_in_thread(Options(faults=faults), judge=judge) as server:
@@ -171,7 +174,8 @@ def test_a_command_on_a_cluster_ends_with_the_code_of_one_process(
 
 
 def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, tmp_path: Path) -> None:
-    samples, running = data(tmp_path, SAMPLES), list[subprocess.Popen[str]]()
+    samples = data(tmp_path, SAMPLES)
+    running = list[subprocess.Popen[str]]()
 
     def interrupt() -> None:
         """Press Ctrl-C, and answer when it has come to the asker."""
@@ -191,7 +195,8 @@ def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, t
 
 
 def test_a_relative_cache_is_in_the_folder_of_the_command(cluster: RayCluster, tmp_path: Path) -> None:
-    samples, provider = data(tmp_path, 4), Provider(1, lambda: None)
+    samples = data(tmp_path, 4)
+    provider = Provider(1, lambda: None)
     with serve_in_thread(judge=provider) as server:
         command = ("score", samples, "-j", f"openai:model@{server.url}", "-o", "ray", "--cache", "replies")
         running = cluster.start(*command, folder=tmp_path)
@@ -240,7 +245,8 @@ refused(ce.measure, "token_f1")
 def test_poisoned_samples_are_failures_local_models_are_asked_on_nodes_and_what_nodes_lack_is_refused(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
-    samples, deaths = data(tmp_path, 6), tmp_path / "deaths"
+    samples = data(tmp_path, 6)
+    deaths = tmp_path / "deaths"
     judges = ["local:lexical", f"local:nli={tiny_models.classifier(tmp_path / 'nli', NLI_LABELS)}"]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(samples), str(deaths), json.dumps(judges)],

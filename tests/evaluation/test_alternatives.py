@@ -234,7 +234,9 @@ GOLD = ["It is in France. It is on the Seine.", "It has two million people."]
 
 def test_each_judge_goes_by_its_best_alternative_where_the_panel_has_no_score() -> None:
     """a finds the second alternative, b the first: the panel ties on every claim, and the best of each judge is 1."""
-    first, second, third = "It is in France.", "It is on the Seine.", "It has two million people."
+    first = "It is in France."
+    second = "It is on the Seine."
+    third = "It has two million people."
     judges = judges_of(
         {
             "a": {first: "not_found", second: "not_found", third: "supported"},

@@ -175,7 +175,8 @@ def test_a_cut_reply_is_asked_again_in_halves_with_more_room() -> None:
 
 
 def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
-    one, two = judge("one"), judge("two")
+    one = judge("one")
+    two = judge("two")
     answers = [verdicts_reply(["supported"] * 6), verdicts_reply(["supported"] * 5 + ["not_found"])]
     executor = Scripted([SAID], answers)
     result = run(SAMPLE, plan("faithfulness", judges=[one, two]), executor)

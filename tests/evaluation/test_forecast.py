@@ -23,7 +23,8 @@ def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_th
     found = foresee(SAMPLES, plan())
     paid = pay(SAMPLES, plan(), store)
 
-    extraction, assessment = line(found, "extract"), line(found, "assess")
+    extraction = line(found, "extract")
+    assessment = line(found, "assess")
     # Answers of four samples (one is empty, one absent) and the references of all six.
     assert (extraction.calls, extraction.exact) == ((10, 10), True)
     assert paid.calls["extract", "a"] == 10
@@ -75,7 +76,8 @@ def test_the_chunks_of_a_long_list_of_claims_are_counted(store: Store) -> None:
 
 def test_the_same_question_in_two_samples_is_counted_once(store: Store) -> None:
     twins = [sample("x"), sample("x").model_copy(update={"id": "y"})]
-    one, two = foresee(twins[:1], plan()), foresee(twins, plan())
+    one = foresee(twins[:1], plan())
+    two = foresee(twins, plan())
 
     assert one.calls == two.calls
     assert one.lines == two.lines
@@ -257,7 +259,8 @@ def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, 
 
     rates = {"a": (1, 10), "b": (100, 1000)}
     for name in names:
-        extraction, assessment = line(found, "extract", name), line(found, "assess", name)
+        extraction = line(found, "extract", name)
+        assessment = line(found, "assess", name)
         assert extraction.calls == (3, 3) == (paid.calls["extract", name],) * 2
         assert holds(assessment.calls, paid.calls["assess", name])
         assert extraction.price is not None

@@ -74,7 +74,8 @@ def test_items_that_are_held_are_read_once_and_others_in_each_pass() -> None:
         passes.append(name)
         yield from (1, 2)
 
-    held, anew = Reiterable(lambda: read("held"), hold=True), Reiterable(lambda: read("anew"))
+    held = Reiterable(lambda: read("held"), hold=True)
+    anew = Reiterable(lambda: read("anew"))
     assert next(iter(held)) == 1, "a pass that ends early holds nothing"
     assert [list(held), list(held), list(anew), list(anew)] == [[1, 2]] * 4
     assert passes == ["held", "held", "anew", "anew"]

@@ -189,7 +189,8 @@ LONG_ANSWER = SAMPLE.model_copy(
 def test_an_answer_that_is_longer_than_the_window_is_taken_apart_in_windows(words: str, tmp_path: Path) -> None:
     with server(REFUSALS[words]) as running:
         run = score(running.judge, tmp_path, LONG_ANSWER)
-        asked, refused = len(running.prompts), running.refused
+        asked = len(running.prompts)
+        refused = running.refused
         again = score(running.judge, tmp_path, LONG_ANSWER)
         repeated = len(running.prompts) - asked
     (result,) = run.results

@@ -325,7 +325,8 @@ def test_what_single_documents_leave_open_is_counted_with_its_reason(start_serve
 
     server = start_server(judge=refuses_beta)
     report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_per_document"], **SINGLY)
-    whole, single = report.summary["faithfulness"], report.summary["faithfulness_per_document"]
+    whole = report.summary["faithfulness"]
+    single = report.summary["faithfulness_per_document"]
     assert (whole.unassessed, whole.judged, whole.failure_rate) == ({}, 5, 0.0)
     assert (single.hits, single.judged, single.total) == (1, 1, 5)
     assert (single.unassessed, single.failure_rate) == ({"refused": 4}, 0.8)
@@ -449,7 +450,8 @@ def test_the_plan_counts_one_question_once(start_server: StartServer, tmp_path: 
 
 def test_the_plan_foretells_the_calls(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(judge=claim_judge.answer)
-    file, cache = tmp_path / "data.jsonl", tmp_path / "store"
+    file = tmp_path / "data.jsonl"
+    cache = tmp_path / "store"
     file.write_text("".join(json.dumps(sample) + "\n" for sample in (TOWER, ALONE, BARE)))
     samples = list(read_samples(file))
     chosen = select_metrics(["faithfulness", "correctness"])

@@ -97,8 +97,10 @@ def test_an_empty_list_is_a_reply_and_a_failure_is_none() -> None:
 
 
 def test_of_questions_that_are_nearly_the_same_the_first_is_kept() -> None:
-    found, revised = written(listed(GOOD), opinion())[0], reject_repeated()
-    first, second = revised(found), revised(found)
+    found = written(listed(GOOD), opinion())[0]
+    revised = reject_repeated()
+    first = revised(found)
+    second = revised(found)
     assert first == found
     assert queries_of(second)[0].rejected == ("nearly the same as another",)
     assert counts(second) == (1, 0)

@@ -348,7 +348,8 @@ def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> 
 
 def test_a_detached_call_from_python_says_what_is_under_way(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
-    material, judge = [sample.model_dump() for sample in samples(2)], spec(server, "openai")
+    material = [sample.model_dump() for sample in samples(2)]
+    judge = spec(server, "openai")
     with pytest.raises(ce.StoppedEarly, match=r"1 batch with 2 requests pending\. Run the same command to resume"):
         ce.score(
             material,

@@ -205,7 +205,8 @@ def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(tmp
         async def call() -> None:
             nonlocal under_way, most, sent
             reserved = await budget.reserve(REQUEST)
-            under_way, sent = under_way + 1, sent + 1
+            under_way = under_way + 1
+            sent = sent + 1
             most = max(most, under_way)
             await asyncio.sleep(0)
             under_way -= 1

@@ -158,7 +158,8 @@ def test_two_threads_on_one_store_pay_once(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_final_only_when_no_other_run_gets_the_reply(store: Store) -> None:
-    failing, answering = Asking(store, FAILED), Asking(store)
+    failing = Asking(store, FAILED)
+    answering = Asking(store)
 
     async def main() -> tuple[Outcome, Outcome]:
         with CachedExecutor(store, failing) as first, CachedExecutor(store, answering) as second:

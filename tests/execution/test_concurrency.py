@@ -9,7 +9,8 @@ from claimeval.execution.pace import DECREASE_INTERVAL, INITIAL_LIMIT, MAX_CONCU
 
 def clean_round(slots: ConcurrencyLimit, share: float = 1.0) -> None:
     """As many replies as there are slots, of which a share was in use at once."""
-    busy, replies = max(1, int(slots.limit * share)), slots.limit
+    busy = max(1, int(slots.limit * share))
+    replies = slots.limit
     for _ in range(busy):
         slots.acquire()
     for _ in range(replies):

@@ -51,7 +51,8 @@ Way = Callable[[OnlineExecutor], Awaitable[list[Outcome]]]
 def go(judges: list[Judge], way: Way, **options: Any) -> Came:
     """What comes of asking, in time that passes at once."""
     kept: list[str] = []
-    clock, progress = Clock(), Progress()
+    clock = Clock()
+    progress = Progress()
     settled = RunOptions(**{"attempts": ATTEMPTS, "timeout": 10.0} | options)
 
     async def main() -> Came:
@@ -97,7 +98,8 @@ def test_what_passes_is_tried_again_until_it_has_passed(start_server: StartServe
     assert came.kept == [f"question {i}" for i in range(len(RETRIED))]
     assert [exchange.fault for exchange in server.exchanges()] == faults
     assert len(came.clock.slept) == 2 * len(RETRIED)
-    first, second = came.clock.slept[::2], came.clock.slept[1::2]
+    first = came.clock.slept[::2]
+    second = came.clock.slept[1::2]
     assert all(0.75 <= seconds <= 1.25 for seconds in first)
     assert all(1.5 <= seconds <= 2.5 for seconds in second)
 
@@ -152,7 +154,8 @@ def test_what_lies_in_the_question_is_asked_once(
 
 def test_one_judges_end_is_not_the_others(start_server: StartServer) -> None:
     broken = start_server(Options(faults=Faults(rates={"status_401": 1.0})))
-    dead, alive = judge_at(broken, "openai"), judge_at(start_server(dialect="mistral"), "mistral")
+    dead = judge_at(broken, "openai")
+    alive = judge_at(start_server(dialect="mistral"), "mistral")
 
     async def way(online: OnlineExecutor) -> list[Outcome]:
         return [await online.ask(question(judge)) for judge in (dead, alive, dead, alive)]

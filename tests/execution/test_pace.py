@@ -92,7 +92,8 @@ def measure(provider: Provider, paces: int, limits: RunOptions, completion: int,
 
     run(main())
     later = [tokens for at, tokens in provider.answered if 60 <= at < 60 * minutes]
-    requests, tokens = len(later) / (minutes - 1), sum(later) / (minutes - 1)
+    requests = len(later) / (minutes - 1)
+    tokens = sum(later) / (minutes - 1)
     return Measured(
         refused=len(provider.refused) / (len(provider.refused) + len(provider.answered)),
         used=max(requests / 60, tokens / 10_000),
@@ -146,7 +147,8 @@ def test_a_refusal_holds_everybody_up_for_as_long_as_it_says(retry_after: float 
 
 def test_a_provider_that_says_at_once_and_refuses_again_gets_pauses_all_the_same() -> None:
     async def main() -> list[float]:
-        way, pauses = pace(), []
+        way = pace()
+        pauses = []
         for _ in range(6):
             slot = await way.acquire(question())
             way.failed(slot, refusal(0.0))
@@ -184,7 +186,8 @@ def test_no_request_leaves_while_a_refusal_holds_and_then_one_goes_first() -> No
         await asyncio.gather(*[worker(way, first=i == 0) for i in range(10)])
 
     run(main())
-    before, after = [at for at in sent if at < 0.5], [at for at in sent if at >= 0.5]
+    before = [at for at in sent if at < 0.5]
+    after = [at for at in sent if at >= 0.5]
     assert len(before) == 4
     assert min(after) >= 10.5
     assert [at for at in after if at < min(after) + 0.5] == [min(after)], "one probes, the others wait for its reply"
@@ -192,7 +195,8 @@ def test_no_request_leaves_while_a_refusal_holds_and_then_one_goes_first() -> No
 
 def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_end() -> None:
     async def main() -> list[float]:
-        way, waits = pace(), []
+        way = pace()
+        waits = []
         while not way.given_up:
             waits.append(await enter_after(way, refusal()))
             turn = await way.acquire(question())
@@ -236,7 +240,8 @@ def test_the_estimate_stands_where_not_all_tokens_are_counted(prompt: int | None
 
 def test_one_request_a_minute_and_a_question_over_the_token_limit_come_through() -> None:
     async def main() -> list[float]:
-        way, sent = pace(rpm=1, tpm=50), []
+        way = pace(rpm=1, tpm=50)
+        sent = []
         for _ in range(3):
             turn = await way.acquire(question(4000))
             sent.append(now())
@@ -249,7 +254,8 @@ def test_one_request_a_minute_and_a_question_over_the_token_limit_come_through()
 
 def test_the_first_to_come_is_the_first_to_go() -> None:
     async def main() -> list[int]:
-        way, order = pace(concurrency=1), []
+        way = pace(concurrency=1)
+        order = []
 
         async def worker(i: int) -> None:
             await way.acquire(question())

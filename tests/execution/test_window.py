@@ -66,7 +66,8 @@ def test_what_others_use_of_the_same_account_counts_too() -> None:
 )
 def test_no_minute_ever_sees_more_than_the_limit(limit: int, asked: list[tuple[float, int]]) -> None:
     window = RateWindow(limit)
-    now, passed = 0.0, []
+    now = 0.0
+    passed = []
     for pause, amount in asked:
         now += pause
         for _ in range(len(asked) + 1):
@@ -84,7 +85,9 @@ def test_no_minute_ever_sees_more_than_the_limit(limit: int, asked: list[tuple[f
 
 @pytest.mark.parametrize("limit", [1, 60])
 def test_the_whole_limit_is_used(limit: int) -> None:
-    window, now, passed = RateWindow(limit), 0.0, 0
+    window = RateWindow(limit)
+    now = 0.0
+    passed = 0
     while now < 10 * MINUTE:
         if (wait := window.wait(1, now)) > 0:
             now += wait

@@ -246,7 +246,8 @@ def test_more_than_four_in_five_useless_among_the_first_fifty_stop_the_run(tmp_p
 
 
 def test_a_useless_judge_is_stopped_when_its_fiftieth_reply_is_readable(tmp_path: Path) -> None:
-    judge, stopped = Judge(name="house", model="openai:m", endpoint="http://127.0.0.1:1/v1"), list[tuple[str, str]]()
+    judge = Judge(name="house", model="openai:m", endpoint="http://127.0.0.1:1/v1")
+    stopped = list[tuple[str, str]]()
     request = Request(judge=judge, messages=(), reply_format="json", max_tokens=1)
     useless = Failure(reason="unparsable", message="not one JSON value")
     executor = ReviewingExecutor(OfflineExecutor(), lambda *stop: stopped.append(stop))

@@ -108,7 +108,8 @@ def test_an_error_is_a_failed_call_and_a_defect_stops_at_once(tmp_path: Path) ->
 
 
 def test_an_error_over_one_sample_is_a_reason_and_stops_nothing(tmp_path: Path) -> None:
-    house, called = House(), Counter[str]()
+    house = House()
+    called = Counter[str]()
 
     def empty_choice(messages: list[dict[str, str]]) -> str:
         text = "".join(message["content"] for message in messages)

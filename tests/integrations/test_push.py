@@ -20,7 +20,8 @@ from claimeval.testing import ScriptedJudge
 from claimeval.types.progress import Progress
 from tests.command_line import call, spawn
 
-TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+SPAN = "b7ad6b7169203331"
 ROWS: list[dict[str, Any]] = [
     {
         "id": "a", "question": "How tall is the tower?", "answer": "The tower is 63 metres tall. It is green.",

@@ -70,12 +70,14 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
 def test_pages_of_reports_against_judgments_of_reports() -> None:
     """Reciprocal ranks are worked out from the lines of the files, equal scores by id, falling; the other
     figures are trec_eval 10.0's for a run whose ids were cut with sed and whose later copies were dropped with awk."""
-    qrels, pages = shared_data("sec10q/qrels_docs.txt"), shared_data("sec10q/run_bm25_pages.txt")
+    qrels = shared_data("sec10q/qrels_docs.txt")
+    pages = shared_data("sec10q/run_bm25_pages.txt")
     relevant = {(line.split()[0], line.split()[2]) for line in qrels.read_text().splitlines()}
     best: dict[str, dict[str, float]] = {}
     for line in pages.read_text().splitlines():
         query, _, page, _, score, _ = line.split()
-        documents, document = best.setdefault(query, {}), page.partition("#")[0]
+        documents = best.setdefault(query, {})
+        document = page.partition("#")[0]
         documents[document] = max(float(score), documents.get(document, 0.0))
     ranked = {query: sorted(found, key=lambda d: (found[d], d), reverse=True) for query, found in best.items()}
     ranks = [next((i for i, d in enumerate(found, 1) if (q, d) in relevant), None) for q, found in ranked.items()]

@@ -60,7 +60,8 @@ def test_queries_one_by_one_have_the_values_of_columns(
 def test_one_evaluator_takes_many_runs_and_what_it_returns_can_be_pickled() -> None:
     kept = ir.Evaluator(QRELS, "mrr,num_ret")
 
-    first, second = kept.evaluate(RUN), kept.evaluate({"q": {"d2": 1.0}})
+    first = kept.evaluate(RUN)
+    second = kept.evaluate({"q": {"d2": 1.0}})
 
     assert (first.mean, second.mean) == ({"mrr": 1 / 2, "num_ret": 6}, {"mrr": 1.0, "num_ret": 1})
     copy = pickle.loads(pickle.dumps(first))  # noqa: S301

@@ -24,7 +24,8 @@ def test_a_run_is_written_in_the_order_trec_eval_sees_and_read_back() -> None:
 
 
 def test_written_files_read_back_equal(tmp_path: Path) -> None:
-    qrels, run = {"q": {"é": 2, "b": -1}}, {"q": {"é": 1e-300, "b": -7.25}}
+    qrels = {"q": {"é": 2, "b": -1}}
+    run = {"q": {"é": 1e-300, "b": -7.25}}
     with open(tmp_path / "qrels", "w", encoding="utf-8") as file:
         ir.write_qrels(qrels, file)
     with open(tmp_path / "run", "w", encoding="utf-8") as file:

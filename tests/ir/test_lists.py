@@ -75,7 +75,8 @@ def test_array_row_is_the_list_of_its_documents(grades: list[int], k: int) -> No
 
 
 def test_scores_rank_an_array_and_equal_ones_keep_the_order_given() -> None:
-    grades, scores = [[0, 1, 0], [1, 0, 0]], [[0.1, 0.9, 0.5], [0.5, 0.5, 0.9]]
+    grades = [[0, 1, 0], [1, 0, 0]]
+    scores = [[0.1, 0.9, 0.5], [0.5, 0.5, 0.9]]
 
     assert ir.evaluate_array(grades, "mrr", scores=scores).mean["mrr"] == (1 + 1 / 2) / 2
 

@@ -127,7 +127,8 @@ def test_utility_counts_the_rest_of_the_collection() -> None:
 
 def test_pooled_documents_without_judgment_lift_inferred_ap() -> None:
     """Of the two documents above rank 3 both are pooled, and the one judged is relevant."""
-    qrels, run = {"q": {"a": 1, "p": -1, "b": 1}}, {"q": {"a": 3.0, "p": 2.0, "b": 1.0}}
+    qrels = {"q": {"a": 1, "p": -1, "b": 1}}
+    run = {"q": {"a": 3.0, "p": 2.0, "b": 1.0}}
 
     assert ir.evaluate(qrels, run, "infAP").mean["infAP"] == pytest.approx((1 + 1 / 3 + 2 / 3 * 1.00001 / 1.00002) / 2)
 
@@ -139,7 +140,8 @@ def test_a_grade_above_the_scale_of_err_is_refused() -> None:
 
 def test_fractional_grades_are_gains_and_compared_with_the_level(tmp_path: Path) -> None:
     """Worked by hand; from a dict, a file, and by columns."""
-    grades, scores = {"a": 0.5, "b": 2.25, "c": 0.0, "d": 1.5}, {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}
+    grades = {"a": 0.5, "b": 2.25, "c": 0.0, "d": 1.5}
+    scores = {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}
     expected = (0.5 + 2.25 / THREE + 1.5 / FIVE) / (2.25 + 1.5 / THREE + 0.5 / 2)
     (tmp_path / "qrels").write_text("".join(f"q 0 {name} {grade}\n" for name, grade in grades.items()))
     many = {f"q{number}": grades for number in range(200)}
@@ -187,7 +189,8 @@ def test_the_best_order_has_ndcg_one_exactly() -> None:
 
 
 def test_grades_too_large_for_exponential_gain_are_refused() -> None:
-    qrels, run = {"q": {"a": 2000}}, {"q": {"a": 1.0}}
+    qrels = {"q": {"a": 2000}}
+    run = {"q": {"a": 1.0}}
 
     assert ir.evaluate(qrels, run, "ndcg").mean["ndcg"] == 1
     with pytest.raises(DataError, match="the grade 2000 is too large for exponential gain"):

@@ -79,7 +79,8 @@ def test_undefined_follows_the_level_for_binary_measures_and_grades_for_graded_o
 
 
 def test_level_moves_binary_measures_and_leaves_ndcg_alone() -> None:
-    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}}
+    qrels = {"q": {"a": 1, "b": 2}}
+    run = {"q": {"a": 2.0, "b": 1.0}}
 
     result = ir.evaluate(qrels, run, "mrr,num_rel,ndcg@1,bpref", level=2)
 

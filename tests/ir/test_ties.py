@@ -15,7 +15,8 @@ RUN = {"q": {"b": 5.0, "c": 5.0, "a": 5.0, "e": 1.0, "d": 1.0, "f": 0.5}}
 
 
 def files(tmp_path: Path, run: ir.TrecRun = RUN) -> tuple[Path, Path]:
-    qrels, results = tmp_path / "qrels", tmp_path / "run"
+    qrels = tmp_path / "qrels"
+    results = tmp_path / "run"
     qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, ds in QRELS.items() for d, g in ds.items()))
     results.write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, ds in run.items() for d, s in ds.items()))
     return qrels, results

@@ -15,7 +15,8 @@ def test_dcg_and_ndcg_of_three_rankings() -> None:
 
 
 def test_two_of_four_relevant_documents_retrieved_at_ranks_one_and_three() -> None:
-    retrieved, gold = ["A", "x", "B"], {"A", "B", "C", "D"}
+    retrieved = ["A", "x", "B"]
+    gold = {"A", "B", "C", "D"}
 
     assert ir.precision(retrieved, gold) == pytest.approx(0.667, abs=5e-4)
     assert ir.recall(retrieved, gold) == 0.5
@@ -37,7 +38,8 @@ def test_three_retrieved_with_one_of_two_relevant() -> None:
 
 def test_a_further_relevant_document_found_low_lowers_ap_retrieved_but_raises_map() -> None:
     """Relevant at ranks 1 and 3: (1 + 2/3) / 2; one more at rank 9: (1 + 2/3 + 3/9) / 3."""
-    short, long = ["A", "x", "B"], ["A", "x", "B", "p", "q", "r", "s", "t", "C"]
+    short = ["A", "x", "B"]
+    long = ["A", "x", "B", "p", "q", "r", "s", "t", "C"]
     gold = {"A", "B", "C"}
 
     assert ir.ap_retrieved(short, gold) == pytest.approx(0.833, abs=5e-4)

@@ -119,7 +119,8 @@ def test_too_little_on_labels_is_no_probability() -> None:
 
 
 def test_tokens_that_are_not_the_text_give_no_probability() -> None:
-    one, two = ("supported", {"supported": 1.0}), ("not_found", {"not_found": 1.0})
+    one = ("supported", {"supported": 1.0})
+    two = ("not_found", {"not_found": 1.0})
     tokens = reply(one, two)
     other = "".join(token for token, _ in tokens).replace("ja", "yes")
     assert [v.probability for v in verdicts(tokens, other)] == [None, None]
@@ -145,12 +146,14 @@ def test_marks_at_the_end_of_lines() -> None:
 
 
 def test_yes_and_no() -> None:
-    one, two = ("yes", {"yes": 0.6, "no": 0.3, "Yes": 0.1}), ("no", {"no": 1.0})
+    one = ("yes", {"yes": 0.6, "no": 0.3, "Yes": 0.1})
+    two = ("no", {"no": 1.0})
     assert verdicts(reply(one, two), asked=request("binary"))[0].probability == pytest.approx(0.7)
 
 
 def test_without_being_asked_for_there_are_none() -> None:
-    one, two = ("supported", {"supported": 1.0}), ("not_found", {"not_found": 1.0})
+    one = ("supported", {"supported": 1.0})
+    two = ("not_found", {"not_found": 1.0})
     asked = request(top_logprobs=None)
     assert [v.probability for v in verdicts(reply(one, two), asked=asked)] == [None, None]
     assert asked.key != request().key

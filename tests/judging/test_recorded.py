@@ -14,7 +14,8 @@ from tests.shared_data import shared_data
 
 FREE = ("first_word", "answer", "brackets", "statement")
 GRADES = grade_scale("grades", highest=3, positive_from=2)
-YES, NO = "supported", "not_found"
+YES = "supported"
+NO = "not_found"
 
 
 def read(text: str, *forms: str, **settings: object) -> tuple[str, str]:

@@ -32,7 +32,8 @@ def test_too_little_shows_no_language(text: str) -> None:
 
 
 def test_two_thirds_decide_and_texts_that_show_nothing_do_not_count() -> None:
-    german, english = "Der Turm ist nicht rot und steht am Markt.", "The tower is not red and stands at the market."
+    german = "Der Turm ist nicht rot und steht am Markt."
+    english = "The tower is not red and stands at the market."
     assert language_of_all([german, german, english, "42"]) == ("de", {"de": 2, "en": 1})
     assert language_of_all([german, english]) == (None, {"de": 1, "en": 1})
     assert str(language_of_all([german, english, german])) == "German 2, English 1"

@@ -39,10 +39,8 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_the_assignment_has_the_greatest_sum_and_not_the_first_pair() -> None:
-    claims, gold = (
-        ["Ada wrote notes on it.", "Ada wrote notes."],
-        ["Ada wrote notes on the engine.", "Ada wrote notes."],
-    )
+    claims = ["Ada wrote notes on it.", "Ada wrote notes."]
+    gold = ["Ada wrote notes on the engine.", "Ada wrote notes."]
     assert match(claims, gold) == ((True, True), (True, True))
 
 

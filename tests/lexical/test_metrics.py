@@ -61,7 +61,8 @@ def test_reference_metrics_equal_the_plain_definitions(answer: str, references: 
 
 @given(TEXTS, TEXTS, st.lists(TEXTS, min_size=1, max_size=4))
 def test_k_precision_equals_the_plain_definitions(answer: str, question: str, contexts: list[str]) -> None:
-    words, asked = plain_words(answer), plain_words(question)
+    words = plain_words(answer)
+    asked = plain_words(question)
     new = [word for word in words if word not in asked]
     joined = plain_words(" ".join(contexts))
     scores = score_one(answer, question=question, contexts=contexts)

@@ -54,7 +54,8 @@ def test_a_claim_is_grounded_if_its_number_is_in_the_text_in_any_digits(language
 @pytest.mark.parametrize("language", GROUNDED)
 def test_the_examination_sees_a_number_in_other_digits_and_one_that_is_lost(language: str) -> None:
     text, same, other = GROUNDED[language]
-    kept, lost = examine(text, [Statement(same, (0,))]), examine(text, [Statement(other, (0,))])
+    kept = examine(text, [Statement(same, (0,))])
+    lost = examine(text, [Statement(other, (0,))])
     assert (kept.counts["numbers_lost"], lost.counts["numbers_lost"]) == ((0, 1), (1, 1))
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from claimeval.lexical.words import NORMALIZATIONS, Bags, is_unspaced_script, named, normalize
 from claimeval.types.errors import UsageError
 
-SQUAD, MULTILINGUAL = NORMALIZATIONS["squad"], NORMALIZATIONS["multilingual"]
+SQUAD = NORMALIZATIONS["squad"]
+MULTILINGUAL = NORMALIZATIONS["multilingual"]
 
 # Texts that meet every branch: articles beside signs, controls, odd white space, letters whose case folds oddly.
 VISIBLE = "a an the The AN A paris x1 - ' _ . ’ “ ” — – … € ´ · é É ß İ ı Σ ς ﬁ １ ² 京 タ ไ ก็ مي"

@@ -103,7 +103,8 @@ def generated() -> Iterator[tuple[str, list[Sentence], list[frozenset[int]]]]:
     draw = random.Random(38)
     for _ in range(400):
         documents = [frozenset(draw.sample(range(12), draw.randint(1, 8))) for _ in range(draw.randint(1, 5))]
-        sentences, texts = [], []
+        sentences = []
+        texts = []
         for n in range(draw.randint(1, 6)):
             facts = tuple(draw.sample(range(12), draw.randint(1, 3)))
             cited = tuple(draw.sample(range(1, len(documents) + 2), draw.randint(0, min(3, len(documents)))))

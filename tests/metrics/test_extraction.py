@@ -33,7 +33,8 @@ def test_extractors_have_the_measured_f1_on_human_claims_of_biographies(split: s
 
 def test_the_threshold_of_pairs_is_where_right_and_wrong_pairs_part() -> None:
     rows = [json.loads(line) for line in shared_data("factscore/visible.jsonl").read_text().splitlines()]
-    right, wrong = [], []
+    right = []
+    wrong = []
     for row in rows:
         for i, one in enumerate(row["sentences"] or []):
             recorded = one["model_facts"] or []
@@ -82,7 +83,8 @@ def _taken(place: int, text: str, claims: Sequence[str]) -> SampleResult:
 def test_claims_that_leave_sentences_out_cover_less_and_nobody_covers_less_than_itself() -> None:
     text = "Ada Lind was born in Oslo in 1931. She sang in Rome. She died in Bern."
     full = [text[start:end] for start, end in sentences(text)]
-    whole, less = ExaminedClaims(30), ExaminedClaims(30)
+    whole = ExaminedClaims(30)
+    less = ExaminedClaims(30)
     for i in range(30):
         whole.add(_taken(i, text, full))
         less.add(_taken(i, text, full[:2] if i % 3 else full))

@@ -30,7 +30,8 @@ R = ("sn", "ns", "nn", "nc", "sn")
 """Answer claims: two from context 1, one from context 2, two from none."""
 C = ("sn", "nn", "sn")
 """Reference claims: context 1 has the first and third; so it is relevant, and context 2 is not."""
-P, Q = "snsnn", "sns"
+P = "snsnn"
+Q = "sns"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,9 @@ def test_the_identities_hold_for_every_matrix() -> None:
     draw = random.Random(0)
     names = (*GROUPS["ragchecker"][2:], "faithful_but_incorrect")
     for _ in range(300):
-        n, m, d = draw.randint(1, 6), draw.randint(1, 6), draw.randint(1, 5)
+        n = draw.randint(1, 6)
+        m = draw.randint(1, 6)
+        d = draw.randint(1, 5)
         letters = draw.choice(["sn", "snc", "snn"])
         rows: dict[str, str | tuple[str, ...]] = {
             "p": "".join(draw.choices(letters, k=n)),

@@ -54,7 +54,8 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
     agreement = capsys.readouterr().out
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "csv", tmp_path / "run.csv", rows="claims")
-    markdown, csv = (tmp_path / "run.md").read_text(), (tmp_path / "run.csv").read_text().partition("\n")[0]
+    markdown = (tmp_path / "run.md").read_text()
+    csv = (tmp_path / "run.csv").read_text().partition("\n")[0]
     assert "one / two" in table
     assert "one / two" in agreement
     assert "judged by `one, two`" in markdown

@@ -76,7 +76,8 @@ def test_what_the_sdk_drops_is_read_from_the_body(host: Host) -> None:
 
 
 def test_a_reply_that_the_sdk_refuses_counts(host: Host) -> None:
-    host.content, host.headers = b'{"choices": [{"message": {"content": "so"}}]}', {"content-type": "text/plain"}
+    host.content = b'{"choices": [{"message": {"content": "so"}}]}'
+    host.headers = {"content-type": "text/plain"}
     asked = host.ask()
     assert isinstance(asked.outcome, Completion)
     assert (asked.outcome.text, len(asked.kept)) == ("so", 1)

@@ -16,7 +16,8 @@ from claimeval.types.requests import Judge, Message, Request
 
 ROWS = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
 TODAY = date(2026, 11, 22)
-OPENAI, MISTRAL = openai.OFFICIAL, mistral.OFFICIAL
+OPENAI = openai.OFFICIAL
+MISTRAL = mistral.OFFICIAL
 
 
 def write(folder: Path, text: str, name: str = "prices.yaml") -> Path:

@@ -64,7 +64,8 @@ def chosen(model: str, text: str, words: list[str]) -> str:
 
 def judge(body: Body) -> Reply:
     """Every sentence is a claim; labels, ratings and grades hang on model and text; one reply in 120 is no JSON."""
-    model, text = str(body.get("model")), text_of(body)
+    model = str(body.get("model"))
+    text = text_of(body)
     if '"self_contained"' in text or "<document>\n" in text:
         return query_judge.answer(body)
     content = str(claim_judge.answer(body).content)
@@ -367,7 +368,8 @@ def _alike(old: str, new: str) -> bool:
 
 def load(name: str) -> list[dict[str, Json]]:
     """The recording of a story; an empty one where there is none."""
-    plain_file, packed = RECORDED / f"{name}.json", RECORDED / f"{name}.json.gz"
+    plain_file = RECORDED / f"{name}.json"
+    packed = RECORDED / f"{name}.json.gz"
     if packed.exists():
         content: list[dict[str, Json]] = json.loads(gzip.decompress(packed.read_bytes()))
         return content

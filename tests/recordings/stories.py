@@ -133,7 +133,9 @@ def documents(bench: Bench) -> None:
 
 
 def panel(bench: Bench) -> None:
-    a, b, c = bench.openai("alpha"), bench.mistral("beta"), bench.openai("gamma")
+    a = bench.openai("alpha")
+    b = bench.mistral("beta")
+    c = bench.openai("gamma")
     three = ("-j", a, "-j", b, "-j", c)
     bench.run("score few.jsonl --out runs/p -m faithfulness,coverage", *three, keep="runs/p")
     bench.run("rejudge runs/p --vote unanimous --out runs/u", keep="runs/u/summary.json")
@@ -170,7 +172,8 @@ def plan(bench: Bench) -> None:
 
 
 def rejudge(bench: Bench) -> None:
-    a, b = bench.openai("alpha"), bench.mistral("beta")
+    a = bench.openai("alpha")
+    b = bench.mistral("beta")
     bench.run("score few.jsonl --out runs/a -m faithfulness,coverage -j", a)
     bench.run("rejudge runs/a --keep-verdicts --out runs/b -j", b, keep="runs/b")
     bench.run("rejudge runs/a --assess-prompt binary --out runs/c", keep="runs/c/summary.json runs/c/manifest.json")
@@ -231,7 +234,8 @@ def imported(bench: Bench) -> None:
 
 
 def rated(bench: Bench) -> None:
-    a, b = bench.openai("alpha"), bench.mistral("beta")
+    a = bench.openai("alpha")
+    b = bench.mistral("beta")
     bench.run("plan rate few.jsonl -j", a)
     bench.run("rate few.jsonl --out runs/r -j", a, "-j", b, keep="runs/r")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
@@ -241,7 +245,8 @@ def rated(bench: Bench) -> None:
 
 
 def graded(bench: Bench) -> None:
-    a, b = bench.openai("alpha"), bench.mistral("beta")
+    a = bench.openai("alpha")
+    b = bench.mistral("beta")
     bench.run("plan grade few.jsonl -j", a)
     bench.run("grade few.jsonl --out runs/grades -j", a, "-j", b, keep="runs/grades")
     bench.write("docs.jsonl", CORPUS)
@@ -303,7 +308,8 @@ def test_sets(bench: Bench) -> None:
 
 def batches(bench: Bench) -> None:
     command = "score few.jsonl --limit 3 -m faithfulness --batch"
-    slow, quick = bench.openai("alpha", slow=True), bench.mistral("beta")
+    slow = bench.openai("alpha", slow=True)
+    quick = bench.mistral("beta")
     bench.run(f"{command} --detach --out runs/a -j", slow)
     bench.run("batch list")
     bench.run("batch list --refresh")
@@ -332,7 +338,8 @@ def python(bench: Bench) -> None:
     import claimeval as ce
     from claimeval.runs.series import track
 
-    a, b = bench.openai("alpha"), bench.mistral("beta")
+    a = bench.openai("alpha")
+    b = bench.mistral("beta")
     report = ce.score(
         "few.jsonl", judges=[a, b], metrics=["faithfulness", "f1"], panel=ce.PanelOptions(tie="conservative")
     )

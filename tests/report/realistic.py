@@ -70,7 +70,9 @@ def make_all(folder: Path) -> None:
 
 def sample(i: int) -> dict[str, Any]:
     """A question about a place, with contexts, an answer of which some claims are wrong, and a reference."""
-    name, field, year = f"Tavel{'abcdefghijklmnopqrstuvwxyz'[i % 26]}und {i}", FIELDS[i % 4], 1800 + i
+    name = f"Tavel{'abcdefghijklmnopqrstuvwxyz'[i % 26]}und {i}"
+    field = FIELDS[i % 4]
+    year = 1800 + i
     facts = [
         f"The harbour of {name} was opened in {year}.",
         f"The council of {name} has {20 + i} members.",
@@ -142,7 +144,8 @@ def changed(i: int, one: dict[str, Any]) -> dict[str, Any]:
 
 def answer(body: Body) -> Reply:
     """Claims by rule, verdicts by the words that a claim shares with its evidence, each judge in its own way."""
-    text, judge = text_of(body), str(body["model"])
+    text = text_of(body)
+    judge = str(body["model"])
     if judge == "prose" and "<claims>" in text:
         return Reply("I would say that most of these claims look quite all right to me.")
     if '"verdicts"' not in text.rpartition("Reply with this JSON")[2]:

@@ -111,7 +111,8 @@ def many(folder: Path, samples: int) -> Path:
     """Writes a run of the same sample under many ids, with contexts of 4,000 characters that differ."""
     (result,) = RunResults.of(make(folder / "one", [TOWER], metrics=["faithfulness"]))
     record = load_manifest(folder / "one")
-    tallies, writer = SummaryBuilder(record), RunWriter(folder / "many", record)
+    tallies = SummaryBuilder(record)
+    writer = RunWriter(folder / "many", record)
     for i in range(samples):
         text = " ".join(f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110))
         contexts = (DOCUMENTS[0], DOCUMENTS[1].model_copy(update={"text": text}))

@@ -36,7 +36,8 @@ OTHERS = {"documents": "#/sample/q01", "experiment": ""}
 @pytest.fixture
 def pages(realistic: Realistic) -> dict[str, Path]:
     """The page of each view."""
-    a, ab = realistic.pages["a"], realistic.pages["ab"]
+    a = realistic.pages["a"]
+    ab = realistic.pages["ab"]
     return {**realistic.pages, **dict.fromkeys(SINGLE, a), **dict.fromkeys(TWO, ab)}
 
 
@@ -153,7 +154,8 @@ def test_the_first_claim_to_read_is_twenty_tabs_away_and_bars_are_reached_by_arr
     run = ce.score(claimeval.testing.samples(), judges="recorded:demo", options=ce.RunOptions(cache=tmp_path / "store"))
     run.report(tmp_path / "demo.html")
     browser.open(tmp_path / "demo.html")
-    reached, tabs = "return document.activeElement.closest('[aria-labelledby=worst] a') !== null", 0
+    reached = "return document.activeElement.closest('[aria-labelledby=worst] a') !== null"
+    tabs = 0
     while not browser.run(reached):
         browser.press(Keys.TAB)
         tabs += 1

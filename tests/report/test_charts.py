@@ -53,7 +53,8 @@ def near(found: Iterable[float], given: Iterable[float]) -> bool:
 
 def spans(picture: Picture, axis: str) -> list[tuple[float, float]]:
     """The ends of the intervals, which are the lines with a color of their own, in a mark's direction."""
-    scale, colors = Scale(picture, axis), {*charts.SERIES}
+    scale = Scale(picture, axis)
+    colors = {*charts.SERIES}
     found = [
         node for node in root(picture).iter(f"{SVG}line") if node.get("stroke") in colors and not node.get("class")
     ]

@@ -55,7 +55,8 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
 def folder(tmp_path: Path) -> Path:
     lenient = arm("lenient", 0.7, difference=Estimate(value=0.2, low=0.05, high=0.35, n=40), p=0.01, p_adjusted=0.02)
     joined = RaterTable((), Panel())
-    joined.human, joined.clusters = ["supported", "not_found"] * 10, list(range(20))
+    joined.human = ["supported", "not_found"] * 10
+    joined.clusters = list(range(20))
     joined.raters = {"chosen": joined.human, "baseline": ["supported"] * 20}
     joined.probabilities = {"chosen": [None] * 20, "baseline": [None] * 20}
     selection = Selection(

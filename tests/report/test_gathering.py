@@ -94,7 +94,8 @@ def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_sco
 
 
 def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path: Path) -> None:
-    first, second = "The tower opened in 1902.", "It is 90 metres high."
+    first = "The tower opened in 1902."
+    second = "It is 90 metres high."
     says = {
         "a": {first: "contradicted", second: "contradicted"},
         "b": {first: "contradicted", second: "contradicted"},

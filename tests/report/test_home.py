@@ -40,7 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six months of ten samples, of which one more fails each month; in the fourth the prompt changed."""
     root = tmp_path_factory.mktemp("home")
     for month in range(MONTHS):
-        path, prompt = root / f"month_{month}", "three_way" if month < 3 else "binary"
+        path = root / f"month_{month}"
+        prompt = "three_way" if month < 3 else "binary"
         no, yes = ("not_found", "supported") if month < 3 else ("no", "yes")
         says = {"strict": dict.fromkeys(CLAIMS[:month], no) | dict.fromkeys(CLAIMS[month:], yes)}
         day = f"2026-0{month + 1}"
@@ -66,7 +67,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Path) -> None:
-    data, options = tmp_path / "rooms.jsonl", RunOptions(cache=tmp_path / "cache")
+    data = tmp_path / "rooms.jsonl"
+    options = RunOptions(cache=tmp_path / "cache")
     data.write_text(
         json.dumps({"id": "a", "question": "?", "answer": "It is open.", "contexts": ["It is open."]}) + "\n"
     )
@@ -84,7 +86,8 @@ def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Pat
 def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_the_judge_changed(tmp_path: Path) -> None:
     """Every version leaves out other questions; the judge changes after the fourth."""
     for version in range(8):
-        judge, claims = ("strict", "mild")[version > 3], CLAIMS[: version % 4]
+        judge = ("strict", "mild")[version > 3]
+        claims = CLAIMS[: version % 4]
         samples = SAMPLES[:5] + SAMPLES[5 + version % 5 :]
         path = make(
             tmp_path / f"v{version}",

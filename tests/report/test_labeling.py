@@ -37,7 +37,8 @@ class Desk:
     """A viewer that takes ada's labels, and a page of it."""
 
     def __init__(self, viewer: Viewer, folder: Path) -> None:
-        self.viewer, self.folder = viewer, folder
+        self.viewer = viewer
+        self.folder = folder
         self.page = self.content()
 
     def get(self, path: str, **headers: str) -> tuple[int, str]:
@@ -262,7 +263,8 @@ def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(t
         killer = threading.Timer(0.02 + 0.011 * turn, os.kill, (process.pid, signal.SIGKILL))
         killer.start()
         for number in range(10_000):
-            sample, word = f"t{number % 30}", words[(turn + number // 30) % 3]
+            sample = f"t{number % 30}"
+            word = words[(turn + number // 30) % 3]
             try:
                 status, body = desk.label(sample, word)
             except (OSError, http.client.HTTPException):

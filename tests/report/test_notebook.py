@@ -67,7 +67,8 @@ def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
 def test_a_run_shows_the_worst_claims_with_their_evidence(run: ce.Run) -> None:
     page = text(run._repr_html_())
     worst = page[page.index("First to read") :]
-    first, second = "clock question: How old? claim: It is old.", "tower question: How high? claim: It is blue."
+    first = "clock question: How old? claim: It is old."
+    second = "tower question: How high? claim: It is blue."
     assert worst.index(first) < worst.index(second)
     assert "verdict: contradicted by the contexts" in worst
     assert "evidence: nothing like it in the documents" in worst

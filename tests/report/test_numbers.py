@@ -62,7 +62,8 @@ def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_s
 def test_a_judge_without_a_verdict_is_not_one_that_extracts_and_no_call_is_not_free(
     tmp_path: Path, browser: Browser
 ) -> None:
-    failed, empty = make(tmp_path / "failed", failing=["taker"]), make(tmp_path / "empty", ())
+    failed = make(tmp_path / "failed", failing=["taker"])
+    empty = make(tmp_path / "empty", ())
     forms.write(failed, "html", tmp_path / "failed.html")
     forms.write(empty, "html", tmp_path / "empty.html")
     browser.open(tmp_path / "failed.html")

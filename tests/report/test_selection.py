@@ -78,7 +78,8 @@ def test_a_large_run_has_a_page_of_some_samples_with_the_worst_and_numbers_of_al
 
 @pytest.mark.usefixtures("small_pages")
 def test_two_large_runs_have_a_page_of_what_changed_most(tmp_path: Path) -> None:
-    a, b = score(tmp_path / "a", wrong=3), score(tmp_path / "b", wrong=5)
+    a = score(tmp_path / "a", wrong=3)
+    b = score(tmp_path / "b", wrong=5)
     forms.write(a, "html", tmp_path / "page.html", compared=b)
     text = (tmp_path / "page.html").read_text()
     rows = packed(text, "index")["rows"]

@@ -152,7 +152,8 @@ def test_five_questions_are_answered_by_a_click_or_two(
     browser.one(".document.only-a")
     found = [card.get_attribute("data-document") for card in browser.all(".document.only-a")]
     number = int(re.findall(r"/sample/q(\d+)", browser.fragment())[0])
-    before, after = sample(number), changed(number, sample(number))
+    before = sample(number)
+    after = changed(number, sample(number))
     assert found == [one["id"] for one in before["contexts"] if one not in after["contexts"]]
     clicks("nav a[href*=judges]")  # which judge is the odd one
     (odd,) = [one for one in gather(realistic.a).judge_numbers if one.odd_one]

@@ -192,7 +192,8 @@ def test_without_labels_what_claims_have_to_do_with_the_question_is_compared_apa
 
 def report_of(human: str, judge: str, clusters: int = 2) -> Agreement:
     """One judge against people over claims of one sample each, `.` where somebody says nothing."""
-    results, labels = [], []
+    results = []
+    labels = []
     for number, (person, said) in enumerate(zip(human, judge, strict=True)):
         name = f"s{number // clusters}-{number}"
         results.append(result({"contexts": [said.replace(".", "x")]}, name=name))
@@ -236,7 +237,8 @@ def test_probabilities_give_an_auroc() -> None:
 
 def test_grades_are_compared_as_grades() -> None:
     settings = Panel(scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
-    given, people = [3, 2, 0, 1], [3, 1, 0, 0]
+    given = [3, 2, 0, 1]
+    people = [3, 1, 0, 0]
     results = [
         result({"contexts": ["+"]}, name=str(n)).model_copy(
             update={"assessments": (voting.vote("answer-1", CONTEXTS, grades_of([grade], settings.scale), settings),)}
@@ -247,7 +249,8 @@ def test_grades_are_compared_as_grades() -> None:
     (rater,) = measure(join(results, ("a",), settings, labels), settings).raters
     assert rater.same.value == 0.5
     assert rater.accuracy.value == 3 / 4  # supported from 2 on
-    observed, expected = (1 + 1), sum((a - b) ** 2 for a in given for b in people) / 4
+    observed = 1 + 1
+    expected = sum((a - b) ** 2 for a in given for b in people) / 4
     assert rater.weighted_kappa is not None
     assert rater.weighted_kappa.value == pytest.approx(1 - observed / expected)
 

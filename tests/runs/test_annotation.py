@@ -171,7 +171,8 @@ def test_rated_answers_are_labeled_in_the_words_of_the_rating(tmp_path: Path) ->
     run = ce.rate(samples, judges=judge, ask="relevance", out=tmp_path / "run").path
     assert run is not None
     drawn = annotated(run, 10)
-    best, worst = list(drawn.keys.values())[-2], next(iter(drawn.keys.values()))
+    best = list(drawn.keys.values())[-2]
+    worst = next(iter(drawn.keys.values()))
     assert [*drawn.keys][-1] == "?"
     for place, item in enumerate(drawn.items):
         assert (item.claim.text, item.documents) == (item.sample.answer, ())

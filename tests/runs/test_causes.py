@@ -156,7 +156,8 @@ def test_samples_of_one_run_lead_from_the_paired_difference_to_that_of_the_means
     """A has t1 (1/3) and t2 (1/3), B has t2 (1/3) and t3 (1): no pair differs, and B's mean is 2/3."""
     samples = [TOWER.model_copy(update={"id": f"t{i}"}) for i in (1, 2, 3)]
     good = samples[2].model_copy(update={"answer": "The tower opened in 1902."})
-    a, b = make(tmp_path / "a", samples[:2]), make(tmp_path / "b", [samples[1], good])
+    a = make(tmp_path / "a", samples[:2])
+    b = make(tmp_path / "b", [samples[1], good])
     (found, *_) = compare(a, b).comparison.metrics
     assert found.difference.value == 0
     assert [(part.cause, part.samples) for part in found.because] == [("samples", 2)]

@@ -93,7 +93,8 @@ def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_s
     tmp_path: Path, server: ThreadHandle
 ) -> None:
     """The judge supports all claims of 6 of 10 answers; people call 4 answers right that it supports and 2 that not."""
-    good, bad = CLAIMS[0], " ".join(CLAIMS[:2])
+    good = CLAIMS[0]
+    bad = " ".join(CLAIMS[:2])
     samples = [
         {"id": f"s{i}", "question": f"Tower {i}?", "answer": good if i < 6 else bad, "contexts": ["x"]}
         | {"reference_answers": [good]}

@@ -126,7 +126,8 @@ def test_conversations_have_a_culprit(
         metric = Metric(name="grounded", claims_of="answer", against="contexts+history")
         return run(tmp_path / name, samples, says, metrics=[metric])  # type: ignore[arg-type]  # a mapping
 
-    a, b = made("a", ("Which tower?",), DOCUMENTS, GOOD), made("b", before, documents, {"strict": TOWER_SAYS})
+    a = made("a", ("Which tower?",), DOCUMENTS, GOOD)
+    b = made("b", before, documents, {"strict": TOWER_SAYS})
     assert differences(a, b).culprit.sentence == f"grounded fell 0.667, {sentence}"
 
 
@@ -197,6 +198,7 @@ def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -
 
 
 def test_the_sentence_is_a_field_of_the_json(tmp_path: Path) -> None:
-    a, b = many(tmp_path, "a"), many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
+    a = many(tmp_path, "a")
+    b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
     found = json.loads(differences(a, b).model_dump_json())["culprit"]
     assert {"sentence", "metric", "significant", "causes", "documents"} <= found.keys()

@@ -120,7 +120,8 @@ def test_no_other_process_writes_a_run_before_all_is_in_its_place(
 def test_results_that_are_put_in_their_place_meanwhile_are_not_emptied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part, results = tmp_path / "results.jsonl.part", tmp_path / "results.jsonl"
+    part = tmp_path / "results.jsonl.part"
+    results = tmp_path / "results.jsonl"
     part.write_bytes(b"results")
 
     def flock(file: IO[bytes], operation: int) -> None:
@@ -203,8 +204,10 @@ def test_each_sample_is_in_the_file_once_it_is_finished(killed: Path, tmp_path: 
 
 
 def test_no_sample_is_in_the_file_without_its_replies(killed: Path, tmp_path: Path) -> None:
-    run, folder = ce.Run.load(killed), tmp_path / "run"
-    result, seen = run.results[0], []
+    run = ce.Run.load(killed)
+    folder = tmp_path / "run"
+    result = run.results[0]
+    seen = []
 
     def written(name: str) -> int:
         return (folder / name).read_bytes().count(b"\n")
@@ -230,7 +233,8 @@ def test_a_compressed_run_is_read_like_a_plain_one(tmp_path: Path) -> None:
             samples()[:3], judges="local:lexical", metrics="faithfulness", out=tmp_path / name, options=options
         )
 
-    packed, plain = score("packed", compress=True), score("plain", compress=False)
+    packed = score("packed", compress=True)
+    plain = score("plain", compress=False)
     assert not (tmp_path / "packed" / "results.jsonl").exists()
     content = (tmp_path / "packed" / "results.jsonl.gz").read_bytes()
     assert gzip.decompress(content) == (tmp_path / "plain" / "results.jsonl").read_bytes()

@@ -14,7 +14,10 @@ NINE = OPENING.replace("ten", "nine")
 LONG = " ".join(f"word{i}" for i in range(200))
 JAPANESE = "本館は午前十時に開館し午後六時に閉館します月曜日は休館日です入館料は五ユーロで六歳未満のお子様は無料です"
 RANKS = ("1", "2", "3")
-LOST, EDITED, RECUT, BOTH = {0: "lost"}, {0: "rewritten"}, {0: "recut"}, {0: "recut", 1: "recut"}
+LOST = {0: "lost"}
+EDITED = {0: "rewritten"}
+RECUT = {0: "recut"}
+BOTH = {0: "recut", 1: "recut"}
 
 
 def documents(ids: tuple[str, ...], *texts: str) -> tuple[Document, ...]:

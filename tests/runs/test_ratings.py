@@ -38,7 +38,8 @@ def test_a_table_of_pairs_compares_the_difference_of_scores_with_the_preference(
     )
     found = ratings(table, scores=["responses.f1"], ratings=["human.overall"], pairs=True)
     (one,) = found.correlations
-    differences, means = [b - a for a, b in scores], [1.5, -1.5, 0.0, 1.0, 0.0, 1.5]
+    differences = [b - a for a, b in scores]
+    means = [1.5, -1.5, 0.0, 1.0, 0.0, 1.5]
     assert one.pearson.value == pytest.approx(scipy.stats.pearsonr(differences, means).statistic)
     assert one.spearman.value == pytest.approx(scipy.stats.spearmanr(differences, means).statistic)
     assert one.agreeing

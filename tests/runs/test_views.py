@@ -48,13 +48,15 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
     """A view of each kind, made from small runs over the demo's data."""
     judges = [spec(start_server(judge=claim_judge.answer)) for _ in range(2)]
     options = ce.RunOptions(cache=tmp_path / "store")
-    data, labels = bundled("demo.jsonl"), bundled("demo_labels.jsonl")
+    data = bundled("demo.jsonl")
+    labels = bundled("demo_labels.jsonl")
 
     def scored(name: str, judges: list[str]) -> ce.Run:
         metrics = "faithfulness,correctness,context_recall"
         return ce.score(data, judges=judges, metrics=metrics, limit=8, out=tmp_path / name, options=options)
 
-    first, second = scored("one", judges), scored("two", ["local:lexical"])
+    first = scored("one", judges)
+    second = scored("two", ["local:lexical"])
     rated = ce.rate(first, judges=judges, ask="faithfulness", options=options)
     graded = ce.grade(data, judges=judges, limit=4, options=options)
     arms = [{"name": "a"}, {"name": "b", "assess_prompt": "binary"}]

@@ -46,13 +46,15 @@ def test_weighted_kappa_worked_by_hand() -> None:
     Row sums 2 1 1, column sums 1 1 2, expected counts row * column / 4: linear sum (2*1 + 2*2*2 + 1*1 + 1*2 + 1*1*2 +
     1*1) / 4 = 4, quadratic (2*1 + 2*2*4 + 1*1 + 1*2 + 1*1*4 + 1*1) / 4 = 6.5.
     """
-    a, b = [0, 1, 2, 0], [0, 1, 2, 2]
+    a = [0, 1, 2, 0]
+    b = [0, 1, 2, 2]
     assert cohen_kappa(a, b, weights="linear").value == pytest.approx(1 - 2 / 4)
     assert cohen_kappa(a, b, weights="quadratic").value == pytest.approx(1 - 4 / 6.5)
 
 
 def test_the_order_of_the_scale_decides_the_weights() -> None:
-    a, b = ["low", "mid", "high", "low"], ["low", "mid", "high", "high"]
+    a = ["low", "mid", "high", "low"]
+    b = ["low", "mid", "high", "high"]
     ordered = cohen_kappa(a, b, weights="linear", labels=["low", "mid", "high"])
     assert ordered.value == pytest.approx(1 - 2 / 4)
 
@@ -88,11 +90,13 @@ def test_counts_say_how_many_items_have_the_same_labels() -> None:
     counts = [(index + 1) * KRIPPENDORFF.count(pattern) for index, pattern in enumerate(patterns)]
     spelt_out = [pattern for pattern, count in zip(patterns, counts, strict=True) for _ in range(count)]
     for coefficient in (krippendorff_alpha, gwet_ac1):
-        short, long = coefficient(patterns, counts=counts), coefficient(spelt_out)
+        short = coefficient(patterns, counts=counts)
+        long = coefficient(spelt_out)
         assert short.value == pytest.approx(long.value, abs=1e-12)
         assert (short.n, short.clusters) == (long.n, long.clusters)
         assert short.low == pytest.approx(long.low, abs=0.02)
-    first, second = [p[0] for p in patterns], [p[1] for p in patterns]
+    first = [p[0] for p in patterns]
+    second = [p[1] for p in patterns]
     short = cohen_kappa(first, second, counts=counts)
     long = cohen_kappa([p[0] for p in spelt_out], [p[1] for p in spelt_out])
     assert short.value == pytest.approx(long.value, abs=1e-12)
@@ -107,7 +111,8 @@ def test_the_interval_resamples_whole_clusters() -> None:
     a = ["y", "n"] * 40
     b = [label if (i // 8) % 3 else "y" for i, label in enumerate(a)]
     keys = [i // 8 for i in range(80)]
-    apart, together = cohen_kappa(a, b), cohen_kappa(a, b, clusters=keys)
+    apart = cohen_kappa(a, b)
+    together = cohen_kappa(a, b, clusters=keys)
     assert apart.value == together.value
     assert (apart.clusters, together.clusters) == (80, 10)
     assert apart.width is not None
@@ -145,7 +150,8 @@ def test_kappa_with_one_disagreement_each_way_in_thirty_has_no_interval() -> Non
 
 
 def test_five_items_of_the_rarer_label_are_enough_unless_they_stand_in_one_cluster() -> None:
-    a, b = [1] * 30 + [0] * 5, [1] * 29 + [0] * 6
+    a = [1] * 30 + [0] * 5
+    b = [1] * 29 + [0] * 6
     assert cohen_kappa(a, b).low is not None
     questions = [*range(29), *["q"] * 6]
     found = cohen_kappa(a, b, clusters=questions)

@@ -38,7 +38,8 @@ def test_value_weight_and_error_follow_the_formulas() -> None:
 
 
 def test_a_useless_judge_leaves_the_human_mean() -> None:
-    judge, human = [0.0, 1.0] * 50, [1.0, 1.0, 0.0, 0.0] * 5 + [None] * 80
+    judge = [0.0, 1.0] * 50
+    human = [1.0, 1.0, 0.0, 0.0] * 5 + [None] * 80
     result = prediction_powered(judge, human)
     assert result.ppi_lambda == 0
     assert result.corrected == result.human
@@ -69,7 +70,8 @@ def test_a_judge_that_agreed_with_every_label_is_not_taken_for_perfect() -> None
 
 
 def test_shares_stay_inside_0_and_1() -> None:
-    judge, human = [1.0] * 30 + [1.0] * 70, [1.0] * 30 + [None] * 70
+    judge = [1.0] * 30 + [1.0] * 70
+    human = [1.0] * 30 + [None] * 70
     result = prediction_powered(judge, human)
     assert (result.corrected.value, result.corrected.method) == (1.0, "wilson")
     assert result.corrected.low == pytest.approx(1 - 1.959964**2 / (30 + 1.959964**2), abs=1e-6)
@@ -89,13 +91,15 @@ def test_values_beyond_shares_get_students_t() -> None:
 def test_clusters_that_hold_labelled_and_unlabelled_items_are_counted_once() -> None:
     _, judge, human = simulated(3, 400, 200)
     keys = [i % 200 // 4 for i in range(400)]
-    together, apart = prediction_powered(judge, human, clusters=keys), prediction_powered(judge, human)
+    together = prediction_powered(judge, human, clusters=keys)
+    apart = prediction_powered(judge, human)
     assert together.corrected.value == apart.corrected.value
     assert together.corrected.clusters == 50
     weight = together.ppi_lambda
     assert weight is not None
     labels = np.array(human[:200], dtype=float)
-    rectified, judged = labels - weight * np.array(judge[:200]), weight * np.array(judge[200:])
+    rectified = labels - weight * np.array(judge[:200])
+    judged = weight * np.array(judge[200:])
     factor = math.sqrt(50 / 49)
     sums = factor * ((rectified - rectified.mean()) / 200 + (judged - judged.mean()) / 200).reshape(50, 4).sum(axis=1)
     assert together.corrected.standard_error == pytest.approx(math.sqrt((sums**2).sum()))
@@ -145,7 +149,9 @@ def test_with_equal_weights_it_is_the_regression_form_of_ppi() -> None:
     """Value and lambda by hand of 100 random items, of which 40 are labeled; lambda by numpy's least squares."""
     _, judge, human = simulated(9, 100, 40)
     result = weighted_correction(judge, human)
-    labels, scores, everyone = np.array(human[:40], float), np.array(judge[:40]), np.array(judge)
+    labels = np.array(human[:40], float)
+    scores = np.array(judge[:40])
+    everyone = np.array(judge)
     first = np.concatenate([(labels - labels.mean()) / 40, np.zeros(60)])
     second = np.concatenate([(scores - scores.mean()) / 40, np.zeros(60)]) - (everyone - everyone.mean()) / 100
     weight = float(np.linalg.lstsq(second[:, None], first, rcond=None)[0][0])

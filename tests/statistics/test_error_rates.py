@@ -40,7 +40,9 @@ def test_an_interval_beyond_an_end_is_that_end() -> None:
 
     So the shift is -2 z^2 3/64 = -1.01 and the reach z sqrt(3/64) / .75 = .95: the upper end would be -.06.
     """
-    never, few, many = Rate(0.0, 10_000), Rate(1.0, 2), Rate(1.0, 1000)
+    never = Rate(0.0, 10_000)
+    few = Rate(1.0, 2)
+    many = Rate(1.0, 1000)
     none = rogan_gladen_rate(never, few, many, level=0.999)
     assert (none.value, none.low, none.high) == (0.0, 0.0, 0.0)
     every = rogan_gladen_rate(Rate(1.0, 10_000), many, few, level=0.999)

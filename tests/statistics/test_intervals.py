@@ -63,7 +63,8 @@ def test_few_differences_get_students_t() -> None:
 
 
 def test_five_clusters_are_enough_to_resample_and_four_are_not() -> None:
-    five, four = np.array([[1.0, 2], [2, 2], [1, 3], [2, 3], [3, 3]]), np.array([[1.0, 2], [2, 2], [1, 3], [2, 3]])
+    five = np.array([[1.0, 2], [2, 2], [1, 3], [2, 3], [3, 3]])
+    four = np.array([[1.0, 2], [2, 2], [1, 3], [2, 3]])
     ratio = [lambda sums: sums[:, 0] / sums[:, 1]]
     (enough,) = bootstrap_sums(ClusterSums(five, 5), ratio, Resampling(), because="why")
     (few,) = bootstrap_sums(ClusterSums(four, 4), ratio, Resampling(), because="why")
@@ -107,7 +108,8 @@ def test_beyond_the_pole_of_the_correction_the_interval_goes_to_the_end(one_clus
 
     The reach of 2 clusters is sqrt(2) * 12.7 = 18: on one side 1 - 18/6 < 0, on the other 18 / (1 + 18/6) = 4.5.
     """
-    left_out, times = np.array([0.0, one_cluster]), np.array([999, 1])
+    left_out = np.array([0.0, one_cluster])
+    times = np.array([999, 1])
     assert bca_interval(0.5, EVENLY, left_out, times, 2, 0.95) == pytest.approx((0, 1), abs=1e-4)
 
 
@@ -219,7 +221,8 @@ def test_answers_with_most_of_the_claims_make_fewer_effective_clusters() -> None
 def test_uneven_answers_have_wider_micro_intervals() -> None:
     rng = np.random.default_rng(2)
     share = rng.beta(2, 1, 40)
-    even, uneven = np.full(40, 30), np.where(np.arange(40) < 4, 210, 10)
+    even = np.full(40, 30)
+    uneven = np.where(np.arange(40) < 4, 210, 10)
     wide, narrow = (
         ratio_interval((share * claims).tolist(), claims.tolist(), resampling=Resampling(resamples=4000))
         for claims in (uneven, even)
@@ -254,7 +257,8 @@ def test_claims_of_one_sample_are_clustered() -> None:
     level = np.repeat(rng.beta(2, 1, 60), 8)
     claims = [float(x) for x in rng.random(480) < level]
     keys = [i // 8 for i in range(480)]
-    clustered, naive = mean_interval(claims, clusters=keys), mean_interval(claims)
+    clustered = mean_interval(claims, clusters=keys)
+    naive = mean_interval(claims)
     assert clustered.width is not None
     assert naive.width is not None
     assert clustered.value == naive.value

@@ -27,7 +27,8 @@ def test_the_sampled_test_is_close_to_the_exact_one() -> None:
 
 
 def test_yes_no_labels_give_mcnemar_for_any_number_of_items() -> None:
-    a, b = [1.0] * 15 + [0.0] * 5 + [1.0] * 400, [0.0] * 15 + [1.0] * 5 + [1.0] * 400
+    a = [1.0] * 15 + [0.0] * 5 + [1.0] * 400
+    b = [0.0] * 15 + [1.0] * 5 + [1.0] * 400
     test = sign_flip_test([x - y for x, y in zip(a, b, strict=True)])
     assert test.p == pytest.approx(scipy.stats.binomtest(15, 20).pvalue, abs=1e-12)
     assert test.kind == "exact"
@@ -52,7 +53,8 @@ def test_pairs_without_a_value_are_dropped_and_counted() -> None:
 
 def test_swapping_the_arms_mirrors_the_interval() -> None:
     a, b = np.random.default_rng(4).random((2, 40))
-    result, swapped = paired_difference(list(a), list(b)), paired_difference(list(b), list(a))
+    result = paired_difference(list(a), list(b))
+    swapped = paired_difference(list(b), list(a))
     assert result.low is not None
     assert result.high is not None
     assert swapped.value == pytest.approx(-(a - b).mean())
@@ -115,6 +117,7 @@ def test_holm_worked_by_hand() -> None:
 def test_grades_that_happen_to_be_one_or_less_are_no_shares() -> None:
     """The differences 1, -1, 1 and 1 have the mean 0.5 and the standard error 0.5; t(3) is 3.1824."""
     arms = [1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]
-    grades, shares = paired_difference(*arms, shares=False), paired_difference(*arms)
+    grades = paired_difference(*arms, shares=False)
+    shares = paired_difference(*arms)
     assert (grades.low, grades.high) == pytest.approx((0.5 - 0.5 * 3.1824, 0.5 + 0.5 * 3.1824), abs=1e-4)
     assert (shares.low, shares.high) == pytest.approx((-1.0, 1.0), abs=1e-4)

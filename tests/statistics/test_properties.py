@@ -47,7 +47,8 @@ def check(estimate: IntervalEstimate, low: float = -math.inf, high: float = math
 @settings(max_examples=80, deadline=None)
 @given(some.lists(some.tuples(shares, some.integers(0, 4), keys), max_size=14), verdicts)
 def test_means(rows: list[tuple[float, int, int]], clustered: bool) -> None:
-    values, claims = [value for value, _, _ in rows], [number for _, number, _ in rows]
+    values = [value for value, _, _ in rows]
+    claims = [number for _, number, _ in rows]
     groups = [key for _, _, key in rows] if clustered else None
     check(mean_interval(values, clusters=groups, resampling=Resampling(resamples=50)), 0, 1)
     supported = [value * number for value, number in zip(values, claims, strict=True)]
@@ -69,7 +70,8 @@ def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(some.lists(some.tuples(labels, labels, labels, keys), max_size=12), verdicts)
 def test_agreement(rows: list[tuple[str | None, str | None, str | None, int]], clustered: bool) -> None:
-    ratings, groups = [row[:3] for row in rows], [row[3] for row in rows] if clustered else None
+    ratings = [row[:3] for row in rows]
+    groups = [row[3] for row in rows] if clustered else None
     check(
         cohen_kappa(
             [row[0] for row in rows], [row[1] for row in rows], clusters=groups, resampling=Resampling(resamples=50)
@@ -82,7 +84,8 @@ def test_agreement(rows: list[tuple[str | None, str | None, str | None, int]], c
 @settings(max_examples=60, deadline=None)
 @given(some.lists(some.tuples(verdicts, unknown_or, keys), max_size=14), verdicts)
 def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool) -> None:
-    judge, human = [row[0] for row in rows], [row[1] for row in rows]
+    judge = [row[0] for row in rows]
+    human = [row[1] for row in rows]
     groups = [row[2] for row in rows] if clustered else None
     powered = prediction_powered(judge, human, clusters=groups, resampling=NO_INTERVAL)
     check(powered.corrected, 0, 1)
@@ -99,7 +102,8 @@ def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool)
 @settings(max_examples=60, deadline=None)
 @given(some.lists(some.tuples(unknown_or, unknown_or, shares, keys), max_size=14))
 def test_reports(rows: list[tuple[bool | None, bool | None, float, int]]) -> None:
-    groups, probabilities = [row[3] for row in rows], [row[2] for row in rows]
+    groups = [row[3] for row in rows]
+    probabilities = [row[2] for row in rows]
     report = binary_report(
         [row[0] for row in rows],
         [row[1] for row in rows],

@@ -90,7 +90,8 @@ def test_ragchecker_follows_annotators_about_as_well_as_they_follow_each_other()
     pairs = lines("ragchecker/pairs_visible.jsonl")
     score = [pair["responses"][1]["ragchecker"]["f1"] - pair["responses"][0]["ragchecker"]["f1"] for pair in pairs]
     first, second = ([pair["human"][who]["overall"] for pair in pairs] for who in (0, 1))
-    with_first, between = correlation(score, first), correlation(first, second)
+    with_first = correlation(score, first)
+    between = correlation(first, second)
     assert with_first.value == pytest.approx(scipy.stats.spearmanr(score, first).statistic, abs=1e-12)
     assert between.value == pytest.approx(scipy.stats.spearmanr(first, second).statistic, abs=1e-12)
     assert with_first.low is not None

@@ -41,7 +41,8 @@ def test_an_even_draw_grows_without_losing_an_item_and_stays_even() -> None:
 def test_items_are_included_as_often_as_the_draw_says() -> None:
     """Twelve of thirty, drawn at once and in two steps: each item in .4 of 3,000 draws, with an error of .009."""
     ranks = (np.arange(30) // 7).tolist()
-    once, twice = np.zeros(30), np.zeros(30)
+    once = np.zeros(30)
+    twice = np.zeros(30)
     for seed in range(3000):
         once[list(draw_even(ranks, 12, seed=seed).chosen)] += 1
         first = draw_even(ranks, 5, seed=seed).chosen

@@ -34,7 +34,9 @@ def test_a_judge_that_guesses_fails() -> None:
 
 def test_the_p_value_is_that_of_scipys_t_test() -> None:
     """Two annotators: an item is won alone where exactly one of judge and annotator meets the other annotator."""
-    a, b, judge = with_errors(5), with_errors(12), with_errors(7)
+    a = with_errors(5)
+    b = with_errors(12)
+    judge = with_errors(7)
     leads = [int((x == y) >= (j == y)) - int((j == y) >= (x == y)) for x, y, j in zip(a, b, judge, strict=True)]
     expected = scipy.stats.ttest_1samp(leads, 0.2, alternative="less").pvalue
     result = alternative_annotator_test(judge, {"a": a, "b": b}, epsilon=0.2)

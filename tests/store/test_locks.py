@@ -10,7 +10,8 @@ import pytest
 
 from claimeval.store.store import KeyLocks
 
-KEY, OTHER = "a" * 64, "b" * 64
+KEY = "a" * 64
+OTHER = "b" * 64
 
 HOLDER = """
 import sys
@@ -28,7 +29,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_lock_is_acquired_once_until_it_is_released(file: Path) -> None:
-    one, other = KeyLocks(file), KeyLocks(file)
+    one = KeyLocks(file)
+    other = KeyLocks(file)
     assert one.acquire(KEY)
     assert not one.acquire(KEY)
     assert not other.acquire(KEY)
@@ -40,7 +42,8 @@ def test_a_lock_is_acquired_once_until_it_is_released(file: Path) -> None:
 
 
 def test_a_process_keeps_what_it_holds_when_another_of_its_runs_ends(file: Path) -> None:
-    one, other = KeyLocks(file), KeyLocks(file)
+    one = KeyLocks(file)
+    other = KeyLocks(file)
     assert one.acquire(KEY)
     other.close()
     assert hold_elsewhere(file, KEY) == "False"

@@ -101,7 +101,8 @@ def test_a_question_whose_damaged_reply_was_dropped_can_be_answered_again(store:
 
 
 def test_a_reply_under_the_key_of_another_is_damaged(store: Store) -> None:
-    value, _ = put(store, 1), put(store, 2)
+    value = put(store, 1)
+    _ = put(store, 2)
     sql(store, f"UPDATE Cache SET value = (SELECT value FROM Cache WHERE key = '{key(1)}')")
 
     assert verify(store, drop_damaged=False) == Verification(replies=1, damaged=1, unreadable=0, dropped=0)

@@ -21,7 +21,8 @@ from claimeval.types.errors import DataError
 from claimeval.types.requests import Learned
 
 ORIGIN = ReplyOrigin("openai:m", "http://127.0.0.1:8000/v1", "d" * 64, 1_795_000_000.25, 0.125)
-KEY, OTHER_KEY = "1" * 64, "2" * 64
+KEY = "1" * 64
+OTHER_KEY = "2" * 64
 BODY = write_chat("hello", "m")
 
 

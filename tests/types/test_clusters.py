@@ -51,13 +51,15 @@ def scored(folder: Path, values: Iterable[float], *, apart: bool = False) -> Pat
 
 
 def test_the_same_question_belongs_together_whatever_its_white_space() -> None:
-    one, other = Sample(id="1", question="Who  paid?\n"), Sample(id="2", question=" Who paid?")
+    one = Sample(id="1", question="Who  paid?\n")
+    other = Sample(id="2", question=" Who paid?")
     assert cluster_of(one) == cluster_of(other) != cluster_of(Sample(id="3", question="who paid?"))
 
 
 def test_the_same_question_belongs_together_in_both_unicode_forms() -> None:
     """An e with an acute accent as one character, and as two."""
-    composed, decomposed = Sample(id="1", question="Caf\u00e9?"), Sample(id="2", question="Cafe\u0301?")
+    composed = Sample(id="1", question="Caf\u00e9?")
+    decomposed = Sample(id="2", question="Cafe\u0301?")
     assert cluster_of(composed) == cluster_of(decomposed) != cluster_of(Sample(id="3", question="Cafe?"))
 
 
@@ -93,7 +95,8 @@ def test_a_tally_draws_questions_and_counts_them() -> None:
     tally = MetricTally()
     for value, question in zip(VALUES, QUESTIONS, strict=True):
         tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
-    found, by_hand = tally.summary(), mean_interval(VALUES, clusters=QUESTIONS)
+    found = tally.summary()
+    by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert found.reported == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
     assert (found.n, found.clusters) == (14, 7)
 
@@ -117,7 +120,8 @@ def test_a_run_says_how_many_questions_it_has(tmp_path: Path) -> None:
 def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
     """Differences by question 0, -1, 0, -1, 0, -1, 0 (sums): three of one sign, p = 2 / 2^3 = .25."""
     other = [1.0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0]
-    a, b = scored(tmp_path / "a", VALUES), scored(tmp_path / "b", other)
+    a = scored(tmp_path / "a", VALUES)
+    b = scored(tmp_path / "b", other)
     found = compare(a, b).comparison
     by_hand = paired_difference(other, VALUES, clusters=QUESTIONS)
     (metric,) = found.metrics

@@ -142,7 +142,9 @@ class Batches:
         return Answer(200, encode(record), manner=MADE.get(odd, "whole"), fault=odd)
 
     def _new_job(self, call: Call) -> Job | Answer:
-        body, dialect, now = call.body, call.dialect, time.time()
+        body = call.body
+        dialect = call.dialect
+        now = time.time()
         if not isinstance(body, dict) or body.get("endpoint") != CHAT:
             return dialect.complain(400, f"Invalid endpoint; this server batches {CHAT}.", param="endpoint")
         if dialect.name == "openai":

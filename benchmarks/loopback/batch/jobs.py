@@ -14,7 +14,10 @@ from benchmarks.loopback.batch.plan import Batching
 from benchmarks.loopback.dialects import Name
 
 Phase = Literal["queued", "running", "finishing", "done", "failed", "expired", "cancelling", "cancelled", "unknown"]
-QUEUED, FINISHING, CANCELLING, HALF = 0.1, 0.9, 0.1, 0.5
+QUEUED = 0.1
+FINISHING = 0.9
+CANCELLING = 0.1
+HALF = 0.5
 """Shares of a batch's duration: end of validation, start of collecting results, stop after cancelling, and start of an
 unknown status."""
 

@@ -137,13 +137,16 @@ class Run:
 
 def settle(run: Run, files: Files, now: float) -> Settled:
     """Write the result files of a batch that has ended."""
-    dialect, outcome = run.job.dialect, run.plan.outcome(run.job.n)
-    output, errors = files.new_id(dialect), files.new_id(dialect)
+    dialect = run.job.dialect
+    outcome = run.plan.outcome(run.job.n)
+    output = files.new_id(dialect)
+    errors = files.new_id(dialect)
     completed = failed = 0
     with files.path(output).open("wb") as good, files.path(errors).open("wb") as bad:
         for result in run.results(files):
             (good if result.good else bad).write(result.text)
-            completed, failed = completed + result.good, failed + (not result.good)
+            completed = completed + result.good
+            failed = failed + (not result.good)
     if outcome == "cut_output":
         path = files.path(output)
         with path.open("r+b") as half:

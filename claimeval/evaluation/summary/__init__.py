@@ -112,7 +112,9 @@ class SummaryBuilder(Tally):
 
     def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
         """Start the summary of a run; `prices` is a price file."""
-        judges, extractor, panel = record.judges, record.extractor, record.panel
+        judges = record.judges
+        extractor = record.extractor
+        panel = record.panel
         models = {judge.name: judge.model for judge in judges}
         several = record.of_claims and (len(models) > 1 or panel.replicates > 1)
         families = Families(panel.families)

@@ -48,7 +48,8 @@ class ExtractionTallies(Tally):
             self._with_gold += 1
             for name, row in _counts(people):
                 self._people[name].add(row, cluster)
-            precision, recall = result.scores["claim_precision"], result.scores["claim_recall"]
+            precision = result.scores["claim_precision"]
+            recall = result.scores["claim_recall"]
             row = (precision.hits or 0, precision.judged or 0, recall.hits or 0, recall.judged or 0)
             self._ratios["claim_f1"].add(row, cluster)
 

@@ -56,7 +56,8 @@ class OrderTally(Tally):
 
     def __init__(self, orders: int) -> None:
         self._orders = orders
-        self._shares, self._clusters = array("d"), array("q")
+        self._shares = array("d")
+        self._clusters = array("q")
         self._claims = self._flipped = self._lost = self._gained = 0
         self._places: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """The counts of `RankEffect`, by rank."""
@@ -66,7 +67,8 @@ class OrderTally(Tally):
         original = {(a.subject, a.evidence): a for a in result.whole}
         columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
         for other in result.orders:
-            key, order = (other.subject, other.evidence.whole), other.evidence.order
+            key = (other.subject, other.evidence.whole)
+            order = other.evidence.order
             if order is not None and key in original:
                 columns.setdefault(key, {0: original[key]})[order] = other
         flips = [

@@ -285,7 +285,8 @@ class _PairwiseTally:
         codes = [[code_of.get(vote, -1) for vote in votes] for votes in patterns]
         self._codes = np.array(codes, dtype=np.int64).reshape(len(codes), len(raters))
         self._times = np.fromiter(patterns.values(), np.int64, len(patterns))
-        self._raters, self._order = raters, order
+        self._raters = raters
+        self._order = order
 
     def agreement(self, first: int, second: int) -> RaterAgreement:
         """Return the agreement of two raters by their indices."""
@@ -294,7 +295,8 @@ class _PairwiseTally:
         from claimeval.statistics import NO_INTERVAL, cohen_kappa
 
         size = len(self._order)
-        a, b = self._codes[:, first], self._codes[:, second]
+        a = self._codes[:, first]
+        b = self._codes[:, second]
         both = (a >= 0) & (b >= 0)
         cells = np.bincount(a[both] * size + b[both], weights=self._times[both], minlength=size * size)
         counts = [int(n) for n in cells]
@@ -319,7 +321,8 @@ class _Groups(Tally):
     ADDED = ("_values", "_sizes")
 
     def __init__(self) -> None:
-        self._values, self._sizes = array("d"), array("q")
+        self._values = array("d")
+        self._sizes = array("q")
 
     def add(self, values: Sequence[float]) -> None:
         self._values.extend(values)

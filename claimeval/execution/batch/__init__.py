@@ -104,7 +104,8 @@ class ClosedRequestFile(NamedTuple):
 
 
 KEY = re.compile(r"[0-9a-f]{64}")
-EXPIRED, CANCELLED = "batch_expired", "batch_cancelled"
+EXPIRED = "batch_expired"
+CANCELLED = "batch_cancelled"
 
 
 class Result(NamedTuple):
@@ -127,12 +128,14 @@ def read_line(raw: bytes, api_key: SecretStr) -> Result | None:
     key = line.get("custom_id") if isinstance(line, dict) else None
     if not isinstance(key, str) or not KEY.fullmatch(key):
         return None
-    response, error = line.get("response"), line.get("error")
+    response = line.get("response")
+    error = line.get("error")
     if isinstance(error, dict) and error.get("code") == CANCELLED:
         return Result(key, None)
     if not isinstance(response, dict):
         return Result(key, _error_without_response(error, api_key))
-    status, body = response.get("status_code"), response.get("body")
+    status = response.get("status_code")
+    body = response.get("body")
     text = body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))
     if status == 200:
         return Result(key, _reply(text))

@@ -221,8 +221,10 @@ class BatchExecutor(Executor):
         self._round += 1
         for target in list(self._request_files):
             self._close_file(target)
-        awaited, self._awaited = self._awaited, set()
-        over_budget, self._over_budget = self._over_budget, False
+        awaited = self._awaited
+        self._awaited = set()
+        over_budget = self._over_budget
+        self._over_budget = False
         if over_budget and not awaited:
             self._budget.budget.exhausted = f"{self._budget.budget.spending_in_words()} are spent or reserved"
             return False
@@ -236,7 +238,8 @@ class BatchExecutor(Executor):
         self._state.forget(self._failed)
 
     async def _answer(self, request: Request) -> Outcome | None:
-        key, judge = request.key, request.judge
+        key = request.key
+        judge = request.judge
         if judge.name not in self._judges:
             return await self._fallback.ask(request)
         if (value := self._store.get(key)) is not None:

@@ -219,7 +219,8 @@ class BatchResultReader:
         self._answered.clear()
 
     def _charge(self, charges: Collection[BatchCharge]) -> None:
-        reserved, paid = sum(charge.reserved for charge in charges), sum(charge.paid for charge in charges)
+        reserved = sum(charge.reserved for charge in charges)
+        paid = sum(charge.paid for charge in charges)
         self.received.paid += paid / NANO
         if charges and self._batch.run:
             self._settle(self._batch.run, reserved, paid)

@@ -25,7 +25,8 @@ from claimeval.types.errors import UsageError
 from claimeval.types.progress import Progress
 from claimeval.types.requests import CallError
 
-MIN_INTERVAL, MAX_INTERVAL = 1.0, 60.0
+MIN_INTERVAL = 1.0
+MAX_INTERVAL = 60.0
 """Limits in seconds of the interval between two checks, which is a tenth of the time waited so far."""
 DETACHED_INTERVAL = 0.1
 """Seconds before the second check of a run that does not wait."""
@@ -219,7 +220,8 @@ class BatchPoller:
         batches = [batch for name in names if (batch := self._state[name]).state != "split"]
         open_count = sum(batch.open for batch in batches)
         total = sum(batch.requests for batch in batches)
-        answered, failed = sum(batch.answered for batch in batches), sum(batch.failed for batch in batches)
+        answered = sum(batch.answered for batch in batches)
+        failed = sum(batch.failed for batch in batches)
         elapsed = f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
         text = f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
         full = "".join(f", queue full: {words[:60]}" for words in dict.fromkeys(self._queue_words.values()))

@@ -27,7 +27,8 @@ from claimeval.providers.batches import BatchStatus
 from claimeval.types.errors import StoreError
 from claimeval.types.requests import CallError, Judge
 
-FILE, FOLDER = "batches.db", "batches"
+FILE = "batches.db"
+FOLDER = "batches"
 FORMAT = 1
 MAX_TRIES = 3
 """Batches that a request may be part of before a missing reply counts as a failure."""

@@ -18,7 +18,8 @@ from claimeval.types.options import OnSameFamily
 from claimeval.types.records import Record
 from claimeval.types.scales import SCALES, THREE_WAY, Scale
 
-ABSTAIN, CONSERVATIVE = "abstain", "conservative"
+ABSTAIN = "abstain"
+CONSERVATIVE = "conservative"
 TIE_RULES = (ABSTAIN, CONSERVATIVE)
 """Rules for ties; the name of a judge, who then decides, is also allowed."""
 

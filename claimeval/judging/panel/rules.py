@@ -106,7 +106,8 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
     (positive or not) with less weight are dropped.
     """
     scale = panel.scale
-    values, sides = defaultdict[float, float](float), defaultdict[bool, float](float)
+    values = defaultdict[float, float](float)
+    sides = defaultdict[bool, float](float)
     for word, total in totals.items():
         values[scale.value(word)] += total
         sides[scale.positive(word)] += total
@@ -169,7 +170,8 @@ def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     On an ordered scale, a vote is the value of its label. On other scales it is the probability of "supported", or 1 or
     0 without one. A mean over 0.5 is supported if any judge says so; under 0.5, the most frequent other label wins.
     """
-    scale, counts = panel.scale, Counter(_choices(ballots))
+    scale = panel.scale
+    counts = Counter(_choices(ballots))
     average = math.fsum(_vote(ballot, scale) for ballot in ballots) / len(ballots)
     values = set(scale.values) if scale.ordered else {scale.value(word) for word in counts}
     distance = min(abs(value - average) for value in values)

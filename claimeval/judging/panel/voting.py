@@ -199,7 +199,8 @@ def refuse_same_family(judges: Iterable[tuple[str, Judge]], panel: Panel, genera
     """Raise UsageError if a judge, given with its role, is of a generator's family and `on_same_family` is `error`."""
     if panel.on_same_family != "error":
         return
-    families, judges = Families(panel.families), list(judges)
+    families = Families(panel.families)
+    judges = list(judges)
     for generator in dict.fromkeys(filter(None, generators)):
         for role, judge in judges:
             if families.are_same_family(judge.model, generator):

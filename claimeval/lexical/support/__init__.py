@@ -147,7 +147,8 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
     span = document.spans[match.best]
     cap, conflict, flags = _compare(claim, match, document.text[span.start : span.end])
     if cap:
-        score, flags = min(score, words.model()["caps"][cap]), (cap, *flags)
+        score = min(score, words.model()["caps"][cap])
+        flags = (cap, *flags)
     return _DocumentSupport(score, conflict, flags, match.anywhere, match.sentence.bit_count(), bool(cap))
 
 
@@ -160,7 +161,8 @@ def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tu
     if match.sentence.bit_count() < max(2, count / 2):
         return "", (), ()
     missing = claim.every & ~match.sentence
-    few, fewer = max(1, count // 4), count // 8
+    few = max(1, count // 4)
+    fewer = count // 8
     cues = (
         ("antonym", antonym, missing.bit_count() <= few),
         ("negation", negation, missing.bit_count() <= few),

@@ -89,7 +89,8 @@ def read_claim(text: str) -> ClaimFeatures:
     """Return the features of a claim. Without content words, it has no keys."""
     tokens = words.tokens(text)
     joined_keys = joined([token.key for token in tokens if token.key])
-    named, openings = words.names(tokens), words.names(tokens, openings=True)
+    named = words.names(tokens)
+    openings = words.names(tokens, openings=True)
     keys = tuple(dict.fromkeys(joined_keys))
     return ClaimFeatures(
         compared(text),
@@ -278,7 +279,8 @@ def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], list[set[str]]]:
         if words.is_negation(word) or words.is_near_negation(word):
             chain = [*chain, set()] if reach and not any(chain) else [set()]
             scopes.append(chain[-1])
-            reach, denial = _NEGATION_REACH, token.text
+            reach = _NEGATION_REACH
+            denial = token.text
         elif word == "only" and reach == _NEGATION_REACH:
             scopes.pop()
             reach = 0
@@ -294,7 +296,8 @@ def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], list[set[str]]]:
 
 def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
     """Return a word of the claim and its opposite in the sentence, if both are next to the same word."""
-    claimed, stated = _spelt(claim), _spelt(sentence)
+    claimed = _spelt(claim)
+    stated = _spelt(sentence)
     positions: dict[str, list[int]] = defaultdict(list)
     for index, key in enumerate(stated):
         positions[key].append(index)

@@ -42,7 +42,8 @@ def number_key(token: str, suffixes: Mapping[str, int]) -> str:
     """
     match = _DIGITS.match(token)
     assert match is not None, "the token starts with a digit"
-    digits, ending = match[0], token[match.end() :].lower()
+    digits = match[0]
+    ending = token[match.end() :].lower()
     if _GROUPED.fullmatch(digits):
         digits = re.sub(r"[,\s]", "", digits)
     whole, _, fraction = digits.replace(",", ".").partition(".")

@@ -196,7 +196,8 @@ def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
     Raises UsageError if the model is of another kind, lacks weights (which would be initialized at random), or has no
     fast tokenizer.
     """
-    transformers, config = require("transformers"), config_of(files)
+    transformers = require("transformers")
+    config = config_of(files)
     _check_tokenizer(files)
     if kind != kind_of(config):
         needed_kind = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
@@ -244,7 +245,8 @@ def _window(config: Any, tokenizer: Any) -> int:
 def quietly() -> Iterator[None]:
     """Silence the progress bars and warnings of transformers; relevant problems are checked here."""
     logging = require("transformers.utils.logging")
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    level = logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

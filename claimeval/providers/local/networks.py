@@ -77,7 +77,8 @@ class Seq2Seq:
     def _encode(self, sources: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
-        ids, mask = self._padded(sources, self._pad), self._padded([[1] * len(source) for source in sources], 0)
+        ids = self._padded(sources, self._pad)
+        mask = self._padded([[1] * len(source) for source in sources], 0)
         with torch.inference_mode():
             return self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state, mask
 

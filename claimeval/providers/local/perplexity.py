@@ -127,7 +127,8 @@ def _likelihoods(
     questions = list(dict.fromkeys(pair.question for pair in pairs))
     tokens = tokenizing.targets([tokenizing.data(question) for question in questions])
     targets = dict(zip(questions, tokens, strict=True))
-    longest, limit = max(map(len, tokens)), model.longest_target
+    longest = max(map(len, tokens))
+    limit = model.longest_target
     if limit and longest > limit:
         raise UsageError(f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut")
     indices: dict[str, list[int]] = {}
@@ -141,7 +142,8 @@ def _likelihoods(
     for number, values in model.mean_log_probabilities(sources, source_targets):
         text = texts[number]
         means[text].append(values)
-        cut, number_read = reads[text].cut, len(reads[text].sources)
+        cut = reads[text].cut
+        number_read = len(reads[text].sources)
         if len(means[text]) == number_read:
             for index, best in zip(indices[text], map(max, zip(*means[text], strict=True)), strict=True):
                 size = len(targets[pairs[index].question])

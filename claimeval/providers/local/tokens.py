@@ -72,7 +72,8 @@ class Tokenizing:
     def around(self, before: str, text: str, after: str) -> tuple[Ids, Ids, Ids]:
         """Return the tokens before, of and after a text within others, with control tokens."""
         encoded = self._tokenizer(before + text + after, return_offsets_mapping=True, verbose=False)
-        first, last = len(before), len(before) + len(text)
+        first = len(before)
+        last = len(before) + len(text)
         inside = [start < last and end > first for start, end in encoded["offset_mapping"]]
         number = sum(inside)
         begin = inside.index(True) if number else len(inside)
@@ -261,7 +262,8 @@ class SourcePrompt:
         self.header = {name: str(value) for name, value in header.items()}
         text = source.partition("#}")[2].removeprefix("\n").removesuffix("\n")
         self._parts = _PLACE.split(text)
-        literal, names = "".join(self._parts[::2]), set(self._parts[1::2])
+        literal = "".join(self._parts[::2])
+        names = set(self._parts[1::2])
         if "{{" in literal or "{%" in literal or "{#" in literal:
             raise PromptError(f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} are allowed")
         if extra := names - VARIABLES[kind]:

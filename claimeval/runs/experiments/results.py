@@ -121,7 +121,8 @@ def tabulate(
     examined: dict[str, ExaminedClaims] = {}
     with Store(cache_folder(options.cache)) as store:
         for arm in arms:
-            run, paired = arm_folder(folder, arm), None
+            run = arm_folder(folder, arm)
+            paired = None
             if base is None or run == base:
                 overview = gather(run)
             else:
@@ -153,7 +154,8 @@ def tabulate(
 
 def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) -> ArmResult:
     """Return the result of an arm from its overview and its comparison with the baseline."""
-    summary, judges = overview.summary, overview.judges
+    summary = overview.summary
+    judges = overview.judges
     metrics = {metric: ArmMetric(**dict(metric_summary)) for metric, metric_summary in summary.metrics.items()}
     for compared in paired.metrics if paired else ():
         if score := metrics.get(compared.metric):

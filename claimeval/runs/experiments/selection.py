@@ -214,9 +214,12 @@ async def run_and_select(prepared: PreparedExperiment, folder: Path, *, options:
 
     Arms that failed or cover less of their texts than another arm are not chosen. Arguments are as for `run`.
     """
-    halves, design, metric = prepared.halves, prepared.design, prepared.plans[0].metrics[0]
+    halves = prepared.halves
+    design = prepared.design
+    metric = prepared.plans[0].metrics[0]
     assert halves, "an arm is to be chosen"
-    everyone, budget = [arm.name for arm in design.arms], prepared.budget(options)
+    everyone = [arm.name for arm in design.arms]
+    budget = prepared.budget(options)
     first = await run(prepared.part(halves.choose, everyone), folder, options=options, budget=budget)
     if first.stopped or design.baseline in first.failed:
         return first
@@ -286,7 +289,8 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
     name, kappas = best(table, [_rater(name) for name in runs])
     agreement = {}
     for arm in runs:
-        found, kappa = LabelAgreement.of(rater_report(_rater(arm), table, panel)), kappas[_rater(arm)]
+        found = LabelAgreement.of(rater_report(_rater(arm), table, panel))
+        kappa = kappas[_rater(arm)]
         update = {"mean_kappa": kappa.mean, "standard_error": kappa.standard_error}
         agreement[arm] = found.model_copy(update=update)
     return Choice(name.removeprefix(_rater("")), agreement, panel, table.unmatched)
@@ -295,7 +299,8 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
 def best(table: RaterTable, names: Sequence[str]) -> tuple[str, dict[str, CrossValidatedKappa]]:
     """Return the rater of the highest cross-validated kappa, or an earlier one within one standard error, and all."""
     labeled = [i for i, label in enumerate(table.human) if label is not None]
-    human, clusters = [table.human[i] for i in labeled], [table.clusters[i] for i in labeled]
+    human = [table.human[i] for i in labeled]
+    clusters = [table.clusters[i] for i in labeled]
     folds = stratified_parts(human, clusters, FOLDS)
     kappas = {name: cross_validated_kappa(human, [table.raters[name][i] for i in labeled], folds) for name in names}
     return first_within_error(kappas), kappas
@@ -312,7 +317,9 @@ class Gain(NamedTuple):
 
 def gain_of(table: RaterTable, before: str, after: str) -> Gain:
     """Return the gain of the rater `after` over the rater `before` of a table, by the labels of people."""
-    human, first, second = table.human, table.raters[before], table.raters[after]
+    human = table.human
+    first = table.raters[before]
+    second = table.raters[after]
     equal = (
         [None if a is None or b is None else float(a == b) for a, b in zip(order, human, strict=True)]
         for order in (second, first)

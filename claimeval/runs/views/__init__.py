@@ -180,7 +180,8 @@ def table(
         notes: Lines below it.
         inner: Where the record of a row says whether it belongs to a row above it.
     """
-    rows, made = list(rows), any(column.at for column in head)
+    rows = list(rows)
+    made = any(column.at for column in head)
     cells = [tuple(_at(row, column.at) for column in head) if made else tuple(row) for row in rows]
     full = [
         i for i, column in enumerate(head) if not column.sparse or any(row[i] not in (None, "", 0) for row in cells)

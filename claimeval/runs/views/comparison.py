@@ -56,7 +56,8 @@ CAUSES = (
     Column("samples", "count", at=lambda row: row.part.samples if row.part else ""),
 )  # fmt: skip
 CHANGED = (COLUMNS[0], Column("samples, a to b", at=lambda metric: Data(changes(metric.changed_samples))))
-MOST_METRICS, MOST_CAUSES = 4, 3
+MOST_METRICS = 4
+MOST_CAUSES = 3
 """Rows of the tables of the front."""
 ROUNDING = 1e-9
 """Largest error of a sum of floats."""
@@ -113,7 +114,9 @@ def documents(pair: PairedRuns) -> Table:
 
     Rounded figures add up to those of their causes: what no single document has is a row of its own.
     """
-    culprit, figures, others = pair.culprit, dict[int, str](), list[tuple[Cell, ...]]()
+    culprit = pair.culprit
+    figures = dict[int, str]()
+    others = list[tuple[Cell, ...]]()
     causes = [row for metric in pair.metrics if metric.metric == culprit.metric for row in metric.cause_rows]
     for part, figure in ((row.part, row.figure) for row in causes if row.part and not row.inner):
         places = [i for i, one in enumerate(culprit.documents) if one.change == part.cause]

@@ -35,7 +35,8 @@ FLIPS = 5
 
 def view(result: ExperimentResult, flips: Sequence[Flip] = ()) -> Iterator[Block]:
     """Yield what is shown of an experiment; `flips` are claims that flipped in its last arm."""
-    arms, samples = result.arms, sample_count(result.samples, result.clusters, result.cluster)
+    arms = result.arms
+    samples = sample_count(result.samples, result.clusters, result.cluster)
     yield heading(Data(Path(result.data).name), f": {samples}, {number_of(len(arms), 'arm')}")
     yield from map(caution, failures(result))
     for metric in arms[0].metrics:
@@ -155,8 +156,10 @@ GAIN = (
 
 def selected(selection: Selection, baseline: str) -> Iterator[Block]:
     """Yield the chosen arm and the baseline on the other half, and the choice in words."""
-    before, after = selection.held_out_baseline, selection.held_out
-    gain, kappa = selection.gain, selection.kappa
+    before = selection.held_out_baseline
+    after = selection.held_out
+    gain = selection.gain
+    kappa = selection.kappa
     rows: list[tuple[Cell, ...]] = [
         ("equal to people", before.same.value, after.same.value, gain.value, gain, selection.p),
         ("kappa", before.kappa_of_labels.value, after.kappa_of_labels.value, kappa.value, kappa, ""),
@@ -174,7 +177,8 @@ def selected(selection: Selection, baseline: str) -> Iterator[Block]:
 
 def chosen(selection: Selection, baseline: str) -> str:
     """Return the choice and its gain in a few sentences."""
-    before, after = selection.held_out_baseline, selection.held_out
+    before = selection.held_out_baseline
+    after = selection.held_out
     line = f"Chosen on one half of the questions ({selection.power.selected_on} labels): {selection.arm}. "
     if selection.arm == baseline:
         return f"{line}No other arm is better by more than one standard error."

@@ -56,7 +56,8 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
 
 def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Iterator[Block]:
     """Yield the forecast of each arm of an experiment; with `select`, the last two report the choice."""
-    total, many = together(forecasts), len(forecasts)
+    total = together(forecasts)
+    many = len(forecasts)
     arms = f"samples to choose by, {many - 2} arms" if select else f"samples, {many} arms"
     yield heading(Data(name), f": {total.samples:,} {arms}")
     rows = [(Data(arm), *_arm(ahead)) for arm, ahead in forecasts.items()]

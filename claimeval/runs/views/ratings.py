@@ -33,7 +33,8 @@ def view(
     for question, panel in judged.items():
         if not panel.alpha:
             continue
-        of_first, shorter = next(iter(panel.judges.values())).words, short_names(list(panel.judges))
+        of_first = next(iter(panel.judges.values())).words
+        shorter = short_names(list(panel.judges))
         columns = (Column(Data(question)), *(Column(Data(word), "count") for word in of_first), Column("unassessed"))
         rows = [
             (Data(shorter[name]), *member.words.values(), tally(member.unassessed) or "0")
@@ -63,7 +64,8 @@ def view(
 
 def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
     """Yield the counts of grades by judge, and of pairs without a grade by reason."""
-    question, names = manifest.questions[0], short_names(grades.members)
+    question = manifest.questions[0]
+    names = short_names(grades.members)
     scale = question.scale
     of = f" (relevant from {scale.positive_from:g}), prompt "
     yield line("scale ", Data(scale.name), of, Data(manifest.prompts[0].name))

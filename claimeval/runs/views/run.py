@@ -122,7 +122,8 @@ def front(manifest: Manifest, summary: Summary, shown: Front) -> Iterator[Line]:
 
 def of(overview: Overview) -> tuple[list[Line], list[Block]]:
     """Return the front of a run, and what follows it."""
-    manifest, summary = overview.manifest, overview.summary
+    manifest = overview.manifest
+    summary = overview.summary
     rest = view(
         manifest,
         summary,
@@ -181,7 +182,8 @@ def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
         yield f"{number_of(metric.unasked, 'sample')} without {lack} count{'s' * (metric.unasked == 1)} 0"
     means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
     if len(metric.by_judge) > MEMBERS and means:
-        ends, middle = interval((means[0], means[-1]), 3), decimal(means[len(means) // 2])
+        ends = interval((means[0], means[-1]), 3)
+        middle = decimal(means[len(means) // 2])
         yield f"{len(metric.by_judge)} judges alone: {ends}, median {middle}"
 
 
@@ -211,7 +213,8 @@ def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
 
 def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
     """Yield the rules, agreement and disputes of a panel; nothing for a single judge."""
-    names, found = manifest.short_names, summary.panel
+    names = manifest.short_names
+    found = summary.panel
     if not found:
         return
     yield heading(f"Panel of {len(found.judges)}", f": {_rules(manifest.panel, len(found.judges))}")

@@ -15,7 +15,8 @@ COLUMNS = (
     Column("up", "count", 1), Column("down", "count", 1), Column("against the baseline", "signed", 3),
     Column("95 % interval", "signed_ends", 3), Column("p (Holm)", "p", 3),
 )  # fmt: skip
-CHANGE, AGAINST = 4, 9
+CHANGE = 4
+AGAINST = 9
 """Positions of the columns with the step from the previous run, and with the difference to the baseline."""
 CHANGED = 3
 """Samples that changed most, for each step."""

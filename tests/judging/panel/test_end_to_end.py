@@ -67,7 +67,8 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(server: ThreadHandle, 
 def expected(verdicts: tuple[Verdict, ...]) -> str | None:
     """Two of three must have spoken, and more find support than not, or fewer; nobody's silence is a no."""
     said = Counter(verdict.label for verdict in verdicts if verdict.label is not None)
-    supported, others = said["supported"], said["contradicted"] + said["not_found"]
+    supported = said["supported"]
+    others = said["contradicted"] + said["not_found"]
     if said.total() < 2 or supported == others:
         return None
     return "supported" if supported > others else "contradicted" if said["contradicted"] > others / 2 else "not_found"

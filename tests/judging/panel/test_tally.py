@@ -208,7 +208,8 @@ def test_the_noise_of_repeats_by_hand() -> None:
     noise = found.noise["a"]
     assert (noise.claims, noise.inconsistent) == (4, 1)
     # claims: groups (1,1) (1,1) (1,0) (0,0): within 0.5/4, between ((1.375 / 3) - 0.125) / 2
-    within, between = 0.125, (2 * (0.375**2 * 2 + 0.125**2 + 0.625**2) / 3 - 0.125) / 2
+    within = 0.125
+    between = (2 * (0.375**2 * 2 + 0.125**2 + 0.625**2) / 3 - 0.125) / 2
     assert noise.variance_share == pytest.approx(within / (within + between))
     # scores: s1 has 1 and 2/3, s2 has 0 and 0
     within = ((1 / 6) ** 2 * 2) / 2

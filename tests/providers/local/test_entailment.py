@@ -59,7 +59,8 @@ def test_a_classifier_says_what_the_plain_model_says_under_that_label(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     nli = request.getfixturevalue(name)
-    lib, torch = tiny_models.transformers(), importlib.import_module("torch")
+    lib = tiny_models.transformers()
+    torch = importlib.import_module("torch")
     tokenizer = lib.AutoTokenizer.from_pretrained(nli)
     model = lib.AutoModelForSequenceClassification.from_pretrained(nli).eval()
     asked = premises(6)
@@ -73,7 +74,8 @@ def test_a_classifier_says_what_the_plain_model_says_under_that_label(
 
 
 def test_a_fact_checker_compares_the_first_tokens_of_its_two_answers(t5: Path) -> None:
-    lib, torch = tiny_models.transformers(), importlib.import_module("torch")
+    lib = tiny_models.transformers()
+    torch = importlib.import_module("torch")
     tokenizer = lib.AutoTokenizer.from_pretrained(t5)
     model = lib.AutoModelForSeq2SeqLM.from_pretrained(t5).eval()
     no, yes = (tokenizer(word).input_ids[0] for word in "01")
@@ -99,7 +101,8 @@ def test_a_fact_checker_compares_the_first_tokens_of_its_two_answers(t5: Path) -
 def test_probabilities_do_not_depend_on_the_batch_or_the_order(
     name: str, make: Callable[..., EntailmentModel], request: pytest.FixtureRequest
 ) -> None:
-    folder, asked = request.getfixturevalue(name), premises(12)
+    folder = request.getfixturevalue(name)
+    asked = premises(12)
     one = make(folder)
     alone = [said.supported for premise in asked for said in one.probabilities([premise])]
     for batch in (1, 4096):
@@ -148,7 +151,8 @@ def test_a_single_output_is_the_probability_of_support(tmp_path: Path, torch_her
     folder = tiny_models.classifier(tmp_path, ["consistent"])
     loaded = load(locate(str(folder)), "classifier", CPU.device)
     (said,) = NliClassifier(loaded, 256, 512, {}).probabilities([Premise("Rome", "London")])
-    lib, torch = tiny_models.transformers(), importlib.import_module("torch")
+    lib = tiny_models.transformers()
+    torch = importlib.import_module("torch")
     encoded = lib.AutoTokenizer.from_pretrained(folder)("Rome", "London", return_tensors="pt")
     with torch.no_grad():
         logit = lib.AutoModelForSequenceClassification.from_pretrained(folder).eval()(**encoded).logits.item()

@@ -58,7 +58,8 @@ def test_the_lexical_engine_computes_its_answers_anew_and_reads_no_prompt(
         options = RunOptions(cache=tmp_path / "cache", **settings)
         return ce.score(SAMPLES, judges="local:lexical", metrics="faithfulness", out=tmp_path / name, options=options)
 
-    first, again = score("first"), score("again", offline=True)
+    first = score("first")
+    again = score("again", offline=True)
     assert first["faithfulness"].judged == again["faithfulness"].judged == 3
     with Store(tmp_path / "cache") as store:
         assert len(store) == 0

@@ -64,7 +64,8 @@ def test_a_task_that_is_cancelled_takes_nothing_from_the_others() -> None:
 
     async def ask() -> list[int]:
         with MicroBatcher(squares, 10) as batches:
-            one, other = asyncio.create_task(batches.ask([1, 2])), asyncio.create_task(batches.ask([2, 3]))
+            one = asyncio.create_task(batches.ask([1, 2]))
+            other = asyncio.create_task(batches.ask([2, 3]))
             await asyncio.sleep(0.01)
             one.cancel()
             squares.go.set()

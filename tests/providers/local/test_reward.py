@@ -35,7 +35,8 @@ def drawn(number: int) -> list[QuestionAnswerPair]:
 
 def plain_logit(folder: Path, exchange: QuestionAnswerPair) -> float:
     """The model's logit for one exchange, as transformers loads and tokenises it."""
-    lib, torch = tiny_models.transformers(), importlib.import_module("torch")
+    lib = tiny_models.transformers()
+    torch = importlib.import_module("torch")
     tokenizer = lib.AutoTokenizer.from_pretrained(folder)
     model = lib.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.no_grad():
@@ -81,7 +82,8 @@ def test_a_sigmoid_of_a_huge_logit_is_a_number() -> None:
 
 def test_a_long_answer_is_cut_at_its_end_and_says_so(reward_model: Path) -> None:
     tokenizer = tiny_models.transformers().AutoTokenizer.from_pretrained(reward_model)
-    question, answer = "who are we?", " ".join(WORDS[:50])
+    question = "who are we?"
+    answer = " ".join(WORDS[:50])
     (said,) = rated(reward_model, [QuestionAnswerPair(question, answer)], context_tokens=48)
     offsets = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True).offset_mapping
     kept = len(offsets) - said.cut
@@ -150,7 +152,8 @@ def test_a_model_without_a_tokenizer_is_refused(reward_model: Path, tmp_path: Pa
 def test_weights_in_the_older_format_are_read_without_running_what_is_in_them(
     reward_model: Path, tmp_path: Path
 ) -> None:
-    torch, safetensors = importlib.import_module("torch"), importlib.import_module("safetensors.torch")
+    torch = importlib.import_module("torch")
+    safetensors = importlib.import_module("safetensors.torch")
     copy = shutil.copytree(reward_model, tmp_path / "copy")
     weights = safetensors.load_file(copy / "model.safetensors")
     (copy / "model.safetensors").unlink()

@@ -33,8 +33,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def plain_cosine(folder: Path, first: str, second: str) -> float:
     """The cosine of the means of the last layer, as transformers computes it."""
-    lib, torch = tiny_models.transformers(), importlib.import_module("torch")
-    tokenizer, encoder = lib.AutoTokenizer.from_pretrained(folder), lib.AutoModel.from_pretrained(folder).eval()
+    lib = tiny_models.transformers()
+    torch = importlib.import_module("torch")
+    tokenizer = lib.AutoTokenizer.from_pretrained(folder)
+    encoder = lib.AutoModel.from_pretrained(folder).eval()
     with torch.no_grad():
         one, other = (
             encoder(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in (first, second)

@@ -26,7 +26,8 @@ def t5(folder: Path, *, kind: str = "t5", seed: int = 0, window: int = 256) -> P
 
     `kind` may be `umt5` and the like.
     """
-    lib, torch = transformers(), importlib.import_module("torch")
+    lib = transformers()
+    torch = importlib.import_module("torch")
     torch.manual_seed(seed)
     tokenizer = _unigram(folder, window)
     config = lib.AutoConfig.for_model(
@@ -46,7 +47,8 @@ def t5(folder: Path, *, kind: str = "t5", seed: int = 0, window: int = 256) -> P
 
 def bart(folder: Path, *, labels: Sequence[str] = (), seed: int = 0, window: int = 256) -> Path:
     """A sequence-to-sequence model with absolute positions, or with labels, a classifier on top of one."""
-    lib, torch = transformers(), importlib.import_module("torch")
+    lib = transformers()
+    torch = importlib.import_module("torch")
     torch.manual_seed(seed)
     tokenizer = _unigram(folder, window)
     config = lib.BartConfig(
@@ -75,7 +77,8 @@ def classifier(
     folder: Path, labels: Sequence[str], *, kind: str = "bert", seed: int = 0, window: int = 256, **settings: object
 ) -> Path:
     """A sequence classifier with these labels, `bert` or `deberta-v2`."""
-    lib, torch = transformers(), importlib.import_module("torch")
+    lib = transformers()
+    torch = importlib.import_module("torch")
     torch.manual_seed(seed)
     tokenizer = _wordpiece(folder, window)
     config = lib.AutoConfig.for_model(

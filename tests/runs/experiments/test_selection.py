@@ -71,7 +71,9 @@ class Bench:
     """A folder with data of claims 0 to `count`, labels, three prompts and a design."""
 
     def __init__(self, folder: Path, server: LoopbackProvider, count: int = 120) -> None:
-        self.folder, self.server, self.count = folder, server, count
+        self.folder = folder
+        self.server = server
+        self.count = count
         plain = prompts.load("assess", "binary").source
         for name, rule in {"plain": "", "rounding": RULE, "strict": "If in doubt, say no."}.items():
             text = plain.replace(
@@ -166,7 +168,8 @@ def test_labels_of_the_other_half_change_no_choice(bench: Callable[..., Bench]) 
     made = bench(judge_of(mended))
     _, report = made.halves()
     turned = made.write({i: truth(i) != (i in report) for i in range(120)}, "turned.jsonl")
-    first, second = made.select(), made.select(turned)
+    first = made.select()
+    second = made.select(turned)
     assert (first.arm, first.selected_on) == (second.arm, second.selected_on)
     assert first.arm == "rounding"
     assert first.gain.value
