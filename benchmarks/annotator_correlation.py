@@ -32,7 +32,10 @@ def shown(estimate: IntervalEstimate) -> str:
 
 def compare(pairs: list[dict[str, Any]], aspect: str, metric: str) -> None:
     questions = [pair["question"] for pair in pairs]
-    score = [pair["responses"][1]["ragchecker"][metric] - pair["responses"][0]["ragchecker"][metric] for pair in pairs]
+    score = [
+        pair["responses"][1]["ragchecker"][metric] - pair["responses"][0]["ragchecker"][metric]
+        for pair in pairs
+    ]
     first, second = ([pair["human"][who][aspect] for pair in pairs] for who in (0, 1))
     mean = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
     for what, x, y in (
@@ -43,11 +46,18 @@ def compare(pairs: list[dict[str, Any]], aspect: str, metric: str) -> None:
     ):
         cells = [shown(correlation(x, y, kind=kind, clusters=questions)) for kind in KINDS]
         print(f"| {aspect} | {what} | {' | '.join(cells)} |", flush=True)
-    kappa = cohen_kappa(first, second, weights="quadratic", labels=[-2, -1, 0, 1, 2], clusters=questions)
-    alpha = krippendorff_alpha(
-        list(zip(first, second, strict=True)), scale="ordinal", labels=[-2, -1, 0, 1, 2], clusters=questions
+    kappa = cohen_kappa(
+        first, second, weights="quadratic", labels=[-2, -1, 0, 1, 2], clusters=questions
     )
-    print(f"| {aspect} | annotators: weighted kappa, ordinal alpha | {shown(kappa)} | {shown(alpha)} |")
+    alpha = krippendorff_alpha(
+        list(zip(first, second, strict=True)),
+        scale="ordinal",
+        labels=[-2, -1, 0, 1, 2],
+        clusters=questions,
+    )
+    print(
+        f"| {aspect} | annotators: weighted kappa, ordinal alpha | {shown(kappa)} | {shown(alpha)} |"
+    )
 
 
 def main() -> None:

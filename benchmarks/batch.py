@@ -58,7 +58,10 @@ class Killed(NamedTuple):
 
 def panel(server: Handle, store: str, *options: str) -> list[str]:
     """The command that has `samples.jsonl` judged by models of two providers."""
-    judges = (f"openai:first@{server.url_for('openai')}", f"mistral:second@{server.url_for('mistral')}")
+    judges = (
+        f"openai:first@{server.url_for('openai')}",
+        f"mistral:second@{server.url_for('mistral')}",
+    )
     return [
         *("score", "samples.jsonl", "--judge", judges[0], "--judge", judges[1]),
         *("--metrics", "faithfulness", "--cache", store, *options),
@@ -112,10 +115,14 @@ def kills(count: int) -> None:
         print(f"{'process':72} {'ended with':>10} {'seconds':>8}")
         for code, seconds, instant in zip(came.codes, came.seconds, [*INSTANTS, None], strict=True):
             print(f"{f'killed {instant}' if instant else 'to the end':72} {code:10} {seconds:8.1f}")
-        print(f"\n{came.peak / 1e6:.0f} MB of memory at most; {len(came.asked):,} requests in {came.batches} batches")
+        print(
+            f"\n{came.peak / 1e6:.0f} MB of memory at most; {len(came.asked):,} requests in {came.batches} batches"
+        )
         print(f"asked more than once: {sum(n > 1 for n in came.asked.values())}")
         print(f"paid more than once:  {sum(n > 1 for n in came.paid.values())}")
-        print(f"results and summary are those of the online run to the byte: {came.files == wanted}")
+        print(
+            f"results and summary are those of the online run to the byte: {came.files == wanted}"
+        )
 
 
 if __name__ == "__main__":

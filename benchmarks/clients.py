@@ -72,7 +72,9 @@ def write_samples(file: Path, samples: int, words: int = 60) -> None:
                 "id": f"sample-{i}",
                 "question": f"What about tower {i}?",
                 "answer": f"Tower {i} is {i} metres high. The WRONG king built it. A MISSING priest prayed. It stands.",
-                "contexts": [f"Tower {i} is {i} metres high and it stands." + " It is old." * (words // 3)],
+                "contexts": [
+                    f"Tower {i} is {i} metres high and it stands." + " It is old." * (words // 3)
+                ],
                 "reference_answers": [f"It is {i} metres high."],
             }
             lines.write(json.dumps(sample) + "\n")
@@ -82,7 +84,16 @@ def score(server: Handle, *options: str) -> list[str]:
     """Return the command that scores `samples.jsonl` with one judge, with the reply cache `store`."""
     judge = f"openai:judge@{server.url}"
     return [
-        *("score", "samples.jsonl", "--judge", judge, "--metrics", "faithfulness,correctness", "--cache", "store"),
+        *(
+            "score",
+            "samples.jsonl",
+            "--judge",
+            judge,
+            "--metrics",
+            "faithfulness,correctness",
+            "--cache",
+            "store",
+        ),
         *options,
     ]
 
@@ -94,7 +105,13 @@ class Client:
     """
 
     def __init__(
-        self, folder: Path, name: str, command: Sequence[str], instant: Instant | None = None, *, fresh: bool = False
+        self,
+        folder: Path,
+        name: str,
+        command: Sequence[str],
+        instant: Instant | None = None,
+        *,
+        fresh: bool = False,
     ) -> None:
         """Start the process.
 
@@ -118,7 +135,14 @@ class Client:
     def start(self, instant: Instant | None = None) -> None:
         """Start the process, or restart it after its end."""
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        arguments = (self._command, str(self.out.parent), environment, str(self.log), str(self.errors), instant)
+        arguments = (
+            self._command,
+            str(self.out.parent),
+            environment,
+            str(self.log),
+            str(self.errors),
+            instant,
+        )
         make = _SPAWNS.Process if self._fresh else FORKS.Process
         self._process = make(target=_run_client, args=arguments, daemon=True)
         self._process.start()
@@ -175,7 +199,12 @@ class Client:
 
 
 def _run_client(
-    command: list[str], folder: str, environment: dict[str, str], log: str, errors: str, instant: Instant | None
+    command: list[str],
+    folder: str,
+    environment: dict[str, str],
+    log: str,
+    errors: str,
+    instant: Instant | None,
 ) -> None:
     """Run the command line in the client's process."""
     os.chdir(folder)

@@ -29,7 +29,16 @@ from claimeval.metrics.scoring import scores
 from claimeval.runs.compare import differences
 from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import RunWriter
-from claimeval.types.records import Assessment, Claim, Document, Part, Sample, SampleResult, Turn, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Document,
+    Part,
+    Sample,
+    SampleResult,
+    Turn,
+    Verdict,
+)
 from claimeval.types.requests import Judge
 
 METRICS = ("faithfulness", "correctness", "context_recall")
@@ -67,7 +76,9 @@ class Question:
             id=self.id,
             question=self.question,
             answer=None if self.missing else " ".join(self.answer),
-            contexts=tuple(Document(id=i, text=text) for i, text in zip(ids, self.contexts, strict=False)),
+            contexts=tuple(
+                Document(id=i, text=text) for i, text in zip(ids, self.contexts, strict=False)
+            ),
             reference_answers=(" ".join(self.gold),),
             generator=self.generator,
             history=tuple(Turn(role="user", content=text) for text in self.history),
@@ -105,9 +116,21 @@ def chance(*what: object) -> float:
     return int.from_bytes(blake2b(repr(what).encode(), digest_size=6).digest()) / (1 << 48)
 
 
-PLACES = words_of("Alder Birch Cedar Dorn Elm Fern Gorse Hazel Iris Juniper Larch Maple Nettle Oak Pine Quince Rowan")
-THINGS = words_of("bridge mill library tower harbour school museum station market theatre garden chapel")
-VERBS = ("opened in", "was rebuilt in", "closed in", "was sold in", "burnt down in", "moved house in", "grew in")
+PLACES = words_of(
+    "Alder Birch Cedar Dorn Elm Fern Gorse Hazel Iris Juniper Larch Maple Nettle Oak Pine Quince Rowan"
+)
+THINGS = words_of(
+    "bridge mill library tower harbour school museum station market theatre garden chapel"
+)
+VERBS = (
+    "opened in",
+    "was rebuilt in",
+    "closed in",
+    "was sold in",
+    "burnt down in",
+    "moved house in",
+    "grew in",
+)
 
 
 def base(draw: Random) -> list[Question]:
@@ -116,10 +139,14 @@ def base(draw: Random) -> list[Question]:
     facts = []
     for name in asked:
         years = draw.sample(range(1700, 2000), 12)
-        said = [f"{VERBS[i % 7]} {years[i]} and {draw.randrange(9, 999)} people came." for i in range(8)]
+        said = [
+            f"{VERBS[i % 7]} {years[i]} and {draw.randrange(9, 999)} people came." for i in range(8)
+        ]
         facts.append([f"The {name} {one}" for one in said])
     order = draw.sample(range(len(facts)), QUESTIONS)
-    policies = {topic: " ".join(facts[at][3] for at in order[k:70:5]) for k, topic in enumerate(TOPICS)}
+    policies = {
+        topic: " ".join(facts[at][3] for at in order[k:70:5]) for k, topic in enumerate(TOPICS)
+    }
     questions = []
     for i, at in enumerate(order):
         topic = TOPICS[i % 5]
@@ -128,7 +155,10 @@ def base(draw: Random) -> list[Question]:
         other = facts[order[(i + 60) % QUESTIONS]]
         beside = order[(i + 30) % QUESTIONS]
         contexts = [f"{topic.title()} policy\n{policies[topic]}"] if uses else []
-        contexts += [f"the {asked[at]}, part 1\n{s[0]} {s[4]}", f"the {asked[at]}, part 2\n{s[1]} {s[2]} {s[5]}"]
+        contexts += [
+            f"the {asked[at]}, part 1\n{s[0]} {s[4]}",
+            f"the {asked[at]}, part 2\n{s[1]} {s[2]} {s[5]}",
+        ]
         contexts += [f"the {asked[beside]}, part 3\n{facts[beside][6]} {facts[beside][7]}"]
         own = [s[3]] if uses else []
         questions.append(
@@ -274,12 +304,16 @@ def duplicates(draw: Random, a: Side, b: Side) -> None:
 def other_retriever(draw: Random, a: Side, b: Side) -> None:
     every = [text for row in b.rows for text in row.contexts]
     for row in b.rows:
-        row.contexts = [text if draw.random() > 0.4 else draw.choice(every) for text in row.contexts]
+        row.contexts = [
+            text if draw.random() > 0.4 else draw.choice(every) for text in row.contexts
+        ]
 
 
 def lost_document_with_id(draw: Random, a: Side, b: Side) -> None:
     for row in a.rows + b.rows:
-        row.ids = ["kb-7" if " policy\n" in text[:40] else f"p-{text[:25]}" for text in row.contexts]
+        row.ids = [
+            "kb-7" if " policy\n" in text[:40] else f"p-{text[:25]}" for text in row.contexts
+        ]
         row.contexts = [text.split("\n")[-1] for text in row.contexts]
     for row in b.rows:
         if row.metadata["topic"] == "travel" and row.shared:
@@ -310,7 +344,10 @@ DESIGNED: dict[str, World] = {
     "lost_document": ("no longer brings | Travel policy", lost("travel", 0.86, 0.5)),
     "lost_document_and_answers": ("no longer brings | Leave policy", lost("leave", 0.9, 1.0)),
     "shuffled": (NULL, each(contexts=shuffled)),
-    "fewer_documents": ("fewer documents", each(contexts=lambda draw, row: row.contexts[:2], answer=followed)),
+    "fewer_documents": (
+        "fewer documents",
+        each(contexts=lambda draw, row: row.contexts[:2], answer=followed),
+    ),
     "other_chunks": ("cut or written otherwise", each(contexts=cut_otherwise)),
     "other_generator": ("answers changed | gen-2", *other_generator),
     "refusals": ("does not answer", each(answer=refused)),
@@ -334,7 +371,10 @@ DESIGNED: dict[str, World] = {
     ),
     "worse_topic": ("answers | topic = safety", worse_topic),
     "stopped": ("not finished", settings(finished=43)),
-    "missing_answers": ("lacks 30", unanswered(lambda a, b: [row for row in b.rows if len(row.answer) <= 3][:30])),
+    "missing_answers": (
+        "lacks 30",
+        unanswered(lambda a, b: [row for row in b.rows if len(row.answer) <= 3][:30]),
+    ),
     "other_retriever": ("other documents", other_retriever),
     "gained_document": ("now brings | Pay policy", lost("pay", 0.95, 0.5, run=0)),
     "lost_document_and_few_answers": (
@@ -383,7 +423,11 @@ WORLDS: dict[str, World] = DESIGNED | {
     "more_documents": ("more documents", each(of_a, contexts=lambda draw, row: row.contexts[:2])),
     "other_questions": (
         "questions or their history",
-        each(question=lambda draw, row: f"{row.question} Answer for people over {draw.randrange(20, 90)}."),
+        each(
+            question=lambda draw, row: (
+                f"{row.question} Answer for people over {draw.randrange(20, 90)}."
+            )
+        ),
         settings(strict=0.2),
     ),
     "lost_history": (
@@ -401,7 +445,10 @@ WORLDS: dict[str, World] = DESIGNED | {
         ),
     ),
     "swapped_answers": ("answers changed | 120 of 120", swapped_answers),
-    "failed_calls": ("has no | 24", each(lambda a, b: b.rows[::5], unscored=lambda draw, row: True)),
+    "failed_calls": (
+        "has no | 24",
+        each(lambda a, b: b.rows[::5], unscored=lambda draw, row: True),
+    ),
     "two_documents_with_opposite_effects": (
         "“Leave policy” | “Pay policy”",
         lost("leave", 1.0, 0.0),
@@ -433,12 +480,16 @@ def judged(side: Side, sample: Sample, part: Part, claim: Claim) -> Assessment:
     documents = sample.documents(part) or ()
     evidence = [document.text for document in documents]
     cites = [document.id for document in documents if claim.text in document.text][:1]
-    u = chance(side.judge, side.salt, claim.text, evidence, sample.full_question if side.strict else "")
+    u = chance(
+        side.judge, side.salt, claim.text, evidence, sample.full_question if side.strict else ""
+    )
     errs = u < side.noise + (side.strict if cites else 0)
     label = "supported" if bool(cites) != errs else "not_found"
     cited = cites if not errs else [document.id for document in documents[:1] if not cites]
     verdict = Verdict(judge=side.judge, label=label, cites=tuple(cited))
-    return Assessment(subject=claim.id, question="support", against=part, label=label, verdicts=(verdict,))
+    return Assessment(
+        subject=claim.id, question="support", against=part, label=label, verdicts=(verdict,)
+    )
 
 
 def result(side: Side, row: Question) -> SampleResult:
@@ -446,7 +497,9 @@ def result(side: Side, row: Question) -> SampleResult:
     sample = row.sample()
     texts: dict[Part, list[str]] = {"answer": list(row.answer), "reference": list(row.gold)}
     for said in texts.values():
-        said += [f"{one[: len(one) // 2]} is so." for one in said if chance("splits", one) < side.splits]
+        said += [
+            f"{one[: len(one) // 2]} is so." for one in said if chance("splits", one) < side.splits
+        ]
     claims = tuple(
         Claim(id=f"{part}-{i}", of=part, text=text, grounding="exact")
         for part, said in texts.items()
@@ -462,18 +515,26 @@ def result(side: Side, row: Question) -> SampleResult:
     ]
     if row.unscored:
         found = [
-            one.model_copy(update={"label": None, "unassessed": "provider_error", "verdicts": ()}) for one in found
+            one.model_copy(update={"label": None, "unassessed": "provider_error", "verdicts": ()})
+            for one in found
         ]
-    parts: list[Part] = [part for part in texts if sample.has(part) and not any(claim.of == part for claim in claims)]
+    parts: list[Part] = [
+        part for part in texts if sample.has(part) and not any(claim.of == part for claim in claims)
+    ]
     done = SampleResult(
-        sample=sample, claims=claims, assessments=tuple(found), unextracted=dict.fromkeys(parts, "no_claims")
+        sample=sample,
+        claims=claims,
+        assessments=tuple(found),
+        unextracted=dict.fromkeys(parts, "no_claims"),
     )
     return done.model_copy(update={"scores": scores(rows(METRICS), done)})
 
 
 def write(folder: Path, side: Side) -> None:
     """Write a run directory."""
-    judge, extractor = (Judge(name=name, model=f"scripted:{name}") for name in (side.judge, side.extractor))
+    judge, extractor = (
+        Judge(name=name, model=f"scripted:{name}") for name in (side.judge, side.extractor)
+    )
     prompt = PromptRecord(name=side.prompt, step="assess", source=side.prompt, digest=side.prompt)
     manifest = Manifest(metrics=METRICS, judges=(judge,), extractor=extractor, prompts=(prompt,))
     manifest = manifest.of_samples(len(side.rows))
@@ -524,14 +585,24 @@ def main() -> None:
     for name in args.only or WORLDS:
         found = [culprit(name, seed) for seed in range(args.seeds)]
         hits[name] = [right(name, one) for one in found]
-        sentence = next((one.sentence for one, ok in zip(found, hits[name], strict=True) if not ok), found[0].sentence)
+        sentence = next(
+            (one.sentence for one, ok in zip(found, hits[name], strict=True) if not ok),
+            found[0].sentence,
+        )
         print(f"{sum(hits[name])}/{args.seeds}  {name:38}  {sentence}", flush=True)
-    for title, names in (("designed", DESIGNED), ("made afterwards", WORLDS.keys() - DESIGNED.keys())):
+    for title, names in (
+        ("designed", DESIGNED),
+        ("made afterwards", WORLDS.keys() - DESIGNED.keys()),
+    ):
         counted = [hits[name] for name in names if name in hits]
         whole = sum(map(all, counted))
         runs = sum(map(sum, counted))
-        print(f"{title}: {whole} of {len(counted)} worlds with every seed, {runs} of {args.seeds * len(counted)} runs")
-    named = Counter(bool(culprit(NOTHING[i % len(NOTHING)], 1000 + i).cause) for i in range(args.nulls))
+        print(
+            f"{title}: {whole} of {len(counted)} worlds with every seed, {runs} of {args.seeds * len(counted)} runs"
+        )
+    named = Counter(
+        bool(culprit(NOTHING[i % len(NOTHING)], 1000 + i).cause) for i in range(args.nulls)
+    )
     print(f"named causes in {args.nulls} comparisons without one: {named[True]}")
 
 

@@ -71,23 +71,49 @@ def _wice(folder: Path) -> Iterator[Row]:
         chunks[chunk["id"]].append("\n".join(chunk["evidence"]))
     for row in _lines(folder / "wice/dev_claims.jsonl"):
         supported = row["label"] == "supported"
-        yield "WiCE dev, whole pages", row["title"], row["claim"], ("\n".join(row["evidence"]),), supported
-        yield "WiCE dev, oracle chunks", row["title"], row["claim"], tuple(chunks[row["id"]]), supported
+        yield (
+            "WiCE dev, whole pages",
+            row["title"],
+            row["claim"],
+            ("\n".join(row["evidence"]),),
+            supported,
+        )
+        yield (
+            "WiCE dev, oracle chunks",
+            row["title"],
+            row["claim"],
+            tuple(chunks[row["id"]]),
+            supported,
+        )
 
 
 def _expertqa(folder: Path) -> Iterator[Row]:
     for row in _lines(folder / "expertqa/visible.jsonl"):
         for claim in row["claims"]:
-            passages = [re.sub(r"^\[\d+\]\s*\S*\s*", "", passage) for passage in claim["evidence"] or ()]
+            passages = [
+                re.sub(r"^\[\d+\]\s*\S*\s*", "", passage) for passage in claim["evidence"] or ()
+            ]
             passages = [passage for passage in passages if len(passage.split()) >= SHORTEST_PASSAGE]
             if passages and claim["support"] in ("Complete", "Partial", "Incomplete", "Missing"):
                 text = re.sub(r"\[\d+\]", "", claim["claim_string"])
-                yield "ExpertQA", row["question"], text, tuple(passages), claim["support"] == "Complete"
+                yield (
+                    "ExpertQA",
+                    row["question"],
+                    text,
+                    tuple(passages),
+                    claim["support"] == "Complete",
+                )
 
 
 def _begin(folder: Path) -> Iterator[Row]:
     for row in _lines(folder / "begin/wow_visible.jsonl"):
-        yield "BEGIN", row["knowledge"], row["response"], (row["knowledge"],), row["label"] == "Fully attributable"
+        yield (
+            "BEGIN",
+            row["knowledge"],
+            row["response"],
+            (row["knowledge"],),
+            row["label"] == "Fully attributable",
+        )
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -128,17 +154,25 @@ def fit(rows: Sequence[Labeled], values: Floats, penalty: float = PENALTY) -> We
         margin = sign * (values @ coefficients + intercepts[of_set])
         slope = -sign * weight / (1 + np.exp(margin))
         value = weight @ np.logaddexp(0, -margin) + penalty * coefficients @ coefficients
-        return float(value), np.r_[values.T @ slope + 2 * penalty * coefficients, np.bincount(of_set, slope, len(sets))]
+        return float(value), np.r_[
+            values.T @ slope + 2 * penalty * coefficients, np.bincount(of_set, slope, len(sets))
+        ]
 
-    bounds = [(None, 0.0) if name in LOWERING else (0.0, None) for name in FEATURES] + [(None, None)] * len(sets)
-    fitted = minimize(loss, np.zeros(count + len(sets)), jac=True, method="L-BFGS-B", bounds=bounds).x
+    bounds = [(None, 0.0) if name in LOWERING else (0.0, None) for name in FEATURES] + [
+        (None, None)
+    ] * len(sets)
+    fitted = minimize(
+        loss, np.zeros(count + len(sets)), jac=True, method="L-BFGS-B", bounds=bounds
+    ).x
     return Weights(float(fitted[count:].mean()), tuple(map(float, fitted[:count])))
 
 
 def folds(rows: Sequence[Labeled], count: int = 5, seed: int = 0) -> NDArray[np.int64]:
     """Return the fold of every claim, the same for all claims of a source."""
     sources = sorted({row.source for row in rows})
-    fold = dict(zip(sources, np.random.default_rng(seed).permutation(len(sources)) % count, strict=True))
+    fold = dict(
+        zip(sources, np.random.default_rng(seed).permutation(len(sources)) % count, strict=True)
+    )
     return np.array([fold[row.source] for row in rows])
 
 
@@ -150,7 +184,9 @@ def data_folder() -> Path:
 
 def main() -> None:
     """Fit on all labeled claims."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -158,13 +194,18 @@ def main() -> None:
     weights = fit(rows, measured(rows))
     fitted = {
         "intercept": round(weights.intercept, 3),
-        "coefficients": {name: round(value, 3) for name, value in zip(FEATURES, weights.coefficients, strict=True)},
+        "coefficients": {
+            name: round(value, 3)
+            for name, value in zip(FEATURES, weights.coefficients, strict=True)
+        },
     }
     print(json.dumps(fitted, indent=1))
     if options.write:
         path = Path(support.__file__).with_name("lexical_support.json")
         model = json.loads(path.read_text(encoding="utf-8"))
-        path.write_text(json.dumps(model | fitted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps(model | fitted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -51,7 +51,14 @@ PUBLISHED_FAITHFULNESS: Published = {
     "gpt-3.5": (27.2, 26.8),
 }
 CORRECTNESS = [name for name, metric in lexical.METRICS.items() if "contexts" not in metric.needs]
-FAITHFULNESS = ["k_precision", "k_precision_no_question", "token_recall", "token_f1", "rouge_l", "answer_length"]
+FAITHFULNESS = [
+    "k_precision",
+    "k_precision_no_question",
+    "token_recall",
+    "token_f1",
+    "rouge_l",
+    "answer_length",
+]
 
 
 class Study(NamedTuple):
@@ -80,7 +87,9 @@ def openqa(folder: Path) -> Study:
     return Study(
         "OpenQA NQ301: is the answer right?",
         [
-            lexical.LexicalSample(row["answer"], row["question"], (), row["gold_answers"], row["question"])
+            lexical.LexicalSample(
+                row["answer"], row["question"], (), row["gold_answers"], row["question"]
+            )
             for row in rows
         ],
         [row["human"] == "Yes" for row in rows],
@@ -103,7 +112,10 @@ def evouna(folder: Path, systems: Sequence[str], title: str) -> Study:
     ]
     return Study(
         f"EVOUNA NQ, {title}: is the answer right?",
-        [lexical.LexicalSample(given["answer"], question, (), gold, question) for question, gold, given in rows],
+        [
+            lexical.LexicalSample(given["answer"], question, (), gold, question)
+            for question, gold, given in rows
+        ],
         [given["human"] for _, _, given in rows],
         {},
         CORRECTNESS,
@@ -118,7 +130,11 @@ def begin(folder: Path) -> Study:
         "BEGIN: is the reply fully attributable to the knowledge?",
         [
             lexical.LexicalSample(
-                row["response"], row["message"], [row["knowledge"]], [row["knowledge"]], row["knowledge"]
+                row["response"],
+                row["message"],
+                [row["knowledge"]],
+                [row["knowledge"]],
+                row["knowledge"],
             )
             for row in rows
         ],
@@ -147,8 +163,14 @@ def interval(
     chance = np.random.default_rng(0)
     values = []
     for _ in range(resamples):
-        drawn = [index for group in chance.integers(len(groups), size=len(groups)) for index in groups[group]]
-        values.append(spearman([scores[index] for index in drawn], [human[index] for index in drawn]))
+        drawn = [
+            index
+            for group in chance.integers(len(groups), size=len(groups))
+            for index in groups[group]
+        ]
+        values.append(
+            spearman([scores[index] for index in drawn], [human[index] for index in drawn])
+        )
     low, high = np.quantile([value for value in values if value is not None], [0.025, 0.975])
     return float(low), float(high)
 
@@ -174,21 +196,31 @@ def show(study: Study, resamples: int) -> None:
     print(f"\n**{study.title}** {sum(study.human)} of {len(study.human)} are.\n")
     print("| scored by | n | Spearman | 95 % interval | Kendall | published: Spearman | Kendall |")
     print("|---|---|---|---|---|---|---|")
-    for name in [*sorted(measured, key=measured.__getitem__, reverse=True), *sorted(study.published.keys() - measured)]:
+    for name in [
+        *sorted(measured, key=measured.__getitem__, reverse=True),
+        *sorted(study.published.keys() - measured),
+    ]:
         published = study.published.get(name)
         beside = f"{published[0]:.1f} | {published[1]:.1f}" if published else "– | –"
-        print(f"| {name} | {measured[name][1] if name in measured else '– | – | – | –'} | {beside} |")
+        print(
+            f"| {name} | {measured[name][1] if name in measured else '– | – | – | –'} | {beside} |"
+        )
 
 
 def main() -> None:
     """Print all tables."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("CLAIMEVAL_DATA", beside)))
     parser.add_argument("--resamples", type=int, default=500)
     options = parser.parse_args()
     show(openqa(options.data), options.resamples)
-    show(evouna(options.data, ("gpt35", "chatgpt", "gpt4", "newbing"), "chat models"), options.resamples)
+    show(
+        evouna(options.data, ("gpt35", "chatgpt", "gpt4", "newbing"), "chat models"),
+        options.resamples,
+    )
     show(evouna(options.data, ("fid",), "FiD (short answers)"), options.resamples)
     show(begin(options.data), options.resamples)
 

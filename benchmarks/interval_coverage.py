@@ -92,28 +92,41 @@ def chances(rng: np.random.Generator, answers: int, prevalence: float) -> Floats
     return rng.beta(prevalence * size, (1 - prevalence) * size, answers)
 
 
-def macro(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+def macro(
+    rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
     return Trial(
-        mean_interval((right / claims).tolist(), resampling=Resampling(resamples=resamples, seed=seed)), prevalence
-    )
-
-
-def micro(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
-    claims = 1 + rng.poisson(CLAIMS - 1, answers)
-    right = rng.binomial(claims, chances(rng, answers, prevalence))
-    return Trial(
-        ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)),
+        mean_interval(
+            (right / claims).tolist(), resampling=Resampling(resamples=resamples, seed=seed)
+        ),
         prevalence,
     )
 
 
-def uneven(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+def micro(
+    rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> Trial:
+    claims = 1 + rng.poisson(CLAIMS - 1, answers)
+    right = rng.binomial(claims, chances(rng, answers, prevalence))
+    return Trial(
+        ratio_interval(
+            right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)
+        ),
+        prevalence,
+    )
+
+
+def uneven(
+    rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> Trial:
     claims = lengths(rng, answers)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
     return Trial(
-        ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)),
+        ratio_interval(
+            right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)
+        ),
         prevalence,
     )
 
@@ -134,17 +147,23 @@ def share_in_long() -> float:
     return float(claims[claims > LONG].sum() / claims.sum())
 
 
-def long_worse(_: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+def long_worse(
+    _: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> Trial:
     rng = np.random.default_rng([answers, round(100 * prevalence), seed])
     claims = lengths(rng, answers)
     usual = chances(rng, answers, prevalence)
     worse = chances(rng, answers, prevalence - WORSE_BY)
     right = rng.binomial(claims, np.where(claims > LONG, worse, usual))
-    estimate = ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed))
+    estimate = ratio_interval(
+        right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)
+    )
     return Trial(estimate, prevalence - WORSE_BY * share_in_long())
 
 
-def as_independent(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+def as_independent(
+    rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
     right = int(rng.binomial(claims, chances(rng, answers, prevalence)).sum())
     total = int(claims.sum())
@@ -152,18 +171,25 @@ def as_independent(rng: np.random.Generator, answers: int, prevalence: float, re
     return Trial(IntervalEstimate(right / total, low, high, total, "wilson"), prevalence)
 
 
-def difference(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+def difference(
+    rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
     first = rng.binomial(claims, chances(rng, answers, prevalence))
     anew = rng.random(answers) < 0.3
-    second = np.where(anew, rng.binomial(claims, chances(rng, answers, prevalence - LOWER_BY)), first)
+    second = np.where(
+        anew, rng.binomial(claims, chances(rng, answers, prevalence - LOWER_BY)), first
+    )
     differences = ((first - second) / claims).tolist()
     return Trial(
-        difference_interval(differences, resampling=Resampling(resamples=resamples, seed=seed)), 0.3 * LOWER_BY
+        difference_interval(differences, resampling=Resampling(resamples=resamples, seed=seed)),
+        0.3 * LOWER_BY,
     )
 
 
-def means(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> dict[str, Trial]:
+def means(
+    rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int
+) -> dict[str, Trial]:
     draws = {
         "macro": macro,
         "micro": micro,
@@ -181,11 +207,15 @@ def corrections(
     claims = 1 + rng.poisson(CLAIMS - 1, JUDGED_ANSWERS)
     answer = np.repeat(np.arange(JUDGED_ANSWERS), claims)
     right = rng.random(len(answer)) < chances(rng, JUDGED_ANSWERS, prevalence)[answer]
-    says = np.where(right, rng.random(len(answer)) < SENSITIVITY, rng.random(len(answer)) > SPECIFICITY)
+    says = np.where(
+        right, rng.random(len(answer)) < SENSITIVITY, rng.random(len(answer)) > SPECIFICITY
+    )
     chosen = {int(item) for item in rng.choice(len(answer), labels, replace=False)}
     human = [bool(truth) if item in chosen else None for item, truth in enumerate(right)]
     keys = answer.tolist()
-    powered = prediction_powered(says.astype(float).tolist(), human, clusters=keys, resampling=NO_INTERVAL)
+    powered = prediction_powered(
+        says.astype(float).tolist(), human, clusters=keys, resampling=NO_INTERVAL
+    )
     by_rates = rogan_gladen(says.tolist(), human, clusters=keys, resampling=NO_INTERVAL).corrected
     estimates = {
         "PPI++": powered.corrected,
@@ -240,7 +270,11 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
 
 
 def holds(estimate: IntervalEstimate, truth: float) -> bool:
-    return estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
+    return (
+        estimate.low is not None
+        and estimate.high is not None
+        and estimate.low <= truth <= estimate.high
+    )
 
 
 def shares(rng: np.random.Generator, answers: int, prevalence: float) -> Floats:
@@ -257,7 +291,10 @@ SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], NDArray[np.floating
     "share of claims, .7": (lambda rng, n: shares(rng, n, 0.7), 0.7),
     "share of claims, .95": (lambda rng, n: shares(rng, n, 0.95), 0.95),
     "nine of ten are 1": (lambda rng, n: np.where(rng.random(n) < 0.9, 1.0, rng.random(n)), 0.95),
-    "mostly 1, some .8, few 0": (lambda rng, n: rng.choice([1.0, 0.8, 0.0], n, p=[0.7, 0.2, 0.1]), 0.86),
+    "mostly 1, some .8, few 0": (
+        lambda rng, n: rng.choice([1.0, 0.8, 0.0], n, p=[0.7, 0.2, 0.1]),
+        0.86,
+    ),
     "at both ends": (lambda rng, n: rng.beta(0.2, 0.05, n), 0.8),
 }
 
@@ -320,7 +357,10 @@ def edge(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
 
 def holds_share(right: int, size: int, truth: float, resamples: int) -> bool:
     return holds(
-        mean_interval([1.0] * right + [0.0] * (size - right), resampling=Resampling(resamples=resamples)), truth
+        mean_interval(
+            [1.0] * right + [0.0] * (size - right), resampling=Resampling(resamples=resamples)
+        ),
+        truth,
     )
 
 
@@ -336,16 +376,23 @@ def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str
             for seed in range(sets):
                 right = rng.random(items) < prevalence
                 a, b = ((right ^ (rng.random(items) > accuracy)).tolist() for _ in range(2))
-                found["kappa"].append(cohen_kappa(a, b, resampling=Resampling(resamples=resamples, seed=seed)))
+                found["kappa"].append(
+                    cohen_kappa(a, b, resampling=Resampling(resamples=resamples, seed=seed))
+                )
                 found["alpha"].append(
                     krippendorff_alpha(
-                        list(zip(a, b, strict=True)), resampling=Resampling(resamples=resamples, seed=seed)
+                        list(zip(a, b, strict=True)),
+                        resampling=Resampling(resamples=resamples, seed=seed),
                     )
                 )
             cells = []
             for estimates in found.values():
                 given = [estimate for estimate in estimates if estimate.low is not None]
-                cells.append(f"{100 * np.mean([holds(e, truth) for e in given]):.1f}" if len(given) > 20 else "-")
+                cells.append(
+                    f"{100 * np.mean([holds(e, truth) for e in given]):.1f}"
+                    if len(given) > 20
+                    else "-"
+                )
                 cells.append(f"{100 * (1 - len(given) / sets):.0f}")
             rows.append(f"| {items} | {prevalence} | {accuracy} | {' | '.join(cells)} |")
     return rows
@@ -364,7 +411,10 @@ def little_data(sets: int, resamples: int) -> None:
     """Print the tables of small data, each with its own seed."""
     for number, (head, table) in enumerate(LITTLE.items()):
         print(f"{head}\n|{'---|' * (head.count('|') - 1)}")
-        print("\n".join(table(np.random.default_rng([14, number]), sets, resamples)) + "\n", flush=True)
+        print(
+            "\n".join(table(np.random.default_rng([14, number]), sets, resamples)) + "\n",
+            flush=True,
+        )
 
 
 Draw = Callable[[np.random.Generator, int, float, int, int], dict[str, Trial]]
@@ -390,7 +440,9 @@ def line(row: Row) -> str:
     coverage = sum(low <= truth <= high for low, high, truth in given) / len(given)
     width = sum(high - low for low, high, _ in given) / len(given)
     mark = " -" if coverage < 0.93 else " +" if coverage > 0.97 else ""
-    resampled = sum(trial.estimate.method in ("bca", "symmetric") for trial in row.trials) / len(row.trials)
+    resampled = sum(trial.estimate.method in ("bca", "symmetric") for trial in row.trials) / len(
+        row.trials
+    )
     refused = 1 - len(given) / len(row.trials)
     return (
         f"| {row.what} | {row.prevalence} | {row.size} | {100 * coverage:.1f}{mark} | {width:.3f} "
@@ -415,7 +467,9 @@ def main() -> None:
             print(line(row), flush=True)
         print()
     seconds = time.process_time() - started
-    print(f"{arguments.sets} sets a row, {arguments.resamples} resamples, {seconds:.0f} s of one core")
+    print(
+        f"{arguments.sets} sets a row, {arguments.resamples} resamples, {seconds:.0f} s of one core"
+    )
 
 
 if __name__ == "__main__":

@@ -74,7 +74,9 @@ def resampled(answers: Answers, rng: np.random.Generator) -> Answers:
     )
 
 
-def powered(answers: Answers, labeled: set[int], clusters: Sequence[int] | None) -> CorrectedEstimate:
+def powered(
+    answers: Answers, labeled: set[int], clusters: Sequence[int] | None
+) -> CorrectedEstimate:
     return prediction_powered(
         [float(verdict) for verdict in answers.judge],
         [float(label) if index in labeled else None for index, label in enumerate(answers.human)],
@@ -83,7 +85,9 @@ def powered(answers: Answers, labeled: set[int], clusters: Sequence[int] | None)
     )
 
 
-def by_error_rates(answers: Answers, labeled: set[int], clusters: Sequence[int] | None) -> IntervalEstimate:
+def by_error_rates(
+    answers: Answers, labeled: set[int], clusters: Sequence[int] | None
+) -> IntervalEstimate:
     human = [label if index in labeled else None for index, label in enumerate(answers.human)]
     return rogan_gladen(answers.judge, human, clusters=clusters, resampling=NO_INTERVAL).corrected
 
@@ -130,14 +134,21 @@ def main() -> None:
         answers = read(arguments.data / "openqa" / "nq301_visible.jsonl", judge)
         report = binary_report(answers.judge, answers.human, clusters=answers.question)
         people, verdicts = (sum(labels) / len(labels) for labels in (answers.human, answers.judge))
-        print(f"{judge}: {len(answers.human)} answers to {len(set(answers.question))} questions;", end=" ")
+        print(
+            f"{judge}: {len(answers.human)} answers to {len(set(answers.question))} questions;",
+            end=" ",
+        )
         print(f"right by people {people:.3f}, by the judge {verdicts:.3f};", end=" ")
-        print(f"sensitivity {report.recall.value:.3f}, specificity {report.specificity.value:.3f}\n")
+        print(
+            f"sensitivity {report.recall.value:.3f}, specificity {report.specificity.value:.3f}\n"
+        )
         print("| method | the truth is about | rmse | width | covers % | none % |")
         print("|---|---|---|---|---|---|")
         for anew in (False, True):
             for what, method in METHODS.items():
-                print(row(what, method, answers, arguments.labels, arguments.draws, anew), flush=True)
+                print(
+                    row(what, method, answers, arguments.labels, arguments.draws, anew), flush=True
+                )
         print()
 
 

@@ -52,7 +52,8 @@ def _of(*rates: tuple[float, float], shared: float = 0.0) -> Verdicts:
         common = rng.random(len(right))
         together = rng.random(len(right)) < shared
         votes = [
-            np.where(together, common, rng.random(len(right))) < np.where(right, yes, false) for yes, false in rates
+            np.where(together, common, rng.random(len(right))) < np.where(right, yes, false)
+            for yes, false in rates
         ]
         found: Floats = np.mean(votes, axis=0)
         return found
@@ -73,7 +74,8 @@ def _hard(rng: np.random.Generator, right: NDArray[np.bool_]) -> Floats:
     accuracy = np.where(rng.random(len(right)) < 0.3, 0.6, 0.95)
     common = rng.random(len(right))
     votes = [
-        np.where(rng.random(len(right)) < 0.6, common, rng.random(len(right))) < np.where(right, accuracy, 1 - accuracy)
+        np.where(rng.random(len(right)) < 0.6, common, rng.random(len(right)))
+        < np.where(right, accuracy, 1 - accuracy)
         for _ in range(3)
     ]
     found: Floats = np.mean(votes, axis=0)
@@ -103,7 +105,11 @@ class Shape(NamedTuple):
 
 
 SHAPES = [Shape(*values) for values in product(JUDGES, SHARES, ANSWERS, LABELS)]
-SINGLE_SHAPES = [Shape(*values, single=True) for values in product(JUDGES_OF_SINGLE, *SINGLE) if values[2] > values[3]]
+SINGLE_SHAPES = [
+    Shape(*values, single=True)
+    for values in product(JUDGES_OF_SINGLE, *SINGLE)
+    if values[2] > values[3]
+]
 
 
 class Found(NamedTuple):
@@ -140,7 +146,9 @@ def simulate(shape: Shape, sets: int) -> dict[str, Found]:
             judge: list[float] = judge,
             keys: list[int] | None = keys,
         ) -> CorrectedEstimate:
-            return prediction_powered(judge, _labels(right, chosen), clusters=keys, resampling=NO_INTERVAL)
+            return prediction_powered(
+                judge, _labels(right, chosen), clusters=keys, resampling=NO_INTERVAL
+            )
 
         estimates = {"plain": micro(plain), "even": micro(even), "grown": micro(grown)}
         if not shape.single:
@@ -154,7 +162,9 @@ def simulate(shape: Shape, sets: int) -> dict[str, Found]:
             assert one.low is not None
             assert one.high is not None
             assert one.value is not None
-            rows[name].append((one.low <= shape.share <= one.high, one.high - one.low, one.value - shape.share))
+            rows[name].append(
+                (one.low <= shape.share <= one.high, one.high - one.low, one.value - shape.share)
+            )
     return {
         name: Found(
             sum(covered for covered, _, _ in of_draw),
@@ -184,8 +194,12 @@ def main() -> None:
     with ProcessPoolExecutor() as pool:
         found = list(pool.map(simulate, shapes, repeat(arguments.sets)))
     error = 100 * np.sqrt(0.95 * 0.05 / arguments.sets)
-    print(f"{len(shapes)} shapes, {arguments.sets} sets each, Monte Carlo error of a coverage {error:.1f}\n")
-    print("| draw | covers least, median, most % | under 93 % | width to plain, median / largest | over 1.05 | rmse |")
+    print(
+        f"{len(shapes)} shapes, {arguments.sets} sets each, Monte Carlo error of a coverage {error:.1f}\n"
+    )
+    print(
+        "| draw | covers least, median, most % | under 93 % | width to plain, median / largest | over 1.05 | rmse |"
+    )
     print("|---|---|---|---|---|---|")
     for name in found[0]:
         coverage = np.array([100 * of_shape[name].covered / arguments.sets for of_shape in found])

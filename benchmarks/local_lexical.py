@@ -38,7 +38,16 @@ from scipy.stats import rankdata
 from benchmarks.fit_local_lexical import Floats, Labeled, data_folder, fit, folds, load, measured
 from claimeval import lexical
 from claimeval.lexical.sentences import sentences
-from claimeval.lexical.support import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, score_claim, words
+from claimeval.lexical.support import (
+    ENGINE,
+    NOTICE,
+    Weights,
+    coefficients_digest,
+    label,
+    prepare,
+    score_claim,
+    words,
+)
 
 Bools = NDArray[np.bool_]
 Key = TypeVar("Key", int, str)
@@ -54,28 +63,40 @@ class Scored(NamedTuple):
 def k_precision(rows: Sequence[Labeled], fold: NDArray[np.int64]) -> Scored:
     """Plain K-precision over all evidence together."""
     texts = (lexical.LexicalSample(row.claim, contexts=row.contexts) for row in rows)
-    scores = np.array([row.scores["k_precision"] or 0.0 for row in lexical.score(texts, ["k_precision"])])
+    scores = np.array(
+        [row.scores["k_precision"] or 0.0 for row in lexical.score(texts, ["k_precision"])]
+    )
     supported = np.array([row.supported for row in rows])
     sets = np.array([row.data_set for row in rows])
     thresholds = np.zeros(len(rows))
     for data_set, left_out in {(a, b) for a, b in zip(sets.tolist(), fold.tolist(), strict=True)}:
         rest = (sets == data_set) & (fold != left_out)
         candidates = np.unique(scores[rest])
-        quality = [balanced_accuracy(scores[rest] >= candidate, supported[rest]) for candidate in candidates]
+        quality = [
+            balanced_accuracy(scores[rest] >= candidate, supported[rest])
+            for candidate in candidates
+        ]
         thresholds[(sets == data_set) & (fold == left_out)] = candidates[int(np.argmax(quality))]
     return Scored(scores, thresholds)
 
 
 def by_weights(rows: Sequence[Labeled], weights: Callable[[int], Weights | None]) -> Scored:
     """The lexical support score; `weights` gives those for the claim of that number, None for the shipped ones."""
-    scores = [score_claim(row.claim, row.evidence, weights=weights(number)).score for number, row in enumerate(rows)]
+    scores = [
+        score_claim(row.claim, row.evidence, weights=weights(number)).score
+        for number, row in enumerate(rows)
+    ]
     return Scored(np.array(scores), np.full(len(rows), 0.5))
 
 
-def fitted_without(rows: Sequence[Labeled], values: Floats, keys: Sequence[Key]) -> dict[Key, Weights]:
+def fitted_without(
+    rows: Sequence[Labeled], values: Floats, keys: Sequence[Key]
+) -> dict[Key, Weights]:
     """For every key, the weights fitted on the claims that have another."""
     return {
-        left_out: fit([row for row, key in zip(rows, keys, strict=True) if key != left_out], values[kept])
+        left_out: fit(
+            [row for row, key in zip(rows, keys, strict=True) if key != left_out], values[kept]
+        )
         for left_out in set(keys)
         for kept in [np.array([key != left_out for key in keys])]
     }
@@ -100,27 +121,41 @@ def auroc(scores: Floats, supported: Bools) -> float:
 def resampled(sources: Sequence[str], times: int) -> Iterator[NDArray[np.int64]]:
     """The claims of as many sources, drawn with replacement."""
     names = sorted(set(sources))
-    members = [np.array([place for place, source in enumerate(sources) if source == name]) for name in names]
+    members = [
+        np.array([place for place, source in enumerate(sources) if source == name])
+        for name in names
+    ]
     generator = np.random.default_rng(0)
     for _ in range(times):
-        yield np.concatenate([members[draw] for draw in generator.integers(0, len(names), len(names))])
+        yield np.concatenate(
+            [members[draw] for draw in generator.integers(0, len(names), len(names))]
+        )
 
 
-def quality_table(rows: Sequence[Labeled], scorers: dict[str, Scored], resamples: int) -> Iterator[str]:
+def quality_table(
+    rows: Sequence[Labeled], scorers: dict[str, Scored], resamples: int
+) -> Iterator[str]:
     """Balanced accuracy and AUROC with intervals, and the AUROC beyond that of the first scorer."""
     yield "| claims | scorer | balanced accuracy | AUROC | AUROC - K-precision |\n|---|---|---|---|---|"
     first = next(iter(scorers.values()))
     for data_set in dict.fromkeys(row.data_set for row in rows):
         chosen = np.array([number for number, row in enumerate(rows) if row.data_set == data_set])
         supported = np.array([rows[number].supported for number in chosen])
-        draws = [np.arange(len(chosen)), *resampled([rows[number].source for number in chosen], resamples)]
+        draws = [
+            np.arange(len(chosen)),
+            *resampled([rows[number].source for number in chosen], resamples),
+        ]
         base = [auroc(first.scores[chosen][draw], supported[draw]) for draw in draws]
         for name, scored in scorers.items():
             scores, said = scored.scores[chosen], scored.scores[chosen] >= scored.thresholds[chosen]
             accuracy = [balanced_accuracy(said[draw], supported[draw]) for draw in draws]
             area = [auroc(scores[draw], supported[draw]) for draw in draws]
             beyond = [one - other for one, other in zip(area, base, strict=True)]
-            cells = [interval(accuracy), interval(area), "" if scored is first else interval(beyond, sign="+")]
+            cells = [
+                interval(accuracy),
+                interval(area),
+                "" if scored is first else interval(beyond, sign="+"),
+            ]
             title = f"{data_set} ({len(chosen)}, {supported.mean():.0%} supported)"
             yield f"| {title} | {name} | {' | '.join(cells)} |"
 
@@ -140,14 +175,22 @@ def verdict_table(rows: Sequence[Labeled], scored: Scored) -> Iterator[str]:
         verdict = np.array([label(float(scored.scores[number])) for number in chosen])
         yes = verdict == "supported"
         no = verdict == "not_found"
-        cells = [yes.mean(), truth[yes].mean(), no.mean(), (~truth[no]).mean(), (~(yes | no)).mean()]
+        cells = [
+            yes.mean(),
+            truth[yes].mean(),
+            no.mean(),
+            (~truth[no]).mean(),
+            (~(yes | no)).mean(),
+        ]
         yield f"| {data_set} | {' | '.join(f'{cell:.2f}' for cell in cells)} |"
 
 
 AUXILIARY = re.compile(r"\b(?:is|was|are|were|has|had|have|will|can|could|would|should)\b")
 
 
-def edits(sentence: str, others: Sequence[str], generator: random.Random) -> Iterator[tuple[str, str]]:
+def edits(
+    sentence: str, others: Sequence[str], generator: random.Random
+) -> Iterator[tuple[str, str]]:
     """The sentence as it is, and with one fact changed."""
     yield "copied", sentence
     if found := list(AUXILIARY.finditer(sentence)):
@@ -155,16 +198,25 @@ def edits(sentence: str, others: Sequence[str], generator: random.Random) -> Ite
         yield '"not" inserted', f"{sentence[:place]} not{sentence[place:]}"
     if found := list(re.finditer(r"\b\d+\b", sentence)):
         number = generator.choice(found)
-        yield "number changed", f"{sentence[: number.start()]}{int(number[0]) + 3}{sentence[number.end() :]}"
+        yield (
+            "number changed",
+            f"{sentence[: number.start()]}{int(number[0]) + 3}{sentence[number.end() :]}",
+        )
     opposites = dict(pair.split("/") for pair in words.model()["words"]["antonyms"].split())
     if found := [word for word in re.finditer(r"[a-z]+", sentence) if word[0] in opposites]:
         word = generator.choice(found)
-        yield "opposite (own list)", f"{sentence[: word.start()]}{opposites[word[0]]}{sentence[word.end() :]}"
+        yield (
+            "opposite (own list)",
+            f"{sentence[: word.start()]}{opposites[word[0]]}{sentence[word.end() :]}",
+        )
     names = _names(sentence)
     strangers = [name for other in others for name in _names(other) if name not in sentence]
     if names and strangers:
         pattern = rf"\b{re.escape(generator.choice(names))}\b"
-        yield "name of the same page", re.sub(pattern, generator.choice(strangers), sentence, count=1)
+        yield (
+            "name of the same page",
+            re.sub(pattern, generator.choice(strangers), sentence, count=1),
+        )
     if len(names) > 1:
         one, other = generator.sample(names, 2)
         swap = {one: other, other: one}
@@ -189,7 +241,11 @@ def edit_table(rows: Sequence[Labeled]) -> Iterator[str]:
             continue
         page = "\n".join(row.contexts[0].split("\n")[:40])
         found = [page[start:end] for start, end in sentences(page)]
-        found = [sentence for sentence in found if 8 <= len(sentence.split()) <= 40 and sentence.endswith(".")]
+        found = [
+            sentence
+            for sentence in found
+            if 8 <= len(sentence.split()) <= 40 and sentence.endswith(".")
+        ]
         evidence = prepare([page])
         for sentence in generator.sample(found, min(4, len(found))):
             for kind, claim in edits(sentence, found, generator):
@@ -197,7 +253,10 @@ def edit_table(rows: Sequence[Labeled]) -> Iterator[str]:
                 verdicts.setdefault(kind, []).append(label(result.score))
                 flagged[kind] = flagged.get(kind, 0) + bool(result.flags)
     for kind, said in verdicts.items():
-        cells = [f"{said.count(verdict) / len(said):.2f}" for verdict in ("supported", "unsure", "not_found")]
+        cells = [
+            f"{said.count(verdict) / len(said):.2f}"
+            for verdict in ("supported", "unsure", "not_found")
+        ]
         yield f"| {kind} | {len(said)} | {' | '.join(cells)} | {flagged[kind] / len(said):.2f} |"
 
 
@@ -221,7 +280,9 @@ def speed(rows: Sequence[Labeled], rounds: int = 5) -> str:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--resamples", type=int, default=1000)
     options = parser.parse_args()
@@ -242,7 +303,9 @@ def main() -> None:
     print(*quality_table(rows, scorers, options.resamples), sep="\n")
     print("\nVerdicts, held out (supported from 0.75, not found up to 0.25):\n")
     print(*verdict_table(rows, scorers["lexical, held out"]), sep="\n")
-    print("\nSentences copied from the first lines of their WiCE page and edited by rule, shipped coefficients:\n")
+    print(
+        "\nSentences copied from the first lines of their WiCE page and edited by rule, shipped coefficients:\n"
+    )
     print(*edit_table(rows), sep="\n")
     print(f"\n{speed(rows)}")
 

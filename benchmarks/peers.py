@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SAMPLES = [
-    {"question": f"How high is tower {name}?", "answer": f"Tower {name} is 63 metres high.",
-     "contexts": [f"Tower {name} is 63 metres high."]}
+    {
+        "question": f"How high is tower {name}?",
+        "answer": f"Tower {name} is 63 metres high.",
+        "contexts": [f"Tower {name} is 63 metres high."],
+    }
     for name in ("A", "B", "C")
-]  # fmt: skip
+]
 UNREADABLE = "Tower C"
 PROSE = "I would rather talk about something else."
 
@@ -56,7 +59,9 @@ def of_claimeval(folder: Path) -> Found:
         if UNREADABLE in text:
             return PROSE
         if '"verdicts"' in text:
-            return json.dumps({"verdicts": [{"id": "c1", "label": "supported", "reason": "", "quote": ""}]})
+            return json.dumps(
+                {"verdicts": [{"id": "c1", "label": "supported", "reason": "", "quote": ""}]}
+            )
         claim = re.search(r"Tower \w is 63 metres high\.", text)
         return json.dumps({"claims": [{"claim": claim and claim[0], "sentences": [1]}]})
 
@@ -64,12 +69,16 @@ def of_claimeval(folder: Path) -> Found:
         before = len(asked)
         options = ce.RunOptions(cache=folder / "cache")
         model = ce.Judge.from_callable("judge", judge, model="house:judge")
-        return ce.score(SAMPLES, judges=model, metrics="faithfulness", options=options), len(asked) - before
+        return ce.score(SAMPLES, judges=model, metrics="faithfulness", options=options), len(
+            asked
+        ) - before
 
     run, first = once()
     metric = run["faithfulness"]
     reason = str(run.results[2]["faithfulness"].because)
-    return Found(first, once()[1], f"{metric.mean:.2f}", reason, f"{metric.low:.2f} to {metric.high:.2f}")
+    return Found(
+        first, once()[1], f"{metric.mean:.2f}", reason, f"{metric.low:.2f} to {metric.high:.2f}"
+    )
 
 
 def of_ragas(_: Path) -> Found:
@@ -89,7 +98,9 @@ def of_ragas(_: Path) -> Found:
             if UNREADABLE in text:
                 reply = PROSE
             elif '"verdict"' in text:
-                reply = json.dumps({"statements": [{"statement": statement, "reason": "", "verdict": 1}]})
+                reply = json.dumps(
+                    {"statements": [{"statement": statement, "reason": "", "verdict": 1}]}
+                )
             else:
                 reply = json.dumps({"statements": [statement]})
             return LLMResult(generations=[[Generation(text=reply)]])
@@ -101,18 +112,23 @@ def of_ragas(_: Path) -> Found:
             return True
 
     rows = [
-        {"user_input": s["question"], "response": s["answer"], "retrieved_contexts": s["contexts"]} for s in SAMPLES
+        {"user_input": s["question"], "response": s["answer"], "retrieved_contexts": s["contexts"]}
+        for s in SAMPLES
     ]
 
     def once() -> tuple[Any, int]:
         before = Judge.calls
         data = EvaluationDataset.from_list(rows)
-        return evaluate(data, metrics=[Faithfulness(llm=Judge())], show_progress=False), Judge.calls - before
+        return evaluate(
+            data, metrics=[Faithfulness(llm=Judge())], show_progress=False
+        ), Judge.calls - before
 
     result, first = once()
     scores = [row["faithfulness"] for row in result.scores]
     known = [score for score in scores if not math.isnan(score)]
-    return Found(first, once()[1], f"{sum(known) / len(known):.2f}", f"{scores[2]} without a reason", "none")
+    return Found(
+        first, once()[1], f"{sum(known) / len(known):.2f}", f"{scores[2]} without a reason", "none"
+    )
 
 
 def of_deepeval(_: Path) -> Found:
@@ -147,30 +163,43 @@ def of_deepeval(_: Path) -> Found:
             return self.generate(prompt)
 
     cases = [
-        LLMTestCase(input=s["question"], actual_output=s["answer"], retrieval_context=s["contexts"]) for s in SAMPLES
+        LLMTestCase(input=s["question"], actual_output=s["answer"], retrieval_context=s["contexts"])
+        for s in SAMPLES
     ]
 
     def once() -> tuple[Any, int]:
         before = Judge.calls
         result = evaluate(
-            cases, [FaithfulnessMetric(model=Judge())],
-            async_config=AsyncConfig(run_async=False), error_config=ErrorConfig(ignore_errors=True),
+            cases,
+            [FaithfulnessMetric(model=Judge())],
+            async_config=AsyncConfig(run_async=False),
+            error_config=ErrorConfig(ignore_errors=True),
             display_config=DisplayConfig(show_indicator=False, print_results=False),
-        )  # fmt: skip
+        )
         return result, Judge.calls - before
 
     result, first = once()
     by_input = {found.input: found.metrics_data[0] for found in result.test_results}
     third = by_input[SAMPLES[2]["question"]]
     known = [found.score for found in by_input.values() if found.score is not None]
-    return Found(first, once()[1], f"{sum(known) / len(known):.2f}", f"{third.score}: {third.error}", "none")
+    return Found(
+        first, once()[1], f"{sum(known) / len(known):.2f}", f"{third.score}: {third.error}", "none"
+    )
 
 
 def main() -> None:
     """Print what each tool did, and what only the others have."""
     warnings.simplefilter("ignore")
-    os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
-    tools: dict[str, Callable[[Path], Found]] = {"claimeval": of_claimeval, "ragas": of_ragas, "deepeval": of_deepeval}
+    os.environ |= {
+        "RAGAS_DO_NOT_TRACK": "true",
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+        "OPENAI_API_KEY": "none",
+    }
+    tools: dict[str, Callable[[Path], Found]] = {
+        "claimeval": of_claimeval,
+        "ragas": of_ragas,
+        "deepeval": of_deepeval,
+    }
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name, tool in tools.items():

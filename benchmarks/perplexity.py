@@ -33,7 +33,9 @@ from claimeval.providers.local.perplexity import QuestionScorer, QuestionTextPai
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
 
-SYLLABLES = [first + vowel + last for first in "bcdfglmnprst" for vowel in "aeiou" for last in ("", "n", "s")]
+SYLLABLES = [
+    first + vowel + last for first in "bcdfglmnprst" for vowel in "aeiou" for last in ("", "n", "s")
+]
 PROMPT = "Generate a question based on the given content: "
 SLICE = 500
 EVERY = 10
@@ -49,13 +51,22 @@ def build(folder: Path) -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(
-        vocab_size=3000, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+        vocab_size=3000,
+        special_tokens=["<pad>", "</s>", "<unk>"],
+        unk_token="<unk>",
+        show_progress=False,
     )
     chance = random.Random(0)
     tokenizer.train_from_iterator([PROMPT, *(words(chance, 60) for _ in range(500))], trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
     fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=512
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=512,
     )
     fast.save_pretrained(folder)
     torch.manual_seed(0)
@@ -74,7 +85,9 @@ def build(folder: Path) -> None:
 
 def words(chance: random.Random, number: int) -> str:
     """So many invented words of one to three syllables."""
-    return " ".join("".join(chance.choices(SYLLABLES, k=chance.randint(1, 3))) for _ in range(number))
+    return " ".join(
+        "".join(chance.choices(SYLLABLES, k=chance.randint(1, 3))) for _ in range(number)
+    )
 
 
 def pairs(count: Callable[[str], int], number: int, questions: int) -> list[QuestionTextPair]:
@@ -87,7 +100,9 @@ def pairs(count: Callable[[str], int], number: int, questions: int) -> list[Ques
         low, high = 1, len(pool)
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if count(" ".join(pool[:middle])) <= wanted else (low, middle - 1)
+            low, high = (
+                (middle, high) if count(" ".join(pool[:middle])) <= wanted else (low, middle - 1)
+            )
         return " ".join(pool[:low])
 
     texts = [text(20, 400) for _ in range(math.ceil(number / questions))]
@@ -117,7 +132,9 @@ class Plain:
     def __init__(self, folder: Path, device: str, batch: int) -> None:
         transformers: Any = importlib.import_module("transformers")
         self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-        self.model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval().to(device)
+        self.model: Any = (
+            transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval().to(device)
+        )
         self.device = device
         self.batch = batch
 
@@ -126,8 +143,12 @@ class Plain:
 
     @torch.no_grad()
     def _batch(self, part: Sequence[QuestionTextPair]) -> Scores:
-        sources = self.tokenizer([PROMPT + p.text for p in part], padding=True, return_tensors="pt").to(self.device)
-        labels = self.tokenizer([p.question for p in part], padding=True, return_tensors="pt").to(self.device)
+        sources = self.tokenizer(
+            [PROMPT + p.text for p in part], padding=True, return_tensors="pt"
+        ).to(self.device)
+        labels = self.tokenizer([p.question for p in part], padding=True, return_tensors="pt").to(
+            self.device
+        )
         said = self.model(**sources, labels=labels["input_ids"]).logits.log_softmax(-1)
         chosen = said.gather(2, labels["input_ids"][..., None])[..., 0] * labels["attention_mask"]
         means: Scores = (chosen.sum(1) / labels["attention_mask"].sum(1)).tolist()
@@ -158,7 +179,10 @@ class Measured(NamedTuple):
 
 
 def measure(
-    programs: dict[str, Program], chosen: list[QuestionTextPair], exact: Program, clock: Callable[[], float]
+    programs: dict[str, Program],
+    chosen: list[QuestionTextPair],
+    exact: Program,
+    clock: Callable[[], float],
 ) -> dict[str, Measured]:
     """The speed of each program, slice by slice in turns, and how far it is from the plain forward."""
     seconds = dict.fromkeys(programs, 0.0)
@@ -194,11 +218,15 @@ def clock_for(device: str, threads: int) -> Callable[[], float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--bfloat16", action="store_true", help="measure reduced precision too (always on a GPU)")
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="measure reduced precision too (always on a GPU)"
+    )
     options = parser.parse_args()
     try:
         choose(options.device)
@@ -209,22 +237,36 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder)
-        for row in rows(folder, options.device, options.pairs, options.bfloat16 or options.device != "cpu", clock):
+        for row in rows(
+            folder,
+            options.device,
+            options.pairs,
+            options.bfloat16 or options.device != "cpu",
+            clock,
+        ):
             print(row, flush=True)
 
 
-def rows(folder: Path, device: str, number: int, reduced: bool, clock: Callable[[], float]) -> Iterator[str]:
+def rows(
+    folder: Path, device: str, number: int, reduced: bool, clock: Callable[[], float]
+) -> Iterator[str]:
     """The lines of the table."""
     exact = Plain(folder, device, 1)
     dtypes = ("float32", "bfloat16") if reduced else ("float32",)
     peer = "unitxt" if importlib.util.find_spec("unitxt") else "method of unitxt"
     first = unitxt(folder) if peer == "unitxt" else Plain(folder, device, 32)
-    programs = {peer: first} | {f"claimeval {dtype}": ours(folder, device, dtype) for dtype in dtypes}
+    programs = {peer: first} | {
+        f"claimeval {dtype}": ours(folder, device, dtype) for dtype in dtypes
+    }
     yield f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, Python {sys.version.split()[0]}\n"
     yield "| pairs | program | pairs/s | ratio | deviation |"
     yield "|---|---|---|---|---|"
     for kind, questions in (("single", 1), ("shared", 5)):
-        chosen = pairs(lambda text: len(exact.tokenizer(text, verbose=False)["input_ids"]) - 1, number, questions)
+        chosen = pairs(
+            lambda text: len(exact.tokenizer(text, verbose=False)["input_ids"]) - 1,
+            number,
+            questions,
+        )
         measured = measure(programs, chosen, exact, clock)
         for program, (speed, deviation) in measured.items():
             ratio = speed / measured[peer].pairs_per_second

@@ -48,7 +48,11 @@ def wall(count: int) -> None:
     lines: list[tuple[object, ...]] = []
     for name, latency, concurrency in (
         ("200 ms", Latency(seconds=0.2), (16, 64)),
-        ("200 ms, 5 % at 3 s", Latency(seconds=0.2, tail_seconds=3.0, tail_rate=0.05, seed=1), (16, 64)),
+        (
+            "200 ms, 5 % at 3 s",
+            Latency(seconds=0.2, tail_seconds=3.0, tail_rate=0.05, seed=1),
+            (16, 64),
+        ),
         ("1 s, 5 % at 5 s", Latency(seconds=1.0, tail_seconds=5.0, tail_rate=0.05, seed=1), (256,)),
     ):
         for in_flight in concurrency:
@@ -60,7 +64,9 @@ def wall(count: int) -> None:
                 progress = run(plan, many, Path(folder), concurrency=in_flight)
                 seconds = time.perf_counter() - started
                 assert progress.calls == CALLS * many
-                latencies = [latency.of(n) for n in range(WARM_UP * CALLS, (WARM_UP + many) * CALLS)]
+                latencies = [
+                    latency.of(n) for n in range(WARM_UP * CALLS, (WARM_UP + many) * CALLS)
+                ]
                 ideal = sum(latencies) / in_flight
                 idle = without_work(latencies, in_flight)
                 requests = bodies(plan, many)
@@ -68,11 +74,27 @@ def wall(count: int) -> None:
                 bare(server.url, requests, in_flight)
                 alone = time.perf_counter() - started
             lines.append(
-                (name, in_flight, CALLS * many, seconds, ideal, seconds / ideal, seconds / idle, alone / ideal)
+                (
+                    name,
+                    in_flight,
+                    CALLS * many,
+                    seconds,
+                    ideal,
+                    seconds / ideal,
+                    seconds / idle,
+                    alone / ideal,
+                )
             )
     table(
         "wall clock of a run",
-        ("latency", "in flight", "calls", "seconds", "x latency / in flight", *("ratio", "to idle", "AsyncOpenAI's")),
+        (
+            "latency",
+            "in flight",
+            "calls",
+            "seconds",
+            "x latency / in flight",
+            *("ratio", "to idle", "AsyncOpenAI's"),
+        ),
         lines,
     )
 
@@ -129,7 +151,9 @@ class Recording(Executor):
         self._store = store
 
     async def ask(self, request: Request) -> Outcome:
-        said = claim_judge.answer({"messages": [{"role": m.role, "content": m.content} for m in request.messages]})
+        said = claim_judge.answer(
+            {"messages": [{"role": m.role, "content": m.content} for m in request.messages]}
+        )
         reply = read_chat(write_chat(str(said.content), "judge"))
         if self._store is not None:
             self._store.put(request.key, pack(request, reply))
@@ -217,7 +241,8 @@ def cpu(count: int, rounds: int, in_flight: int) -> None:
                 spent[name].append(cpu_ms(way) / len(requests))
     floor = statistics.median(spent["AsyncOpenAI alone"])
     lines: list[tuple[object, ...]] = [
-        (name, statistics.median(found), min(found), statistics.median(found) / floor) for name, found in spent.items()
+        (name, statistics.median(found), min(found), statistics.median(found) / floor)
+        for name, found in spent.items()
     ]
     table(
         f"CPU a call, {len(requests)} calls, {in_flight} in flight, no latency",
@@ -261,7 +286,10 @@ def cached(counts: tuple[int, ...], rounds: int) -> None:
     for count in counts:
         with tempfile.TemporaryDirectory() as folder:
             fill(plan, count, Path(folder))
-            asked = [(request.key, json.dumps(request_body(request))) for request in asked_by(plan, count)]
+            asked = [
+                (request.key, json.dumps(request_body(request)))
+                for request in asked_by(plan, count)
+            ]
             found = []
             least = []
             for _ in range(rounds):
@@ -269,7 +297,9 @@ def cached(counts: tuple[int, ...], rounds: int) -> None:
                 found.append(cpu_ms(partial(run, plan, count, Path(folder), offline=True)))
         median, bare = statistics.median(found) / count, statistics.median(least) / count
         lines.append(("claimeval", count, 1000 / median, median / CALLS, median / bare))
-        lines.append(("floor: hash, one read, checksum, JSON", count, 1000 / bare, bare / CALLS, 1.0))
+        lines.append(
+            ("floor: hash, one read, checksum, JSON", count, 1000 / bare, bare / CALLS, 1.0)
+        )
     table(
         "everything cached, on one core, medians",
         ("", "samples", "samples/s", "ms a request", "x floor"),
@@ -286,7 +316,9 @@ def floor(asked: list[tuple[str, str]], store: Path) -> None:
     database = sqlite3.connect(store / "cache.db")
     for key, text in asked:
         hashlib.sha256(text.encode()).hexdigest()
-        (value,) = database.execute("SELECT value FROM Cache WHERE key = ? AND raw = 1", (key,)).fetchone()
+        (value,) = database.execute(
+            "SELECT value FROM Cache WHERE key = ? AND raw = 1", (key,)
+        ).fetchone()
         if digest(key, value[32:]) != value[:32]:
             raise ValueError(key)
         reply = json.loads(value[value.index(b"\n{", 32) :])
@@ -295,7 +327,9 @@ def floor(asked: list[tuple[str, str]], store: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=("wall", "cpu", "cached"))
     parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000")
     parser.add_argument("--rounds", type=int, default=5)

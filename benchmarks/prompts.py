@@ -39,9 +39,15 @@ CLAIMS_FROM_A_GROUP = {"wice": 1, "expertqa": 2, "summedits": 9}
 RESAMPLES = 4_000
 SEED = 1
 OTHER_LABELS = {
-    "supported": "supported", "partially_supported": "not_found", "not_supported": "not_found", "neutral": "not_found",
-    "entailment": "supported", "contradiction": "contradicted", "yes": "supported", "no": "not_found",
-}  # fmt: skip
+    "supported": "supported",
+    "partially_supported": "not_found",
+    "not_supported": "not_found",
+    "neutral": "not_found",
+    "entailment": "supported",
+    "contradiction": "contradicted",
+    "yes": "supported",
+    "no": "not_found",
+}
 """What the words in replies to the prompts of other tools mean."""
 
 
@@ -70,7 +76,9 @@ def of_wice(folder: Path) -> Iterator[tuple[str, str, str, str, str]]:
         shown[row["id"]] |= set(row["sentence_idx"])
     for row in rows(folder / "wice" / "dev_claims.jsonl"):
         evidence = " ".join(row["evidence"][place] for place in sorted(shown[row["id"]]))
-        question = f"What is said of {row['title']} under the heading {row['section'].rstrip('.')!r}?"
+        question = (
+            f"What is said of {row['title']} under the heading {row['section'].rstrip('.')!r}?"
+        )
         yield row["title"], question, evidence, row["claim"], row["label"]
 
 
@@ -78,12 +86,18 @@ def of_expertqa(folder: Path) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield the same of claims that cite passages, without the marks of citations."""
     for row in rows(folder / "expertqa" / "visible.jsonl"):
         for claim in row["claims"]:
-            if row["system"] in ("bing_chat", "gpt4") or claim["support"] not in ("Complete", "Partial", "Incomplete"):
+            if row["system"] in ("bing_chat", "gpt4") or claim["support"] not in (
+                "Complete",
+                "Partial",
+                "Incomplete",
+            ):
                 continue
             if not claim["evidence"] or len(claim["claim_string"].split()) < 6:
                 continue
             text = re.sub(r"\s*\[\d+\]", "", claim["claim_string"]).strip()
-            evidence = "\n".join(re.sub(r"^\[\d+\] \S+\s+", "", passage) for passage in claim["evidence"])
+            evidence = "\n".join(
+                re.sub(r"^\[\d+\] \S+\s+", "", passage) for passage in claim["evidence"]
+            )
             yield row["question"], row["question"].strip(), evidence, text, claim["support"]
 
 
@@ -91,7 +105,13 @@ def of_summedits(folder: Path) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield the same of summaries; the label names the edits."""
     for row in rows(folder / "summedits" / "sales_call.jsonl"):
         label = "supported" if row["label"] else "+".join(row["edit_types"])
-        yield row["document"], "What was said in this call?", row["document"].strip(), row["summary"], label
+        yield (
+            row["document"],
+            "What was said in this call?",
+            row["document"].strip(),
+            row["summary"],
+            label,
+        )
 
 
 def of_refchecker(folder: Path) -> Iterator[Item]:
@@ -103,12 +123,18 @@ def of_refchecker(folder: Path) -> Iterator[Item]:
     claims: dict[str, list[tuple[str, tuple[str, ...], str]]] = defaultdict(list)
     for row in rows(folder / "refchecker" / "visible.jsonl"):
         for claim in row["claims"]:
-            claims[row["question_id"]].append((row["system"], tuple(map(str, claim["triplet"])), claim["label"]))
+            claims[row["question_id"]].append(
+                (row["system"], tuple(map(str, claim["triplet"])), claim["label"])
+            )
     for question, found in claims.items():
         drawn: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
         for system, triplet, label in found:
             others = [t for s, t, said in found if s != system and said == "Entailment"]
-            same = [t for t in others if plain(t[:2]) == plain(triplet[:2]) and plain(t[2:]) != plain(triplet[2:])]
+            same = [
+                t
+                for t in others
+                if plain(t[:2]) == plain(triplet[:2]) and plain(t[2:]) != plain(triplet[2:])
+            ]
             if (label != "Contradiction" and others) or same:
                 drawn[label].append((system, triplet))
         size = min(2, len(drawn["Contradiction"]))
@@ -116,14 +142,25 @@ def of_refchecker(folder: Path) -> Iterator[Item]:
             for system, triplet in random.Random(f"{SEED} {question} {label}").sample(
                 of_label, min(size, len(of_label))
             ):
-                facts = {plain(t): " ".join(t) + "." for s, t, said in found if s != system and said == "Entailment"}
+                facts = {
+                    plain(t): " ".join(t) + "."
+                    for s, t, said in found
+                    if s != system and said == "Entailment"
+                }
                 evidence = "\n".join(sorted(facts.values())[:60])
                 claim = " ".join(triplet) + "."
                 id = f"refchecker-{digest(claim + question)[:8]}"
                 yield Item(
-                    id, "refchecker", "contradictions", question, f"What is true of {triplet[0]}?", evidence, claim,
-                    label == "Entailment", label,
-                )  # fmt: skip
+                    id,
+                    "refchecker",
+                    "contradictions",
+                    question,
+                    f"What is true of {triplet[0]}?",
+                    evidence,
+                    claim,
+                    label == "Entailment",
+                    label,
+                )
 
 
 def plain(texts: Sequence[str]) -> str:
@@ -141,7 +178,9 @@ def draw(folder: Path, data: Path, number: int) -> None:
             half = "choose" if int(digest(f"{source} {group}"), 16) % 3 == 0 else "report"
             supported = label in ("supported", "Complete")
             id = f"{source}-{digest(claim + evidence)[:8]}"
-            item = Item(id, source, half, digest(group)[:8], question, evidence, claim, supported, label)
+            item = Item(
+                id, source, half, digest(group)[:8], question, evidence, claim, supported, label
+            )
             found[half, supported].append(item)
         for (half, supported), items in sorted(found.items()):
             random.Random(f"{SEED} {half} {supported}").shuffle(items)
@@ -163,22 +202,32 @@ def draw(folder: Path, data: Path, number: int) -> None:
 # read
 
 
-def read_ours(folder: Path, items: Sequence[Item], name: str, judge: str, prompt: str, **asked: Any) -> None:
+def read_ours(
+    folder: Path, items: Sequence[Item], name: str, judge: str, prompt: str, **asked: Any
+) -> None:
     """Ask with a prompt of claimeval: the claims are those of a gold answer, so that none is extracted."""
     samples = [
         {
-            "id": item.id, "question": item.question, "contexts": [item.evidence],
+            "id": item.id,
+            "question": item.question,
+            "contexts": [item.evidence],
             "reference_claims": [{"text": item.claim}],
         }
         for item in items
-    ]  # fmt: skip
+    ]
     options = ce.RunOptions(cache=folder / "cache", concurrency=900, timeout=3_000)
     run = ce.score(
-        samples, judges=judge, metrics="context_recall", assess_prompt=prompt,
-        out=folder / "runs" / f"{name}-{items[0].half}", options=options, **asked,
-    )  # fmt: skip
+        samples,
+        judges=judge,
+        metrics="context_recall",
+        assess_prompt=prompt,
+        out=folder / "runs" / f"{name}-{items[0].half}",
+        options=options,
+        **asked,
+    )
     labels = {
-        sample.sample.id: sample.assessments[0].label or sample.assessments[0].unassessed for sample in run.results
+        sample.sample.id: sample.assessments[0].label or sample.assessments[0].unassessed
+        for sample in run.results
     }
     save(folder, name, labels)
 
@@ -202,7 +251,9 @@ def read_others(folder: Path, items: Sequence[Item], name: str, judge: str, prom
             )
             kept[item.id] = reply.choices[0].message.content or ""
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"id": item.id, "reply": kept[item.id]}, ensure_ascii=False) + "\n")
+                file.write(
+                    json.dumps({"id": item.id, "reply": kept[item.id]}, ensure_ascii=False) + "\n"
+                )
 
         await asyncio.gather(*(one(item) for item in items if item.id not in kept))
 
@@ -224,7 +275,9 @@ def ragas() -> Prompting:
         verdict = re.search(r'"verdict":\s*([01])', reply)
         return "unread" if verdict is None else "supported" if verdict[1] == "1" else "not_found"
 
-    return lambda item: str(prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))), find
+    return lambda item: str(
+        prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))
+    ), find
 
 
 def of_file(path: Path) -> Prompting:
@@ -232,7 +285,9 @@ def of_file(path: Path) -> Prompting:
     text = path.read_text(encoding="utf-8")
 
     def make(item: Item) -> str:
-        return re.sub(r"\{(evidence|claim|question)\}", lambda name: str(getattr(item, name[1])), text)
+        return re.sub(
+            r"\{(evidence|claim|question)\}", lambda name: str(getattr(item, name[1])), text
+        )
 
     def find(reply: str) -> str:
         words = re.findall(rf"\b({'|'.join(OTHER_LABELS)})\b", reply.lower())
@@ -244,10 +299,13 @@ def of_file(path: Path) -> Prompting:
 # tables
 
 
-def balanced(supported: NDArray[np.bool_], said: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+def balanced(
+    supported: NDArray[np.bool_], said: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> float:
     """The mean of the shares of supported and of other claims that are called so."""
     shares = [
-        float((weights * (said == supported))[part].sum() / weights[part].sum()) for part in (supported, ~supported)
+        float((weights * (said == supported))[part].sum() / weights[part].sum())
+        for part in (supported, ~supported)
     ]
     return sum(shares) / 2
 
@@ -256,7 +314,9 @@ def resampled(items: Sequence[Item]) -> Iterator[NDArray[np.float64]]:
     """Yield how often each claim is drawn, in resamples of the groups of every source."""
     groups = {(item.source, item.group) for item in items}
     rng = np.random.default_rng(SEED)
-    of_source = {source: sorted(group for name, group in groups if name == source) for source in SOURCES}
+    of_source = {
+        source: sorted(group for name, group in groups if name == source) for source in SOURCES
+    }
     for _ in range(RESAMPLES):
         times: Counter[tuple[str, str]] = Counter()
         for source, names in of_source.items():
@@ -274,15 +334,26 @@ def ends(values: Iterable[float]) -> str:
 def tables(folder: Path, half: str, first: str | None) -> None:
     """Print a table of all readings of a half, and one of every reading beside the first."""
     items = [item for item in load(folder) if item.half == half]
-    readings = {path.stem: json.loads(path.read_text()) for path in sorted((folder / "labels").glob("*.json"))}
-    readings = {name: labels for name, labels in readings.items() if all(item.id in labels for item in items)}
+    readings = {
+        path.stem: json.loads(path.read_text())
+        for path in sorted((folder / "labels").glob("*.json"))
+    }
+    readings = {
+        name: labels
+        for name, labels in readings.items()
+        if all(item.id in labels for item in items)
+    }
     truth = np.array([item.supported for item in items])
     one = np.ones(len(items))
     said = {
-        name: np.array([labels[item.id] in ("supported", "yes") for item in items]) for name, labels in readings.items()
+        name: np.array([labels[item.id] in ("supported", "yes") for item in items])
+        for name, labels in readings.items()
     }
     draws = list(resampled(items))
-    parts = {source: np.array([item.source == source for item in items], dtype=float) for source in SOURCES}
+    parts = {
+        source: np.array([item.source == source for item in items], dtype=float)
+        for source in SOURCES
+    }
     print(f"\n{half}: {len(items)} claims, {truth.sum()} supported\n")
     print(
         "| reading | balanced accuracy | 95 % |",
@@ -294,22 +365,37 @@ def tables(folder: Path, half: str, first: str | None) -> None:
         of_source = (f"{balanced(truth, said[name], part):.3f}" for part in parts.values())
         kappa = statistics.cohen_kappa(list(map(bool, truth)), list(map(bool, said[name]))).value
         given = Counter(labels[item.id] for item in items)
-        shares = [given["supported"] + given["yes"], given["contradicted"], given["not_found"] + given["no"]]
+        shares = [
+            given["supported"] + given["yes"],
+            given["contradicted"],
+            given["not_found"] + given["no"],
+        ]
         interval = ends(balanced(truth, said[name], w) for w in draws)
         cells = (
-            name, f"{balanced(truth, said[name], one):.3f}", interval, *of_source, f"{kappa:.3f}",
-            *(f"{share / len(items):.3f}" for share in shares), str(len(items) - sum(shares)),
-        )  # fmt: skip
+            name,
+            f"{balanced(truth, said[name], one):.3f}",
+            interval,
+            *of_source,
+            f"{kappa:.3f}",
+            *(f"{share / len(items):.3f}" for share in shares),
+            str(len(items) - sum(shares)),
+        )
         print("|", " | ".join(cells), "|")
     first = first or next(iter(readings), None)
-    print(f"\n| beside {first} | difference of balanced accuracy | 95 % | same label | same of two |")
+    print(
+        f"\n| beside {first} | difference of balanced accuracy | 95 % | same label | same of two |"
+    )
     print("|---|---|---|---|---|")
     for name, labels in readings.items():
         if first is not None and name != first:
             gain = balanced(truth, said[name], one) - balanced(truth, said[first], one)
-            gains = (balanced(truth, said[name], w) - balanced(truth, said[first], w) for w in draws)
+            gains = (
+                balanced(truth, said[name], w) - balanced(truth, said[first], w) for w in draws
+            )
             same = np.mean([labels[item.id] == readings[first][item.id] for item in items])
-            print(f"| {name} | {gain:+.3f} | {ends(gains)} | {same:.3f} | {np.mean(said[name] == said[first]):.3f} |")
+            print(
+                f"| {name} | {gain:+.3f} | {ends(gains)} | {same:.3f} | {np.mean(said[name] == said[first]):.3f} |"
+            )
 
 
 # files

@@ -148,17 +148,24 @@ def small() -> None:
         best = [float("inf")] * 2
         for _ in range(30):
             for place, work in enumerate((mine, theirs)):
-                best[place] = min(best[place], timeit.timeit(work, timer=time.process_time, number=500) / 500 * 1e6)
+                best[place] = min(
+                    best[place],
+                    timeit.timeit(work, timer=time.process_time, number=500) / 500 * 1e6,
+                )
         print(f"| {label} | {best[0]:.1f} | {best[1]:.1f} | {best[0] / best[1]:.2f} | {goal:.2f} |")
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="1000x100,1000x1000", help="queries x documents")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--judged", type=int, default=30, help="judged documents a query")
-    parser.add_argument("--ties", type=float, default=0.0, help="share of documents that tie with the one before")
+    parser.add_argument(
+        "--ties", type=float, default=0.0, help="share of documents that tie with the one before"
+    )
     parser.add_argument("--small", action="store_true", help="one query of ten documents alone")
     options = parser.parse_args()
     if options.small:

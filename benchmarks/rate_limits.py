@@ -36,7 +36,9 @@ KINDS: tuple[Literal["bucket", "window"], ...] = ("bucket", "window")
 def rate(by: Literal["bucket", "window"], minutes: int) -> tuple[object, ...]:
     """Return a line of the table: a run with one kind of limits."""
     limits = ServerLimits(requests=REQUESTS, tokens=TOKENS, by=by)
-    options = Options(judge="benchmarks.loopback.claim_judge:make", limits=limits, latency=Latency(seconds=0.5))
+    options = Options(
+        judge="benchmarks.loopback.claim_judge:make", limits=limits, latency=Latency(seconds=0.5)
+    )
     results: list[tuple[float, SampleResult]] = []
     with serve(options) as server, tempfile.TemporaryDirectory() as folder:
         started = time.time()
@@ -45,7 +47,11 @@ def rate(by: Literal["bucket", "window"], minutes: int) -> tuple[object, ...]:
     later = [e for e in found if e.answered and e.sent and 60 <= e.sent - started < 60 * minutes]
     tokens = sum(e.tokens for e in later)
     used = max(len(later) / REQUESTS, tokens / TOKENS) / (minutes - 1)
-    whole = [at for at, result in results if all(score.value is not None for score in result.scores.values())]
+    whole = [
+        at
+        for at, result in results
+        if all(score.value is not None for score in result.scores.values())
+    ]
     scored = sum(at - started >= 60 for at in whole)
     allowed = (minutes - 1) * min(REQUESTS / CALLS, TOKENS / (CALLS * tokens / len(later)))
     refused = sum(e.status == 429 for e in found)
@@ -53,10 +59,14 @@ def rate(by: Literal["bucket", "window"], minutes: int) -> tuple[object, ...]:
     return by, len(found), refused, *shares, f"{len(results) - len(whole)} of {len(results)}"
 
 
-async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float, results: list[tuple[float, SampleResult]]) -> None:
+async def for_a_while(
+    plan: ClaimsJob, folder: Path, seconds: float, results: list[tuple[float, SampleResult]]
+) -> None:
     """Run for `seconds`, then stop; collects the results with their times."""
     settings = RunOptions(cache=folder / "store")
-    running = run_job(plan, samples(10_000), lambda r: results.append((time.time(), r)), settings, Progress())
+    running = run_job(
+        plan, samples(10_000), lambda r: results.append((time.time(), r)), settings, Progress()
+    )
     try:
         async with asyncio.timeout(seconds):
             await running
@@ -67,7 +77,15 @@ async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float, results: li
 def main() -> None:
     """Print a table with a line for each kind of limits."""
     minutes = int(sys.argv[1]) if len(sys.argv) > 1 else 11
-    columns = ("limit", "requests", "refused", "share", "limit used", "samples scored of those allowed", "lost")
+    columns = (
+        "limit",
+        "requests",
+        "refused",
+        "share",
+        "limit used",
+        "samples scored of those allowed",
+        "lost",
+    )
     with ProcessPoolExecutor() as pool:
         lines = list(pool.map(rate, KINDS, repeat(minutes)))
     title = f"{REQUESTS} requests, {TOKENS:,} tokens a minute, {minutes} minutes, the first not counted; nothing told"

@@ -66,14 +66,22 @@ class Kappa(NamedTuple):
 
     def __str__(self) -> str:
         known = self.plain.value is not None and self.quadratic is not None
-        spread = f" ({self.plain.low:.3f} to {self.plain.high:.3f})" if self.plain.low is not None else ""
+        spread = (
+            f" ({self.plain.low:.3f} to {self.plain.high:.3f})"
+            if self.plain.low is not None
+            else ""
+        )
         numbers = f"{self.plain.value:.3f}{spread} | {self.quadratic:.3f}" if known else "- | -"
         return f"{numbers} | {self.labeled:.1%}"
 
 
-def against_people(said: Sequence[str | None], human: Sequence[str | None], clusters: Sequence[int]) -> Kappa:
+def against_people(
+    said: Sequence[str | None], human: Sequence[str | None], clusters: Sequence[int]
+) -> Kappa:
     """Kappa with people over the four grades; its interval resamples queries."""
-    squared = cohen_kappa(said, human, weights="quadratic", labels="0123", clusters=clusters, resampling=NO_INTERVAL)
+    squared = cohen_kappa(
+        said, human, weights="quadratic", labels="0123", clusters=clusters, resampling=NO_INTERVAL
+    )
     share = sum(choice is not None for choice in said) / len(said)
     return Kappa(cohen_kappa(said, human, clusters=clusters), squared.value, share)
 
@@ -83,20 +91,34 @@ def voted(
 ) -> list[SampleResult]:
     """The results under these judges and rules alone."""
     judges = [judge for judge in found.manifest.judges if judge.name in names]
-    record = found.manifest.model_copy(update={"judges": tuple(judges), "panel": settings, "derived": ()})
+    record = found.manifest.model_copy(
+        update={"judges": tuple(judges), "panel": settings, "derived": ()}
+    )
     return list(map(Revote(record), results))
 
 
 def grades_of_panel(results: Iterable[SampleResult]) -> list[str | None]:
-    return [None if assessment.tied else assessment.label for result in results for assessment in result.assessments]
+    return [
+        None if assessment.tied else assessment.label
+        for result in results
+        for assessment in result.assessments
+    ]
 
 
 def panels(data: Path, folder: Path) -> None:
     """Prints the table of LLMJudge."""
-    names: list[str] = json.loads((data / "llmjudge/judges.json").read_text(encoding="utf-8"))["judges"]
+    names: list[str] = json.loads((data / "llmjudge/judges.json").read_text(encoding="utf-8"))[
+        "judges"
+    ]
     mapping = {
         **{"id": "query_id", "question": "query_id", "claim": "doc_id", "claim_id": "doc_id"},
-        **{"of": "passages", "against": "question", "judges": names, "replies": "grades", "forms": "number"},
+        **{
+            "of": "passages",
+            "against": "question",
+            "judges": names,
+            "replies": "grades",
+            "forms": "number",
+        },
         **{"grades": {"lowest": 0, "highest": 3, "positive_from": 2}, "human_label": "human"},
     }
     path = data / "llmjudge/judgments_visible.jsonl"
@@ -106,12 +128,21 @@ def panels(data: Path, folder: Path) -> None:
     joined = join(results, names, found.manifest.panel, labels)
     alone = {n: against_people(joined.raters[n], joined.human, joined.clusters) for n in names}
     first_of_team = list({name.partition("-")[0]: name for name in reversed(names)}.values())[::-1]
-    for size, members in ((3, first_of_team[:3]), (5, first_of_team[:5]), (7, first_of_team[:7]), (33, names)):
+    for size, members in (
+        (3, first_of_team[:3]),
+        (5, first_of_team[:5]),
+        (7, first_of_team[:7]),
+        (33, names),
+    ):
         print(f"\n### {size} judges\n\n| | kappa (95 %) | squared | labeled |\n|---|---|---|---|")
         ranked = sorted(members, key=lambda name: alone[name].plain.value or 0.0)
         shown = members if size < 10 else [ranked[-1], ranked[len(ranked) // 2], ranked[0]]
         for name in shown:
-            place = {ranked[-1]: "best", ranked[len(ranked) // 2]: "median", ranked[0]: "worst"}.get(name, "")
+            place = {
+                ranked[-1]: "best",
+                ranked[len(ranked) // 2]: "median",
+                ranked[0]: "worst",
+            }.get(name, "")
             print(f"| {name}{f' ({place})' if place else ''} | {alone[name]} |")
         for title, settings in VOTES:
             rule = found.manifest.panel.model_copy(update=settings)
@@ -129,20 +160,28 @@ def _in_first_half(query: str) -> bool:
 
 
 def _cross_fitted(
-    results: Sequence[SampleResult], found: ImportedRun, members: Sequence[str], labels: Sequence[HumanLabel]
+    results: Sequence[SampleResult],
+    found: ImportedRun,
+    members: Sequence[str],
+    labels: Sequence[HumanLabel],
 ) -> list[SampleResult]:
     """A weighted vote whose weights come from the other half of the queries."""
     panel = found.manifest.panel
-    halves = {side: [r for r in results if _in_first_half(r.sample.id) == side] for side in (True, False)}
+    halves = {
+        side: [r for r in results if _in_first_half(r.sample.id) == side] for side in (True, False)
+    }
     learned = {
-        side: weights(join(half, tuple(members), panel, _of(labels, half)), panel) for side, half in halves.items()
+        side: weights(join(half, tuple(members), panel, _of(labels, half)), panel)
+        for side, half in halves.items()
     }
     return [
         voted(
             [r],
             found,
             members,
-            panel.model_copy(update={"vote": "weighted", "weights": learned[not _in_first_half(r.sample.id)]}),
+            panel.model_copy(
+                update={"vote": "weighted", "weights": learned[not _in_first_half(r.sample.id)]}
+            ),
         )[0]
         for r in results
     ]
@@ -163,19 +202,25 @@ def open_qa(data: Path, folder: Path) -> None:
         found.manifest.panel,
         LabelFile(folder / LABELS),
     )
-    print("\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %) |\n|---|---|---|---|---|")
+    print(
+        "\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %) |\n|---|---|---|---|---|"
+    )
     for rater in measure(joined, found.manifest.panel).raters:
         if rater.rater not in found.counts.readings or rater.kappa.reported is None:
             continue
         numbers = [rater.accuracy.value, rater.f1.value, rater.kappa.value, *rater.kappa.reported]
         accuracy, f1, kappa, low, high = (number or 0.0 for number in numbers)
         read = found.counts.readings[rater.rater].read
-        print(f"| {rater.rater} | {read} | {accuracy:.3f} | {f1:.3f} | {kappa:.3f} ({low:.3f} to {high:.3f}) |")
+        print(
+            f"| {rater.rater} | {read} | {accuracy:.3f} | {f1:.3f} | {kappa:.3f} ({low:.3f} to {high:.3f}) |"
+        )
 
 
 def main() -> None:
     """Prints all tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     data = parser.parse_args().data
     with tempfile.TemporaryDirectory() as folder:

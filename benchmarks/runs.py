@@ -28,7 +28,10 @@ def samples(count: int) -> Iterator[Sample]:
     """Yield samples with four claims in the answer, two in the reference, and three documents of about 80 words."""
     for i in range(count):
         answer = f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It stands to this day."
-        documents = [Document(id=f"page-{n}", text=f"Page {n} on tower {i}. " + f"{WORDS} " * 4) for n in range(3)]
+        documents = [
+            Document(id=f"page-{n}", text=f"Page {n} on tower {i}. " + f"{WORDS} " * 4)
+            for n in range(3)
+        ]
         yield Sample(
             id=f"sample-{i}",
             question=f"What should I know about tower {i}?",
@@ -57,7 +60,10 @@ def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
 
 def table(title: str, columns: tuple[str, ...], lines: list[tuple[object, ...]]) -> None:
     """Print a table with aligned columns."""
-    cells = [columns, *[tuple(f"{c:.3f}" if isinstance(c, float) else str(c) for c in line) for line in lines]]
+    cells = [
+        columns,
+        *[tuple(f"{c:.3f}" if isinstance(c, float) else str(c) for c in line) for line in lines],
+    ]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     print(f"\n{title}")
     for row in cells:

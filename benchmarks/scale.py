@@ -84,12 +84,17 @@ def rows(axis: str, size: int) -> Iterator[dict[str, object]]:
     claims = size if axis == "claims" else claims
     documents = size if axis == "documents" else documents
     for i in range(samples or size):
-        facts = [FACT.format(n=10_000 * i + n, year=1100 + (i + n) % 900) for n in range(max(claims, documents))]
+        facts = [
+            FACT.format(n=10_000 * i + n, year=1100 + (i + n) % 900)
+            for n in range(max(claims, documents))
+        ]
         yield {
             "id": f"sample-{i}",
             "question": f"What should I know about towers {10_000 * i} and up?",
             "answer": " ".join(facts[:claims]),
-            "contexts": [f"{fact} It is of granite. It stands to this day." for fact in facts[:documents]],
+            "contexts": [
+                f"{fact} It is of granite. It stands to this day." for fact in facts[:documents]
+            ],
             "reference_answers": [facts[0]],
         }
 
@@ -98,8 +103,16 @@ def work(axis: str, size: int) -> None:
     """Judge the samples of this folder; every judge of a panel has labels of its own, so that none shares replies."""
     judges: list[str | ce.Judge] = ["local:lexical"]
     if axis == "judges":
-        judges = [ScriptedJudge({f"claim {n}": "supported"}, name=f"judge-{n}") for n in range(size)]
-    ce.score("data.jsonl", judges=judges, metrics="faithfulness", out="run", options=ce.RunOptions(cache="cache"))
+        judges = [
+            ScriptedJudge({f"claim {n}": "supported"}, name=f"judge-{n}") for n in range(size)
+        ]
+    ce.score(
+        "data.jsonl",
+        judges=judges,
+        metrics="faithfulness",
+        out="run",
+        options=ce.RunOptions(cache="cache"),
+    )
 
 
 class Point(NamedTuple):
@@ -116,7 +129,10 @@ def measure(axis: str, size: int) -> Point:
         with (folder / "data.jsonl").open("w") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows(axis, size))
         used = process(f"from benchmarks.scale import work; work({axis!r}, {size})", folder)
-        sizes = (sum(file.stat().st_size for file in (folder / part).rglob("*")) / 1e6 for part in ("run", "cache"))
+        sizes = (
+            sum(file.stat().st_size for file in (folder / part).rglob("*")) / 1e6
+            for part in ("run", "cache")
+        )
         return Point(size, (used.seconds, used.megabytes, *sizes))
 
 
@@ -132,7 +148,9 @@ def exponent(points: list[Point], column: int) -> float | None:
     grown = [point.costs[column] - first.costs[column] for point in (before, last)]
     if grown[1] < FLAT * first.costs[column] or min(grown) <= 0:
         return None
-    return math.log(grown[1] / grown[0]) / math.log((last.size - first.size) / (before.size - first.size))
+    return math.log(grown[1] / grown[0]) / math.log(
+        (last.size - first.size) / (before.size - first.size)
+    )
 
 
 def grow(axis: str, most: int) -> bool:
@@ -142,13 +160,26 @@ def grow(axis: str, most: int) -> bool:
     for size in AXES[axis].sizes:
         if size <= most:
             points.append(measure(axis, size))
-            each = [1e6 * one_more(points, column) if len(points) > 1 else "" for column in range(len(GROWS))]
-            lines.append((f"{size:,}", *(cell for pair in zip(points[-1].costs, each, strict=True) for cell in pair)))
+            each = [
+                1e6 * one_more(points, column) if len(points) > 1 else ""
+                for column in range(len(GROWS))
+            ]
+            lines.append(
+                (
+                    f"{size:,}",
+                    *(cell for pair in zip(points[-1].costs, each, strict=True) for cell in pair),
+                )
+            )
         else:
-            far = [cost + (size - points[-1].size) * one_more(points, i) for i, cost in enumerate(points[-1].costs)]
+            far = [
+                cost + (size - points[-1].size) * one_more(points, i)
+                for i, cost in enumerate(points[-1].costs)
+            ]
             lines.append((f"{size:,} by the slope", *(cell for cost in far for cell in (cost, ""))))
     exponents = [exponent(points, column) for column in range(len(GROWS))]
-    lines.append(("exponent", *(cell for e in exponents for cell in ("flat" if e is None else e, ""))))
+    lines.append(
+        ("exponent", *(cell for e in exponents for cell in ("flat" if e is None else e, "")))
+    )
     units = {"CPU s": "us", "peak MB": "bytes", "run MB": "bytes", "cache MB": "bytes"}
     columns = (axis, *(cell for name in GROWS for cell in (name, f"one more, {units[name]}")))
     table(f"{axis}, {AXES[axis].samples or 'so many'} samples", columns, lines)
@@ -160,9 +191,19 @@ def grow(axis: str, most: int) -> bool:
 
 def main() -> int:
     """Measure the axes that are named."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("axes", nargs="*", default=list(AXES), metavar="AXIS", help=f"{', '.join(AXES)}; all of them")
-    parser.add_argument("--most", type=int, default=10_000, help="the largest size that is measured [10000]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "axes",
+        nargs="*",
+        default=list(AXES),
+        metavar="AXIS",
+        help=f"{', '.join(AXES)}; all of them",
+    )
+    parser.add_argument(
+        "--most", type=int, default=10_000, help="the largest size that is measured [10000]"
+    )
     given = parser.parse_args()
     if unknown := set(given.axes) - AXES.keys():
         parser.error(f"no axis {min(unknown)!r}")

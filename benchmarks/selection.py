@@ -36,7 +36,13 @@ class Outcome(NamedTuple):
 
 
 def selected(
-    labels: int, arms: int, seed: int, *, helps: float = 0.0, noise: float = 0.0, per_question: int = 1
+    labels: int,
+    arms: int,
+    seed: int,
+    *,
+    helps: float = 0.0,
+    noise: float = 0.0,
+    per_question: int = 1,
 ) -> Outcome:
     """Draw labels of people and verdicts, choose an arm by one half and return its gain on the other.
 
@@ -69,13 +75,17 @@ def selected(
         made.clusters = [questions[i] for i in items]
         made.human = [human[i] for i in items]
         made.raters = {
-            name: [_word(truth[i] == column[questions[i]]) for i in items] for name, column in columns.items()
+            name: [_word(truth[i] == column[questions[i]]) for i in items]
+            for name, column in columns.items()
         }
         return made
 
     choosing = table(True)
     arm = best(choosing, list(columns))[0]
-    equal = {name: [a == b for a, b in zip(choosing.human, choosing.raters[name], strict=True)] for name in columns}
+    equal = {
+        name: [a == b for a, b in zip(choosing.human, choosing.raters[name], strict=True)]
+        for name in columns
+    }
     seems = (sum(equal[arm]) - sum(equal[BASELINE])) / len(choosing.human)
     return Outcome(arm, seems, gain_of(table(False), BASELINE, arm))
 
@@ -89,14 +99,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200)
     seeds: int = parser.parse_args().seeds
-    print("| labels | arms | truth | chosen | seems | reported | true gain in interval | gain shown |")
+    print(
+        "| labels | arms | truth | chosen | seems | reported | true gain in interval | gain shown |"
+    )
     print("|---|---|---|---|---|---|---|---|")
-    rows = [(100, 10, 0.0, 0.0, 1), (100, 30, 0.0, 0.0, 1), (300, 10, 0.0, 0.0, 1), (300, 30, 0.0, 0.0, 1)]
+    rows = [
+        (100, 10, 0.0, 0.0, 1),
+        (100, 30, 0.0, 0.0, 1),
+        (300, 10, 0.0, 0.0, 1),
+        (300, 30, 0.0, 0.0, 1),
+    ]
     rows += [(labels, 10, 0.1, 0.0, 1) for labels in (100, 200, 300, 400, 600)]
     rows += [(300, 10, 0.05, 0.0, 1), (300, 10, 0.0, 0.1, 1), (300, 10, 0.1, 0.1, 1)]
     rows += [(300, 10, 0.0, 0.0, 5), (600, 10, 0.1, 0.0, 5)]
     for labels, arms, helps, noise, size in rows:
-        many = [selected(labels, arms, seed, helps=helps, noise=noise, per_question=size) for seed in range(seeds)]
+        many = [
+            selected(labels, arms, seed, helps=helps, noise=noise, per_question=size)
+            for seed in range(seeds)
+        ]
         truth = f"+{100 * helps:.0f} points" if helps else "nothing helps"
         truth += f", {noise:.0%} of labels wrong" if noise else ""
         truth += f", {size} claims a question" if size > 1 else ""

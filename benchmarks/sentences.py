@@ -67,7 +67,9 @@ def of_library(case: Case) -> Spans:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--wrong", action="store_true", help="also print what our rule cuts wrong")
     wrong = parser.parse_args().wrong
     print(f"{'language':10} {'texts':>5} {'claimeval':>9} {'sentencex':>9}")

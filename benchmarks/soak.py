@@ -39,7 +39,9 @@ class Soaked(NamedTuple):
     """The error output, with warnings of Python's development mode about unclosed files."""
 
 
-def soak(folder: Path, seconds: float, calls_per_second: float = 50.0, share: float = 0.05) -> Soaked:
+def soak(
+    folder: Path, seconds: float, calls_per_second: float = 50.0, share: float = 0.05
+) -> Soaked:
     """Run for about `seconds`, with faults in a share of the calls."""
     write_samples(folder / "samples.jsonl", int(seconds * calls_per_second / 3))
     settings = Options(
@@ -59,7 +61,9 @@ def soak(folder: Path, seconds: float, calls_per_second: float = 50.0, share: fl
                 time.sleep(seconds / 200)
         finally:
             del os.environ["PYTHONDEVMODE"], os.environ["PYTHONWARNINGS"]
-    return Soaked([look for look in looks if look.memory], client.codes, (folder / "run.err").read_text())
+    return Soaked(
+        [look for look in looks if look.memory], client.codes, (folder / "run.err").read_text()
+    )
 
 
 def _look(pid: int) -> Look:
@@ -80,7 +84,9 @@ def main(minutes: float) -> None:
     print(f"{'quarter':8} {'open files':>11} {'memory, MB':>11}   medians")
     for number in range(4):
         looks = soaked.looks[number * quarter : (number + 1) * quarter]
-        print(f"{number + 1:<8} {median(x.files for x in looks):11.0f} {median(x.memory for x in looks) / 1e6:11.1f}")
+        print(
+            f"{number + 1:<8} {median(x.files for x in looks):11.0f} {median(x.memory for x in looks) / 1e6:11.1f}"
+        )
     warned = [word for word in ("Warning", "Traceback", "unclosed") if word in soaked.said]
     print(f"ended with {soaked.codes[-1]}; warnings: {', '.join(warned) or 'none'}")
 

@@ -24,7 +24,9 @@ from typing import NamedTuple
 from benchmarks.clients import Client, score, write_samples
 from benchmarks.loopback import Exchange, Faults, Handle, Latency, Options, mixed, named, serve
 
-SOFT = tuple(kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate")
+SOFT = tuple(
+    kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate"
+)
 """Faults after which a retry gets the same reply as without them."""
 
 
@@ -110,20 +112,28 @@ BYTES_A_REQUEST = 420
 
 
 def _survived(
-    exchanges: list[Exchange], clients: Sequence[Client], samples: int, kills: int, seconds: float, port: int
+    exchanges: list[Exchange],
+    clients: Sequence[Client],
+    samples: int,
+    kills: int,
+    seconds: float,
+    port: int,
 ) -> Survived:
     good: dict[str, list[int]] = defaultdict(list)
     for http in exchanges:
         good[http.sha256] += [http.n] if http.answered else []
     begun = set[int]().union(*[client.noted("begin") for client in clients])
     ended = set[int]().union(*[client.noted("end") for client in clients])
-    results = [client.out / name for client in clients for name in ("results.jsonl", "summary.json")]
+    results = [
+        client.out / name for client in clients for name in ("results.jsonl", "summary.json")
+    ]
     lines = [file.read_bytes().count(b"\n") for file in results[::2]]
     return Survived(
         calls=len(good),
         requests=len(exchanges),
         kills=kills,
-        lost=sum(not numbers for numbers in good.values()) + sum(samples - count for count in lines),
+        lost=sum(not numbers for numbers in good.values())
+        + sum(samples - count for count in lines),
         repeated=sum(len(numbers) > 1 for numbers in good.values()),
         repeated_kept=sum(any(n in ended for n in numbers[:-1]) for numbers in good.values()),
         repeated_read=sum(any(n in begun for n in numbers[:-1]) for numbers in good.values()),
@@ -137,7 +147,9 @@ def _survived(
 
 def main() -> None:
     """Print the figures and their goals."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--clients", type=int, default=2)
@@ -157,8 +169,18 @@ def main() -> None:
             concurrency=given.in_flight,
             within=3600.0,
         )
-        calm = survive(Path(name) / "calm", samples, clients=1, kills=0, share=0.0, port=found.port, within=3600.0)
-    same = set(found.results[::2]) == {calm.results[0]} and set(found.results[1::2]) == {calm.results[1]}
+        calm = survive(
+            Path(name) / "calm",
+            samples,
+            clients=1,
+            kills=0,
+            share=0.0,
+            port=found.port,
+            within=3600.0,
+        )
+    same = set(found.results[::2]) == {calm.results[0]} and set(found.results[1::2]) == {
+        calm.results[1]
+    }
     most = given.kills * given.in_flight
     lines = [
         ("questions", f"{found.calls:,}", ""),

@@ -41,7 +41,9 @@ INPUT = 0.25
 CACHED = 0.025
 OUTPUT = 2.0
 """Dollars per million tokens of gpt-5-mini on 2026-09-05."""
-REASON = "the documents say this in other words and give the same number for the same place and year"
+REASON = (
+    "the documents say this in other words and give the same number for the same place and year"
+)
 LABELS = ("supported", "not_found", "contradicted")
 CLAUSE = r";\s+|,\s+(?:and|but|which|who|while|because)\s+|,\s+"
 PHRASE = CLAUSE + r"|\s+(?=(?:and|in|with|from|for|at|by|on|to) )"
@@ -71,7 +73,9 @@ class Count(NamedTuple):
     @property
     def dollars(self) -> float:
         """With the provider's discount for cached input."""
-        return ((self.sent - self.cached) * INPUT + self.cached * CACHED + self.received * OUTPUT) / 1e6
+        return (
+            (self.sent - self.cached) * INPUT + self.cached * CACHED + self.received * OUTPUT
+        ) / 1e6
 
 
 class Log:
@@ -86,13 +90,19 @@ class Log:
         self.schemas: set[str] = set()
         self._evidence: set[str] = set()
 
-    def add(self, prompt: str, reply: str, verdicts: int, started: float, ended: float, schema: str = "") -> None:
+    def add(
+        self, prompt: str, reply: str, verdicts: int, started: float, ended: float, schema: str = ""
+    ) -> None:
         """Add an exchange; `schema` stands before the prompt."""
         tokens = self._encode(schema + prompt)
         marks = [hash(tuple(tokens[:size])) for size in range(1024, len(tokens) + 1, 128)]
         before = [known for end, known in self._ended if end <= started]
         hits = max(
-            (next((i for i, mark in enumerate(marks) if mark not in known), len(marks)) for known in before), default=0
+            (
+                next((i for i, mark in enumerate(marks) if mark not in known), len(marks))
+                for known in before
+            ),
+            default=0,
         )
         self._ended.append((ended, frozenset(marks)))
         self.schemas |= {schema} if '"verdicts"' in schema else set()
@@ -103,11 +113,16 @@ class Log:
         begin = len(self._encode(head))
         size = len(self._encode(evidence))
         self.count = Count(
-            old.calls + 1, old.sent + len(tokens), old.cached + cached, old.received + len(self._encode(reply)),
-            old.verdicts + verdicts, len(self.schemas), old.alone,
+            old.calls + 1,
+            old.sent + len(tokens),
+            old.cached + cached,
+            old.received + len(self._encode(reply)),
+            old.verdicts + verdicts,
+            len(self.schemas),
+            old.alone,
             old.evidence + (size if evidence not in self._evidence else 0),
             old.evidence_paid + size - min(max(cached - begin, 0), size),
-        )  # fmt: skip
+        )
         self._evidence.add(evidence)
 
 
@@ -135,10 +150,18 @@ def label(claim: str) -> str:
 def rows(number: int) -> list[dict[str, Any]]:
     """Samples of sentences of the bundled data."""
     pool: list[str] = []
-    for line in (ROOT / "examples" / "data" / "demo.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (
+        (ROOT / "examples" / "data" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+    ):
         row = json.loads(line)
-        texts = [row["answer"], *row.get("reference_answers", []), *(doc["text"] for doc in row["contexts"])]
-        pool += [sentence for text in texts if text for sentence in re.split(r"(?<=[.!?])\s+", text)]
+        texts = [
+            row["answer"],
+            *row.get("reference_answers", []),
+            *(doc["text"] for doc in row["contexts"]),
+        ]
+        pool += [
+            sentence for text in texts if text for sentence in re.split(r"(?<=[.!?])\s+", text)
+        ]
     pool = sorted({sentence for sentence in pool if 6 <= len(sentence.split()) <= 40})
     rng = random.Random(7)
 
@@ -211,14 +234,22 @@ def answer(text: str) -> tuple[str, int]:
         ]
         quotes = '"quote"' in text
         claims = [
-            {"claim": c, "sentences": [n], **({"quote": " ".join(c.strip(".").split()[:12])} if quotes else {})}
+            {
+                "claim": c,
+                "sentences": [n],
+                **({"quote": " ".join(c.strip(".").split()[:12])} if quotes else {}),
+            }
             for n, s in sentences
             for c in clauses(s)
         ]
         return write_json({"claims": claims}, spaces=spaces), 0
-    shown = [(name, json.loads(claim)) for name, claim in LINE.findall(text.partition("<claims>")[2])]
+    shown = [
+        (name, json.loads(claim)) for name, claim in LINE.findall(text.partition("<claims>")[2])
+    ]
     if '{"verdicts":{"c1"' in text:
-        return write_json({"verdicts": {name: label(claim) for name, claim in shown}}, spaces=spaces), len(shown)
+        return write_json(
+            {"verdicts": {name: label(claim) for name, claim in shown}}, spaces=spaces
+        ), len(shown)
     fewer = "or an empty text if" in text
     verdicts = [
         {
@@ -258,7 +289,11 @@ def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count
                 reply = write_json({"statements": judged})
             else:
                 reply = write_json(
-                    {"statements" if "answer" in given else "claims": clauses(given.get("answer") or given["response"])}
+                    {
+                        "statements" if "answer" in given else "claims": clauses(
+                            given.get("answer") or given["response"]
+                        )
+                    }
                 )
             log.add(text, reply, verdicts, time.monotonic(), time.monotonic())
             return LLMResult(generations=[[Generation(text=reply)]])
@@ -304,18 +339,31 @@ def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
         def generate(self, prompt: str, *_: Any, **__: Any) -> str:
             verdicts = 0
             if '"verdicts"' in prompt:
-                claims = ast.literal_eval(prompt.rpartition("Claims:\n")[2].rpartition("\n\nJSON")[0])
+                claims = ast.literal_eval(
+                    prompt.rpartition("Claims:\n")[2].rpartition("\n\nJSON")[0]
+                )
                 verdicts = len(claims)
                 words = {LABELS[0]: "yes", LABELS[1]: "borderline", LABELS[2]: "no"}
                 judged = [
-                    {"verdict": words[label(c)], **({"reason": REASON} if label(c) != LABELS[0] else {})}
+                    {
+                        "verdict": words[label(c)],
+                        **({"reason": REASON} if label(c) != LABELS[0] else {}),
+                    }
                     for c in claims
                 ]
                 reply = write_json({"verdicts": judged})
             elif '"truths"' in prompt:
-                reply = write_json({"truths": clauses(prompt.rpartition("Text:\n")[2].rpartition("\n\nJSON")[0])})
+                reply = write_json(
+                    {"truths": clauses(prompt.rpartition("Text:\n")[2].rpartition("\n\nJSON")[0])}
+                )
             elif '"claims"' in prompt:
-                reply = write_json({"claims": clauses(prompt.rpartition("AI Output:\n")[2].rpartition("\n\nJSON")[0])})
+                reply = write_json(
+                    {
+                        "claims": clauses(
+                            prompt.rpartition("AI Output:\n")[2].rpartition("\n\nJSON")[0]
+                        )
+                    }
+                )
             else:
                 reply = write_json({"reason": REASON})
             log.add(prompt, reply, verdicts, time.monotonic(), time.monotonic())
@@ -326,7 +374,9 @@ def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
 
     metric = FaithfulnessMetric(model=Judge(), async_mode=False)
     for s in samples:
-        case = LLMTestCase(input=s["question"], actual_output=s["answer"], retrieval_context=s["contexts"])
+        case = LLMTestCase(
+            input=s["question"], actual_output=s["answer"], retrieval_context=s["contexts"]
+        )
         metric.measure(case, _show_indicator=False)
     return log.count
 
@@ -350,13 +400,25 @@ def of_ragchecker(samples: Sequence[dict[str, Any]], package: Path) -> Count:
     for s in samples:
         claims = clauses(s["answer"])
         asked = fill(extract, question=s["question"], response=s["answer"])
-        log.add(asked, "\n".join(f"{i}. {c}" for i, c in enumerate(claims, 1)), 0, time.monotonic(), time.monotonic())
+        log.add(
+            asked,
+            "\n".join(f"{i}. {c}" for i, c in enumerate(claims, 1)),
+            0,
+            time.monotonic(),
+            time.monotonic(),
+        )
         for document in s["contexts"]:
             for first in range(0, len(claims), 5):
                 chunk = claims[first : first + 5]
-                asked = fill(check, question=s["question"], reference=document, claims="\n".join(chunk))
+                asked = fill(
+                    check, question=s["question"], reference=document, claims="\n".join(chunk)
+                )
                 log.add(
-                    asked, "\n".join(words[label(c)] for c in chunk), len(chunk), time.monotonic(), time.monotonic()
+                    asked,
+                    "\n".join(words[label(c)] for c in chunk),
+                    len(chunk),
+                    time.monotonic(),
+                    time.monotonic(),
                 )
     return log.count
 
@@ -365,9 +427,11 @@ def constants(file: Path) -> dict[str, str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     return {
         target.id: ast.literal_eval(node.value)
-        for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets if isinstance(target, ast.Name)
-    }  # fmt: skip
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def main() -> None:
@@ -382,7 +446,11 @@ def main() -> None:
     split = SPLITS[arguments.claims]
     tight = arguments.tight
     warnings.simplefilter("ignore")
-    os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
+    os.environ |= {
+        "RAGAS_DO_NOT_TRACK": "true",
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+        "OPENAI_API_KEY": "none",
+    }
     samples = rows(arguments.samples)
     three = "faithfulness,correctness,coverage"
     auto: dict[str, Any] = {"claims_per_call": "auto"}
@@ -390,9 +458,13 @@ def main() -> None:
         "faithfulness": {
             "ragas 0.4.3": lambda: of_ragas(samples, ["Faithfulness"]),
             "DeepEval 4.3.1": lambda: of_deepeval(samples),
-            "five claims, all reasons, quotes": lambda: of_claimeval(samples, "faithfulness", reasons="all"),
+            "five claims, all reasons, quotes": lambda: of_claimeval(
+                samples, "faithfulness", reasons="all"
+            ),
             "the defaults for hosted models": lambda: of_claimeval(samples, "faithfulness", **auto),
-            "all reasons, no quotes": lambda: of_claimeval(samples, "faithfulness", reasons="all", quotes="no", **auto),
+            "all reasons, no quotes": lambda: of_claimeval(
+                samples, "faithfulness", reasons="all", quotes="no", **auto
+            ),
             "no quotes": lambda: of_claimeval(samples, "faithfulness", quotes="no", **auto),
             "labels alone, no quotes": lambda: of_claimeval(
                 samples, "faithfulness", quotes="no", reasons="none", **auto
@@ -407,15 +479,28 @@ def main() -> None:
     if arguments.refchecker:
         tables["faithfulness per document beside RAGChecker's matrix"] = {
             "refchecker 0.2.17": lambda: of_ragchecker(samples, arguments.refchecker),
-            "the defaults for hosted models": lambda: of_claimeval(samples, "faithfulness", per_document=True, **auto),
-            "labels alone": lambda: of_claimeval(samples, "faithfulness", per_document=True, reasons="none", **auto),
+            "the defaults for hosted models": lambda: of_claimeval(
+                samples, "faithfulness", per_document=True, **auto
+            ),
+            "labels alone": lambda: of_claimeval(
+                samples, "faithfulness", per_document=True, reasons="none", **auto
+            ),
             "labels alone, no quotes": lambda: of_claimeval(
                 samples, "faithfulness", per_document=True, reasons="none", quotes="no", **auto
             ),
-        }  # fmt: skip
+        }
     for title, table in tables.items():
         print(f"\n{title}, {len(samples)} samples, about {arguments.claims} claims an answer\n")
-        columns = ("calls", "tokens in", "cached", "tokens out", "verdicts", "schemas", "about one claim", "evidence")
+        columns = (
+            "calls",
+            "tokens in",
+            "cached",
+            "tokens out",
+            "verdicts",
+            "schemas",
+            "about one claim",
+            "evidence",
+        )
         print("| |", " | ".join((*columns, "$ per 1,000 verdicts", "to the first")), "|")
         print("|---" * 11 + "|")
         first = 0.0
@@ -425,10 +510,17 @@ def main() -> None:
             dollars = 1000 * c.dollars / c.verdicts
             first = first or dollars
             cells = (
-                f"{c.calls / n:.1f}", f"{c.sent / n:,.0f}", f"{c.cached / c.sent:.0%}", f"{c.received / n:,.0f}",
-                f"{c.verdicts / n:.1f}", c.schemas or "", c.alone,
-                f"{c.evidence_paid / c.evidence:.2f}" if c.evidence else "", f"{dollars:.3f}", f"{dollars / first:.2f}",
-            )  # fmt: skip
+                f"{c.calls / n:.1f}",
+                f"{c.sent / n:,.0f}",
+                f"{c.cached / c.sent:.0%}",
+                f"{c.received / n:,.0f}",
+                f"{c.verdicts / n:.1f}",
+                c.schemas or "",
+                c.alone,
+                f"{c.evidence_paid / c.evidence:.2f}" if c.evidence else "",
+                f"{dollars:.3f}",
+                f"{dollars / first:.2f}",
+            )
             print(f"| {name} |", " | ".join(map(str, cells)), "|", flush=True)
 
 

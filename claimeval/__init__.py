@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
     from claimeval.metrics.rows import Metric
-    from claimeval.types.errors import ClaimevalError, DataError, NoteWarning, StoppedEarly, StoreError, UsageError
+    from claimeval.types.errors import (
+        ClaimevalError,
+        DataError,
+        NoteWarning,
+        StoppedEarly,
+        StoreError,
+        UsageError,
+    )
     from claimeval.types.estimates import Estimate
     from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
     from claimeval.types.records import Document, Sample
@@ -48,7 +55,14 @@ _HOMES = {
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
     "metrics.rows": ("Metric",),
-    "types.errors": ("ClaimevalError", "DataError", "NoteWarning", "StoppedEarly", "StoreError", "UsageError"),
+    "types.errors": (
+        "ClaimevalError",
+        "DataError",
+        "NoteWarning",
+        "StoppedEarly",
+        "StoreError",
+        "UsageError",
+    ),
     "types.estimates": ("Estimate",),
     "types.options": ("LocalOptions", "PanelOptions", "RunOptions"),
     "types.records": ("Document", "Sample"),

@@ -19,14 +19,28 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from claimeval.providers import Backend, Keep, Provider
-from claimeval.providers.local import EngineAnswer, claims_by_rule, completed, write_claims, write_verdicts
+from claimeval.providers.local import (
+    EngineAnswer,
+    claims_by_rule,
+    completed,
+    write_claims,
+    write_verdicts,
+)
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Sample
 from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
 from claimeval.types.scales import ABSTAIN
 
-__all__ = ["LoopbackProvider", "ScriptedJudge", "claims_reply", "provider", "samples", "serve", "verdicts_reply"]
+__all__ = [
+    "LoopbackProvider",
+    "ScriptedJudge",
+    "claims_reply",
+    "provider",
+    "samples",
+    "serve",
+    "verdicts_reply",
+]
 
 LABELS = ("supported", "contradicted", "not_found", ABSTAIN)
 
@@ -72,7 +86,11 @@ class ScriptedJudge(Judge):
         for label in (*script.labels.values(), default):
             if label not in LABELS:
                 raise unknown_name("label", label, LABELS)
-        written = json.dumps([script.labels, default], sort_keys=True) if reply is None else uuid.uuid4().hex
+        written = (
+            json.dumps([script.labels, default], sort_keys=True)
+            if reply is None
+            else uuid.uuid4().hex
+        )
         model = hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         _SCRIPTS[model] = script
         super().__init__(name=name, model=f"{PROVIDER.name}:{model}")
@@ -89,7 +107,9 @@ class _ScriptedBackend:
 
     def _text(self, request: Request) -> str:
         labels, default, reply = self._script
-        text = reply("\n\n".join(message.content for message in request.messages)) if reply else None
+        text = (
+            reply("\n\n".join(message.content for message in request.messages)) if reply else None
+        )
         task = request.task
         if text is not None:
             return text
@@ -108,7 +128,9 @@ class _ScriptedBackend:
 
 def _resolve(judge: Judge) -> Judge:
     if judge.model.partition(":")[2] not in _SCRIPTS:
-        raise UsageError(f"judge {judge.name!r}: the script of {judge.model!r} is not in this process")
+        raise UsageError(
+            f"judge {judge.name!r}: the script of {judge.model!r} is not in this process"
+        )
     return judge
 
 
@@ -137,7 +159,13 @@ def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
 
     `fields` are added to every verdict, such as `reason="it says so"`.
     """
-    return json.dumps({"verdicts": [{"id": f"c{i}", "label": label, **fields} for i, label in enumerate(labels, 1)]})
+    return json.dumps(
+        {
+            "verdicts": [
+                {"id": f"c{i}", "label": label, **fields} for i, label in enumerate(labels, 1)
+            ]
+        }
+    )
 
 
 class LoopbackProvider:
@@ -175,7 +203,9 @@ def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
 
 @contextmanager
 def serve(
-    respond: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]],
+    respond: Callable[
+        [str, Mapping[str, str], bytes], tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]
+    ],
 ) -> Iterator[str]:
     """Serve JSON on this machine inside the `with` block, and yield the base URL.
 
@@ -210,7 +240,9 @@ def serve(
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1"

@@ -22,15 +22,28 @@ SECONDS = 400
 def uv(*arguments: str | Path, lines: str = "") -> subprocess.CompletedProcess[str]:
     """Run uv, with these lines as its standard input."""
     command: list[str] = [find_uv_bin(), *map(str, arguments)]
-    return subprocess.run(command, input=lines, capture_output=True, text=True, check=False, timeout=SECONDS)
+    return subprocess.run(
+        command, input=lines, capture_output=True, text=True, check=False, timeout=SECONDS
+    )
 
 
 def resolved(*requirements: str, python: str = sys.executable) -> dict[str, str]:
     """Return the newest versions that satisfy all requirements together, from wheels alone; the test fails without."""
-    options = ["--quiet", "--only-binary", ":all:", "--no-header", "--no-annotate", "--python-version", python]
+    options = [
+        "--quiet",
+        "--only-binary",
+        ":all:",
+        "--no-header",
+        "--no-annotate",
+        "--python-version",
+        python,
+    ]
     done = uv("pip", "compile", "-", *options, lines="\n".join(requirements))
     if done.returncode:
-        pytest.fail(f"{' and '.join(requirements)} cannot be installed together:\n{done.stderr}", pytrace=False)
+        pytest.fail(
+            f"{' and '.join(requirements)} cannot be installed together:\n{done.stderr}",
+            pytrace=False,
+        )
     return dict(line.split("==") for line in done.stdout.splitlines() if "==" in line)
 
 

@@ -36,10 +36,14 @@ def test_a_neighbour_keeps_its_newest_release(
     neighbour: str, wheel: Path, record_property: Callable[[str, object], None]
 ) -> None:
     alone = resolved(neighbour, python=PYTHON)[neighbour]
-    both = resolved(f"claimeval-judge[{','.join(EXTRAS)}] @ {wheel.as_uri()}", neighbour, python=PYTHON)
+    both = resolved(
+        f"claimeval-judge[{','.join(EXTRAS)}] @ {wheel.as_uri()}", neighbour, python=PYTHON
+    )
     shared = ", ".join(f"{name} {both[name]}" for name in SHARED)
     record_property("row", f"{neighbour + ' ' + both[neighbour]:32} {shared}")
-    assert release(both[neighbour]) >= release(alone), f"{neighbour} {alone} is pushed back to {both[neighbour]}"
+    assert release(both[neighbour]) >= release(alone), (
+        f"{neighbour} {alone} is pushed back to {both[neighbour]}"
+    )
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])

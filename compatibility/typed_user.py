@@ -12,20 +12,33 @@ from claimeval.types.options import RunOptions
 
 SAMPLES = [
     ce.Sample(
-        id="tower", question="How high?", answer="58 m.", contexts=(ce.Document(id="d1", text="It is 58 m high."),)
+        id="tower",
+        question="How high?",
+        answer="58 m.",
+        contexts=(ce.Document(id="d1", text="It is 58 m high."),),
     ),
-    ce.Sample(question="How old?", answer="150 years.", contexts=["It was built in 1874."], reference_answers=["152"]),
+    ce.Sample(
+        question="How old?",
+        answer="150 years.",
+        contexts=["It was built in 1874."],
+        reference_answers=["152"],
+    ),
 ]
 
 
 def evaluate(judge: ce.Judge | str) -> float | None:
     """Score, read the parts of a result, and compare."""
     options: RunOptions = ce.RunOptions(max_calls=10)
-    run: ce.Run = ce.score(SAMPLES, judges=[judge, ScriptedJudge()], metrics=["faithfulness"], options=options)
+    run: ce.Run = ce.score(
+        SAMPLES, judges=[judge, ScriptedJudge()], metrics=["faithfulness"], options=options
+    )
     for result in run:
         print([claim.text for claim in result.claims], result.scores["faithfulness"].value)
     comparison: ce.Comparison = ce.compare(run, run)
-    print(comparison.metrics["faithfulness"].difference.low, run.gate(fail_under={"faithfulness": 0.9}))
+    print(
+        comparison.metrics["faithfulness"].difference.low,
+        run.gate(fail_under={"faithfulness": 0.9}),
+    )
     mean: float | None = run["faithfulness"].mean
     return mean
 
@@ -43,7 +56,9 @@ async def guard(answer: str, contexts: list[str]) -> bool:
 
 def without_a_judge() -> None:
     """Use the libraries that need no judge."""
-    scores: dict[str, float | None] = lexical.score_one("It is Paris.", references=["Paris"], metrics=["token_recall"])
+    scores: dict[str, float | None] = lexical.score_one(
+        "It is Paris.", references=["Paris"], metrics=["token_recall"]
+    )
     print(scores, ir.evaluate({"q": {"d": 1}}, {"q": {"d": 0.5}}, "ndcg@10").mean)
 
 

@@ -7,7 +7,9 @@ SAMPLES = [
         "id": "tower",
         "question": "How high is the town hall tower of Moewenburg?",
         "answer": "The tower is 58 metres high. It was designed by Ana Souto.",
-        "contexts": ["The tower of the old town hall is 58 metres high. It can be climbed from April to October."],
+        "contexts": [
+            "The tower of the old town hall is 58 metres high. It can be climbed from April to October."
+        ],
         "reference_answers": ["It is 58 metres high."],
     },
     {
@@ -22,7 +24,9 @@ SAMPLES = [
 run = ce.score(SAMPLES, judges="local:lexical", metrics=["faithfulness", "correctness"])
 
 faithfulness = run["faithfulness"]
-print(f"faithfulness {faithfulness.mean}, n {faithfulness.n}, without a score {faithfulness.missing}")
+print(
+    f"faithfulness {faithfulness.mean}, n {faithfulness.n}, without a score {faithfulness.missing}"
+)
 for result in run:
     claims = {claim.id: claim for claim in result.claims}
     for assessment in result.assessments:

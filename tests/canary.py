@@ -17,7 +17,13 @@ CANARY = f"sk-CANARY/{uuid.uuid4()}+=&%"
 
 def _forms() -> Iterator[bytes]:
     """The key as it is, a part of it, URL-encoded, escaped for JSON once and twice, and in base64 at every offset."""
-    for text in (CANARY, CANARY[10:30], quote(CANARY), quote(CANARY, safe=""), CANARY.replace("/", "\\/")):
+    for text in (
+        CANARY,
+        CANARY[10:30],
+        quote(CANARY),
+        quote(CANARY, safe=""),
+        CANARY.replace("/", "\\/"),
+    ):
         yield text.encode()
     for backslash in ("\\", "\\\\"):
         yield "".join(f"{backslash}u{ord(one):04x}" for one in CANARY).encode()
@@ -30,12 +36,20 @@ _PATTERN = re.compile(b"|".join(re.escape(form) for form in _forms()))
 
 def holds_a_key(content: bytes | str) -> bool:
     """Whether the key stands there in any form."""
-    return bool(_PATTERN.search(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content))
+    return bool(
+        _PATTERN.search(
+            content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        )
+    )
 
 
 def files_with_a_key(folder: Path) -> list[Path]:
     """The files under a folder that hold it."""
-    return [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and _in_file(path)]
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and _in_file(path)
+    ]
 
 
 def _in_file(path: Path) -> bool:

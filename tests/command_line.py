@@ -20,7 +20,11 @@ Done = subprocess.CompletedProcess[str]
 
 
 def call(
-    *arguments: object, folder: Path | None = None, stdin: str = "", exits: int | None = 0, **environment: str
+    *arguments: object,
+    folder: Path | None = None,
+    stdin: str = "",
+    exits: int | None = 0,
+    **environment: str,
 ) -> Done:
     """`claimeval ARGUMENTS` in this process, in a folder; environment variables as keywords.
 
@@ -43,12 +47,18 @@ def call(
                 code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
             sys.stdout.close()
             sys.stderr.close()
-        done = subprocess.CompletedProcess(["claimeval", *told], code, _read(out, environment), _read(err, environment))
+        done = subprocess.CompletedProcess(
+            ["claimeval", *told], code, _read(out, environment), _read(err, environment)
+        )
     return checked(done, exits)
 
 
 def spawn(
-    *arguments: object, folder: Path | None = None, stdin: str | None = None, exits: int | None = 0, **environment: str
+    *arguments: object,
+    folder: Path | None = None,
+    stdin: str | None = None,
+    exits: int | None = 0,
+    **environment: str,
 ) -> Done:
     """The same in a process of its own."""
     done = subprocess.run(
@@ -69,13 +79,17 @@ def folded(text: str) -> list[str]:
 
 
 def checked(done: Done, exits: int | None) -> Done:
-    assert exits in (None, done.returncode), f"exit code {done.returncode}: {done.stderr or done.stdout}"
+    assert exits in (None, done.returncode), (
+        f"exit code {done.returncode}: {done.stderr or done.stdout}"
+    )
     assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
     return done
 
 
 @contextlib.contextmanager
-def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environment: dict[str, str]) -> Iterator[None]:
+def _as_a_process(
+    arguments: list[str], folder: Path | None, stdin: str, environment: dict[str, str]
+) -> Iterator[None]:
     """What a process has to itself, put back afterwards."""
     program: Any = sys.modules["__main__"]
     before = (sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, dict(os.environ))
@@ -83,7 +97,10 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
     os.environ.update(environment)
     sys.argv = ["claimeval", *arguments]
     program.__package__ = None
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     try:
         with contextlib.chdir(folder or Path.cwd()):
@@ -100,7 +117,9 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
 
 def _text(file: Any, environment: dict[str, str], errors: str = "strict") -> io.TextIOWrapper:
     encoding = environment.get("PYTHONIOENCODING", "utf-8")
-    return open(os.dup(file.fileno()), "w", encoding=encoding, errors=errors)  # the caller closes it
+    return open(
+        os.dup(file.fileno()), "w", encoding=encoding, errors=errors
+    )  # the caller closes it
 
 
 def _read(file: Any, environment: dict[str, str]) -> str:

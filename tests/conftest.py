@@ -46,7 +46,9 @@ def is_local(host: object) -> bool:
 def check(host: object, how: str) -> None:
     if not is_local(host):
         attempts.append(f"{how} {host}")
-        raise NetworkForbidden(f"tests reach loopback addresses only, this one tried to {how} {host!r}")
+        raise NetworkForbidden(
+            f"tests reach loopback addresses only, this one tried to {how} {host!r}"
+        )
 
 
 def guard_sockets() -> None:
@@ -79,7 +81,9 @@ def pytest_configure() -> None:
     """Before anything is collected, so that imports and session fixtures are covered too."""
     from hypothesis import HealthCheck, settings  # after pytest has it rewritten
 
-    settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+    settings.register_profile(
+        "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50
+    )
     settings.load_profile("tests")
     guard_sockets()
     # Every worker and every interpreter that a test starts would else compile the package and rewrite the tests anew.
@@ -107,7 +111,11 @@ FIRST = ("distributed/test_ray.py", "providers/local/", "recordings/")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts what takes longest before the rest, which keeps its order."""
-    items.sort(key=lambda item: next((n for n, name in enumerate(FIRST) if f"tests/{name}" in item.nodeid), len(FIRST)))
+    items.sort(
+        key=lambda item: next(
+            (n for n, name in enumerate(FIRST) if f"tests/{name}" in item.nodeid), len(FIRST)
+        )
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -117,7 +125,9 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fails a test that printed or logged a key."""
     report = yield
     if any(holds_a_key(text) for _, text in report.sections):
@@ -147,7 +157,9 @@ homes = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def _sealed(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _sealed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """A claimeval home and cache of the test's own, keys; fails a test that tried the network."""
     home = tmp_path_factory.getbasetemp() / f"home-{next(homes)}"
     monkeypatch.setenv("CLAIMEVAL_HOME", str(home))
@@ -178,7 +190,11 @@ class StartServer(Protocol):
     """Starts one more in-process server; all are stopped when the test ends."""
 
     def __call__(
-        self, options: Options | None = None, *, judge: Judge | None = None, dialect: Name = "openai"
+        self,
+        options: Options | None = None,
+        *,
+        judge: Judge | None = None,
+        dialect: Name = "openai",
     ) -> ThreadHandle: ...
 
 

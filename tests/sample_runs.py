@@ -80,10 +80,13 @@ def reasons(result: SampleResult) -> dict[str, str]:
     return {name: score.because for name, score in result.scores.items() if score.because}
 
 
-def scored(values: Mapping[str, float | None], because: Reason = "unparsable", unit: str = "share") -> dict[str, Score]:
+def scored(
+    values: Mapping[str, float | None], because: Reason = "unparsable", unit: str = "share"
+) -> dict[str, Score]:
     """Scores of a sample that are not of claims; those without a value have the reason."""
     return {
-        name: Score.undefined(because, unit) if value is None else Score.share(value) for name, value in values.items()
+        name: Score.undefined(because, unit) if value is None else Score.share(value)
+        for name, value in values.items()
     }
 
 
@@ -103,7 +106,10 @@ def run(
     quick: dict[str, Any] = {"attempts": 2, "timeout": 5.0, "backoff": 0.0}
     settled = RunOptions(**quick | options, cache=cache)
     wanted = ClaimsOptions(
-        judges=judges, extractor=extractor, extract_prompt=extract_prompt, assess_prompt=assess_prompt
+        judges=judges,
+        extractor=extractor,
+        extract_prompt=extract_prompt,
+        assess_prompt=assess_prompt,
     )
     job = make_job(wanted, select_metrics(metrics))
     memory = RunInMemory(job.manifest)
@@ -114,7 +120,9 @@ def run(
     return Run(memory.results, Outcome(summary, status), progress)
 
 
-def attach(folder: Path, kind: str, results: Sequence[SampleResult], units: Mapping[str, str]) -> None:
+def attach(
+    folder: Path, kind: str, results: Sequence[SampleResult], units: Mapping[str, str]
+) -> None:
     """Write scores without a judge as a run attached to the run in a folder."""
     record = Manifest(job="measure", metrics=tuple(units), versions=versions())
     tallies = SummaryBuilder(record)

@@ -61,11 +61,16 @@ class Replies(Executor):
 
 def judge(name: str = "judge", **settings: object) -> Judge:
     """A judge that no backend knows."""
-    return Judge.model_validate({"name": name, "model": f"scripted:{name}", "claims_per_call": 20, **settings})
+    return Judge.model_validate(
+        {"name": name, "model": f"scripted:{name}", "claims_per_call": 20, **settings}
+    )
 
 
 def plan(
-    *metrics: str, judges: Sequence[Judge] = (), extract_prompt: str = "atomic", assess_prompt: str = "three_way"
+    *metrics: str,
+    judges: Sequence[Judge] = (),
+    extract_prompt: str = "atomic",
+    assess_prompt: str = "three_way",
 ) -> ClaimsJob:
     """A plan over scripted judges; the extractor is called `extractor`."""
     return ClaimsJob(
@@ -80,7 +85,9 @@ def plan(
 
 def labels(change: Callable[[str], object]) -> Callable[[str], str]:
     """What changes the labels of a reply."""
-    return lambda text: re.sub(r'(?<="label": )"(\w+)"', lambda match: json.dumps(change(match[1])), text)
+    return lambda text: re.sub(
+        r'(?<="label": )"(\w+)"', lambda match: json.dumps(change(match[1])), text
+    )
 
 
 def bare(text: str) -> str:

@@ -131,7 +131,8 @@ def test_libraries_know_of_the_types_only_the_errors() -> None:
         for path in FILES
         for module, _ in imports(path)
         if room(name(path)) in LIBRARIES
-        if module.split(".")[0] == "pydantic" or (room(module) == "types" and module != "claimeval.types.errors")
+        if module.split(".")[0] == "pydantic"
+        or (room(module) == "types" and module != "claimeval.types.errors")
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -147,9 +148,9 @@ def test_only_the_command_line_knows_a_terminal() -> None:
 
 
 def test_one_file_imports_ray() -> None:
-    assert {name(path) for path in FILES for module, _ in imports(path) if module.split(".")[0] == "ray"} == {
-        "claimeval.distributed.ray_engine"
-    }
+    assert {
+        name(path) for path in FILES for module, _ in imports(path) if module.split(".")[0] == "ray"
+    } == {"claimeval.distributed.ray_engine"}
 
 
 def test_integrations_are_loaded_by_name_in_one_place() -> None:
@@ -181,8 +182,15 @@ def test_output_has_one_door() -> None:
         name(path)
         for path in FILES
         for node in ast.walk(syntax(path))
-        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print")
-        or (isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr.write"))
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "print"
+        )
+        or (
+            isinstance(node, ast.Attribute)
+            and ast.unparse(node) in ("sys.stdout", "sys.stderr.write")
+        )
     }
     assert writers == {"claimeval.cli.terminal"}
 
@@ -203,29 +211,48 @@ def test_records_are_of_three_kinds() -> None:
     changing = set[str]()
     for path in FILES:
         for node in ast.walk(syntax(path)):
-            if isinstance(node, ast.Attribute) and node.attr in {"model_construct", "__setattr__", "__new__"}:
+            if isinstance(node, ast.Attribute) and node.attr in {
+                "model_construct",
+                "__setattr__",
+                "__new__",
+            }:
                 wrong.append(f"{name(path)}:{node.lineno} uses {node.attr}")
-            if isinstance(node, ast.FunctionDef) and node.name in {"__new__", "__setattr__", "model_post_init"}:
+            if isinstance(node, ast.FunctionDef) and node.name in {
+                "__new__",
+                "__setattr__",
+                "model_post_init",
+            }:
                 wrong.append(f"{name(path)}:{node.lineno} defines {node.name}")
             if isinstance(node, ast.ClassDef):
                 bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
                 if bases & {"TypedDict", "BaseModel"} and node.name != "Record":
-                    wrong.append(f"{name(path)}:{node.lineno} {node.name} is a record of another kind")
-                if any(ast.unparse(kind) in {"dataclass", "dataclass()"} for kind in node.decorator_list):
+                    wrong.append(
+                        f"{name(path)}:{node.lineno} {node.name} is a record of another kind"
+                    )
+                if any(
+                    ast.unparse(kind) in {"dataclass", "dataclass()"}
+                    for kind in node.decorator_list
+                ):
                     changing.add(node.name)
     assert not wrong, "\n".join(wrong)
     assert changing == ADDED_UP
 
 
 def test_every_room_says_what_it_holds() -> None:
-    silent = [room for room in FLOORS if not (ast.get_docstring(syntax(PACKAGE / room / "__init__.py")) or "").strip()]
+    silent = [
+        room
+        for room in FLOORS
+        if not (ast.get_docstring(syntax(PACKAGE / room / "__init__.py")) or "").strip()
+    ]
     assert not silent, f"no sentence in the __init__ of {', '.join(silent)}"
 
 
 def test_the_map_for_contributors_names_every_room() -> None:
     page = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ")]
-    mapped = {name: int(line.split("|")[1]) for line in lines for name in re.findall(r"`(\w+)/`", line)}
+    mapped = {
+        name: int(line.split("|")[1]) for line in lines for name in re.findall(r"`(\w+)/`", line)
+    }
     assert mapped == FLOORS
 
 
@@ -233,7 +260,9 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
     modules = {name(path) for path in FILES}
     graph = {
         name(path): {
-            module for module, at_once in imports(path) if at_once and module in modules and module != name(path)
+            module
+            for module, at_once in imports(path)
+            if at_once and module in modules and module != name(path)
         }
         for path in FILES
         if name(path) != "claimeval"
@@ -282,7 +311,9 @@ def test_nothing_unpickles_or_evaluates() -> None:
 def modules_after(code: str, *arguments: str) -> set[str]:
     """The modules in a fresh interpreter after running some code."""
     script = f"{code}\nimport sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.splitlines()[-1].split())
 
 
@@ -299,7 +330,9 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
 """
 
 
-@pytest.mark.parametrize("code", ["import claimeval", "from claimeval import lexical, statistics", HELP])
+@pytest.mark.parametrize(
+    "code", ["import claimeval", "from claimeval import lexical, statistics", HELP]
+)
 def test_imports_and_help_load_no_sdk_and_nothing_heavy(code: str) -> None:
     assert not loaded_by(code) & (HEAVY | {"jinja2", "pydantic", "rapidfuzz", "numpy"})
 
@@ -314,8 +347,19 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
 def test_score_with_a_judge_of_this_machine_loads_what_it_uses(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     out = tmp_path / "run"
-    data.write_text('{"id": "a", "question": "Where?", "answer": "In Rome.", "contexts": ["It is in Rome."]}\n')
-    asked = ("score", str(data), "-j", "local:lexical", "-o", str(out), "--cache", str(tmp_path / "cache"))
+    data.write_text(
+        '{"id": "a", "question": "Where?", "answer": "In Rome.", "contexts": ["It is in Rome."]}\n'
+    )
+    asked = (
+        "score",
+        str(data),
+        "-j",
+        "local:lexical",
+        "-o",
+        str(out),
+        "--cache",
+        str(tmp_path / "cache"),
+    )
     loaded = modules_after(COMMAND, *asked)
     assert (out / "report.html").exists()
     rooms = {".".join(module.split(".")[:2]) for module in loaded}
@@ -328,10 +372,24 @@ def test_score_with_a_judge_of_this_machine_loads_what_it_uses(tmp_path: Path) -
             "claimeval.evaluation.grade",
             "claimeval.evaluation.measure",
         ),
-        *("claimeval.evaluation.rate", "claimeval.evaluation.write_queries", "claimeval.execution.batch"),
+        *(
+            "claimeval.evaluation.rate",
+            "claimeval.evaluation.write_queries",
+            "claimeval.execution.batch",
+        ),
         *("claimeval.providers.http", "claimeval.providers.local.entailment"),
-        *("claimeval.report.markdown", "claimeval.report.tables", "claimeval.runs.agreement", "claimeval.runs.compare"),
-        *("claimeval.runs.experiments", "claimeval.runs.labels", "claimeval.runs.rejudge", "claimeval.runs.revote"),
+        *(
+            "claimeval.report.markdown",
+            "claimeval.report.tables",
+            "claimeval.runs.agreement",
+            "claimeval.runs.compare",
+        ),
+        *(
+            "claimeval.runs.experiments",
+            "claimeval.runs.labels",
+            "claimeval.runs.rejudge",
+            "claimeval.runs.revote",
+        ),
     }
     assert not loaded & others
     packages = {module.split(".")[0] for module in loaded}
@@ -340,12 +398,27 @@ def test_score_with_a_judge_of_this_machine_loads_what_it_uses(tmp_path: Path) -
 
 def test_compare_loads_neither_experiments_nor_what_asks_judges(tmp_path: Path) -> None:
     demo = PACKAGE.parent / "examples" / "data" / "demo.jsonl"
-    asked = ["--limit", "3", "-m", "faithfulness", "-j", "local:lexical", "--cache", str(tmp_path / "cache")]
+    asked = [
+        "--limit",
+        "3",
+        "-m",
+        "faithfulness",
+        "-j",
+        "local:lexical",
+        "--cache",
+        str(tmp_path / "cache"),
+    ]
     for name in ("a", "b"):
         call("score", demo, *asked, "-o", tmp_path / name, folder=tmp_path)
     loaded = modules_after(COMMAND, "compare", str(tmp_path / "a"), str(tmp_path / "b"))
     assert "claimeval.runs.compare" in loaded
-    unused = {"asyncio", "claimeval.api.jobs", "claimeval.evaluation.claims", "claimeval.execution.runner", "yaml"}
+    unused = {
+        "asyncio",
+        "claimeval.api.jobs",
+        "claimeval.evaluation.claims",
+        "claimeval.execution.runner",
+        "yaml",
+    }
     assert not loaded & (unused | {"claimeval.runs.experiments"})
 
 

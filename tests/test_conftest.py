@@ -14,12 +14,16 @@ from benchmarks.loopback import ThreadHandle
 from tests import canary, conftest
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "", None, b"localhost", b"127.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "", None, b"localhost", b"127.0.0.1"]
+)
 def test_this_machine_is_local(host: object) -> None:
     assert conftest.is_local(host)
 
 
-@pytest.mark.parametrize("host", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "2001:db8::1", "localhost.example.org"])
+@pytest.mark.parametrize(
+    "host", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "2001:db8::1", "localhost.example.org"]
+)
 def test_everything_else_is_not(host: str) -> None:
     assert not conftest.is_local(host)
 
@@ -39,7 +43,9 @@ AWAY = ("192.0.2.1", 443)
     ],
     ids=["connect", "connect_ex", "sendto", "look up", "asyncio"],
 )
-def test_leaving_this_machine_raises_and_is_remembered(leave: Callable[[socket.socket, socket.socket], object]) -> None:
+def test_leaving_this_machine_raises_and_is_remembered(
+    leave: Callable[[socket.socket, socket.socket], object],
+) -> None:
     with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagram:
         with pytest.raises(conftest.NetworkForbidden):
             leave(stream, datagram)

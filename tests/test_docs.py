@@ -28,7 +28,9 @@ def test_every_page_of_decisions_is_in_the_index_once_under_its_title() -> None:
     index = (DECISIONS / "README.md").read_text(encoding="utf-8")
     listed = sorted(re.findall(r"^- \[(.+)\]\((\S+\.md)\)", index, re.MULTILINE))
     written = sorted(path for path in DECISIONS.glob("*.md") if path.name != "README.md")
-    titles = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in written]
+    titles = [
+        path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in written
+    ]
     assert listed == sorted(zip(titles, [path.name for path in written], strict=True))
 
 
@@ -52,10 +54,15 @@ def pages(navigation: object) -> Iterator[str]:
 
 def test_the_navigation_of_the_site_has_every_page_once() -> None:
     """`make docs` builds and checks the site; a new page gets its line in zensical.toml."""
-    listed = list(pages(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
+    listed = list(
+        pages(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"])
+    )
     written = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     guide = [page for page in written if not re.match(r"decisions/(?!README)", page)]
-    made = ["reference/command-line.md", *runpy.run_path(str(ROOT / "tools" / "build_site.py"))["COPIED"].values()]
+    made = [
+        "reference/command-line.md",
+        *runpy.run_path(str(ROOT / "tools" / "build_site.py"))["COPIED"].values(),
+    ]
     assert len(listed) == len(set(listed))
     assert set(guide) - set(listed) == set(), "pages without a line in zensical.toml"
     assert set(listed) == {*guide, *made}
@@ -68,16 +75,23 @@ def test_the_reference_has_every_public_name_once() -> None:
 
 @pytest.mark.parametrize(
     ("table", "settings"),
-    [("judge", set(Judge.model_fields) - {"learned"}), ("panel", {"judges", "extractor", *SETTINGS})],
+    [
+        ("judge", set(Judge.model_fields) - {"learned"}),
+        ("panel", {"judges", "extractor", *SETTINGS}),
+    ],
 )
-def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(table: str, settings: set[str]) -> None:
+def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(
+    table: str, settings: set[str]
+) -> None:
     page = (ROOT / "docs" / "judge-files.md").read_text(encoding="utf-8")
     rows = page.partition(f"<!-- {table} -->")[2].partition("\n\n")[0].splitlines()[3:]
     cells = [[cell.strip().strip("`") for cell in row.split("|")[1:3]] for row in rows]
     assert sorted(name for name, _ in cells) == sorted(settings)
     fields = Judge.model_fields if table == "judge" else Panel.model_fields
     stated = {name: yaml.safe_load(default) for name, default in cells if name in fields}
-    assert {name: stated[name] for name, value in stated.items() if isinstance(value, bool | int)} == {
+    assert {
+        name: stated[name] for name, value in stated.items() if isinstance(value, bool | int)
+    } == {
         name: field.default
         for name, field in fields.items()
         if name in settings and isinstance(field.default, bool | int)
@@ -100,7 +114,9 @@ def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
         *(ROOT / "claimeval").rglob("*.py"),
     ]
     content = "\n".join(path.read_text(encoding="utf-8") for path in texts)
-    rooms = "|".join(path.name for path in (ROOT / "claimeval").iterdir() if (path / "__init__.py").exists())
+    rooms = "|".join(
+        path.name for path in (ROOT / "claimeval").iterdir() if (path / "__init__.py").exists()
+    )
     names = set(re.findall(rf"`(claimeval\.(?:{rooms})(?:\.[A-Za-z_]+)*)`", content))
     files = set(re.findall(r"`(claimeval/[a-z_/]+(?:\.[a-z]+)?)`", content))
     assert len(names) > 5
@@ -110,12 +126,22 @@ def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
 
 
 def test_the_way_of_a_sample_goes_through_names_that_exist() -> None:
-    way = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The way of a sample")[2]
+    way = (
+        (ROOT / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .partition("## The way of a sample")[2]
+    )
     steps = re.findall(r"`([\w/]+?(?:\.py)?):([\w.]+)`", way.partition("\n## ")[0])
     assert len(steps) > 15
     for file, name in steps:
-        (path,) = (p for p in (ROOT / "claimeval").rglob("*") if p.as_posix().endswith(f"/claimeval/{file}"))
-        body = ast.parse((path / "__init__.py" if path.is_dir() else path).read_text(encoding="utf-8")).body
+        (path,) = (
+            p
+            for p in (ROOT / "claimeval").rglob("*")
+            if p.as_posix().endswith(f"/claimeval/{file}")
+        )
+        body = ast.parse(
+            (path / "__init__.py" if path.is_dir() else path).read_text(encoding="utf-8")
+        ).body
         for part in name.split("."):
             found = [node for node in body if getattr(node, "name", None) == part]
             assert found, f"{file} has no {name}"

@@ -41,7 +41,9 @@ class Host(NamedTuple):
     header: str = "authorization"
     query: str = ""
     refuses: Refusal = lambda body: None
-    error: Callable[[str], object] = lambda words: {"error": {"message": words, "type": "invalid_request_error"}}
+    error: Callable[[str], object] = lambda words: {
+        "error": {"message": words, "type": "invalid_request_error"}
+    }
     learned: tuple[str, ...] = ()
     """What a judge learns of it."""
 
@@ -58,9 +60,7 @@ def of_openai(body: dict[str, Any]) -> str | None:
     if body.get("temperature") is not None:
         return "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
     if "max_tokens" in body:
-        return (
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-        )
+        return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     if "maxLength" in schema(body):
         return "Invalid schema for response_format 'reply': In context=(), 'maxLength' is not permitted."
     return None
@@ -74,7 +74,13 @@ def of_groq(body: dict[str, Any]) -> str | None:
 
 def of_gemini(body: dict[str, Any]) -> str | None:
     unknown = {"seed", "max_completion_tokens", "logprobs"} & set(body)
-    return "".join(f'Invalid JSON payload received. Unknown name "{n}": Cannot find field.' for n in unknown) or None
+    return (
+        "".join(
+            f'Invalid JSON payload received. Unknown name "{n}": Cannot find field.'
+            for n in unknown
+        )
+        or None
+    )
 
 
 def of_litellm(body: dict[str, Any]) -> str | None:
@@ -103,7 +109,9 @@ HOSTS = {
     "Gemini": Host(
         "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
         refuses=of_gemini,
-        error=lambda words: [{"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}],
+        error=lambda words: [
+            {"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}
+        ],
     ),
     "Bedrock": Host("https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1/chat/completions"),
     "OpenRouter": Host("https://openrouter.ai/api/v1/chat/completions"),
@@ -116,7 +124,9 @@ HOSTS = {
     "A LiteLLM proxy": Host(
         "http://127.0.0.1:4000/v1/chat/completions",
         refuses=of_litellm,
-        error=lambda words: {"error": {"message": words, "type": "None", "param": "None", "code": "400"}},
+        error=lambda words: {
+            "error": {"message": words, "type": "None", "param": "None", "code": "400"}
+        },
         learned=("temperature",),
     ),
     "Ollama": Host("http://127.0.0.1:11434/v1/chat/completions", key=None),
@@ -137,11 +147,22 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
     """The recipes of the page by the name of their section; the second of a section has a 2 behind it."""
     for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
         name = section.partition("\n")[0]
-        for number, (kind, block) in enumerate(re.findall(r"```(console|yaml)\n(.*?)```", section, re.DOTALL), 1):
-            lines = [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()] if kind == "console" else []
+        for number, (kind, block) in enumerate(
+            re.findall(r"```(console|yaml)\n(.*?)```", section, re.DOTALL), 1
+        ):
+            lines = (
+                [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()]
+                if kind == "console"
+                else []
+            )
             exports = dict(line[1].split("=", 1) for line in lines if line[0] == "export")
-            variables = {name: CANARY if value == "..." else value for name, value in exports.items()}
-            judge = next((line[-1] for line in lines if line[:3] == ["claimeval", "doctor", "--judge"]), block)
+            variables = {
+                name: CANARY if value == "..." else value for name, value in exports.items()
+            }
+            judge = next(
+                (line[-1] for line in lines if line[:3] == ["claimeval", "doctor", "--judge"]),
+                block,
+            )
             if kind == "yaml":
                 variables = dict.fromkeys(re.findall(r"key_variable: (\w+)", block), CANARY)
             yield f"{name} {number}" if number > 1 else name, Recipe(variables, judge)
@@ -177,7 +198,9 @@ class Wire:
         message = {"role": "assistant", "content": answer(body).content}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5}
-        return 200, json.dumps({"model": body["model"], "choices": [choice], "usage": usage}).encode()
+        return 200, json.dumps(
+            {"model": body["model"], "choices": [choice], "usage": usage}
+        ).encode()
 
 
 @contextmanager
@@ -188,7 +211,9 @@ def wire(host: Host, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     with serve(server.respond) as url:
         port = urlsplit(url).port
 
-        async def rerouted(self: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response:
+        async def rerouted(
+            self: httpx2.AsyncHTTPTransport, request: httpx2.Request
+        ) -> httpx2.Response:
             request.url = request.url.copy_with(scheme="http", host="127.0.0.1", port=port)
             return await send(self, request)
 
@@ -197,7 +222,12 @@ def wire(host: Host, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
 
 
 @pytest.fixture
-def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_keys: None) -> Judge:
+def made(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    without_keys: None,
+) -> Judge:
     """The judge of a recipe, in an environment with nothing but what the recipe sets."""
     recipe = RECIPES[request.param]
     for name, value in recipe.variables.items():
@@ -212,7 +242,9 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_page_on_judge_files_has_every_setting() -> None:
     page = PAGE.with_name("judge-files.md").read_text(encoding="utf-8")
     rows = re.findall(
-        r"^\| ((?:`\w+`(?:, )?)+) \|", page.partition("## A judge file\n")[2].partition("\n## ")[0], re.MULTILINE
+        r"^\| ((?:`\w+`(?:, )?)+) \|",
+        page.partition("## A judge file\n")[2].partition("\n## ")[0],
+        re.MULTILINE,
     )
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(listed) == sorted(set(Judge.model_fields) - {"learned"})
@@ -221,7 +253,9 @@ def test_the_page_on_judge_files_has_every_setting() -> None:
 def test_every_host_of_the_page_is_tried() -> None:
     assert list(RECIPES) == list(HOSTS)
     rows = re.findall(r"^\| \[([^\]]+)\]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(rows) == sorted(name.removeprefix("A ") for name in HOSTS if not name.endswith(" 2"))
+    assert sorted(rows) == sorted(
+        name.removeprefix("A ") for name in HOSTS if not name.endswith(" 2")
+    )
 
 
 @pytest.mark.parametrize(("made", "host"), list(HOSTS.items()), ids=list(HOSTS), indirect=["made"])
@@ -238,8 +272,12 @@ def test_a_recipe_reaches_its_host_and_is_judged(
     assert learned == set(host.learned)
 
 
-@pytest.mark.parametrize("made", ["Gemini", "A LiteLLM proxy", "Anthropic", "OpenRouter"], indirect=True)
-def test_doctor_says_so(made: Judge, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "made", ["Gemini", "A LiteLLM proxy", "Anthropic", "OpenRouter"], indirect=True
+)
+def test_doctor_says_so(
+    made: Judge, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with wire(HOSTS[request.node.callspec.params["made"]], monkeypatch):
         found = asyncio.run(probe(made, RunOptions()))
     assert (found.reachable, found.key_accepted) == (True, True)
@@ -250,7 +288,10 @@ def test_doctor_says_so(made: Judge, request: pytest.FixtureRequest, monkeypatch
     [
         (
             "Gemini",
-            (200, {"choices": [{"index": 0, "finish_reason": "content_filter: PROHIBITED_CONTENT"}]}),
+            (
+                200,
+                {"choices": [{"index": 0, "finish_reason": "content_filter: PROHIBITED_CONTENT"}]},
+            ),
             "filtered",
         ),
         (
@@ -285,16 +326,37 @@ def test_doctor_says_so(made: Judge, request: pytest.FixtureRequest, monkeypatch
         ),
         (
             "OpenRouter",
-            (200, {"error": {"code": 402, "message": "Insufficient credits."}, "user_id": "user_1"}),
+            (
+                200,
+                {"error": {"code": 402, "message": "Insufficient credits."}, "user_id": "user_1"},
+            ),
             "judge_stopped",
         ),
-        ("OpenRouter", (200, {"error": {"code": 502, "message": "Provider returned error"}}), "provider_error"),
+        (
+            "OpenRouter",
+            (200, {"error": {"code": 502, "message": "Provider returned error"}}),
+            "provider_error",
+        ),
         (
             "Gemini",
-            (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]),
+            (
+                400,
+                [
+                    {
+                        "error": {
+                            "code": 400,
+                            "message": "API key not valid. Please pass a valid API key.",
+                        }
+                    }
+                ],
+            ),
             "judge_stopped",
         ),
-        ("DeepSeek", (402, {"error": {"message": "Insufficient Balance", "type": "unknown_error"}}), "judge_stopped"),
+        (
+            "DeepSeek",
+            (402, {"error": {"message": "Insufficient Balance", "type": "unknown_error"}}),
+            "judge_stopped",
+        ),
         (
             "Ollama",
             (404, {"error": {"message": "model 'qwen3:8b' not found", "type": "not_found_error"}}),
@@ -322,14 +384,26 @@ def test_what_a_host_says_has_its_reason(
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        ("vLLM", "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."),
-        ("llama.cpp", "request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it"),
+        (
+            "vLLM",
+            "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens.",
+        ),
+        (
+            "llama.cpp",
+            "request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+        ),
     ],
     indirect=["made"],
 )
-def test_a_window_is_learned(made: Judge, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_is_learned(
+    made: Judge, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(body: dict[str, Any]) -> tuple[int, object] | None:
-        return (400, {"error": {"code": 400, "message": words}}) if body["max_tokens"] >= 4096 else None
+        return (
+            (400, {"error": {"code": 400, "message": words}})
+            if body["max_tokens"] >= 4096
+            else None
+        )
 
     with wire(HOSTS["vLLM"], monkeypatch) as server:
         server.answers = full

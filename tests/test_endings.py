@@ -48,28 +48,45 @@ COMMANDS = {
     "rate": Command("rate data.jsonl --ask faithfulness", gate="rated_faithfulness"),
     "grade": Command("grade data.jsonl"),
     "rejudge": Command("rejudge source", gate="faithfulness"),
-    "extraction": Command("extraction data.jsonl", "--extractor", modes=("plain", "batch", "offline")),
-    "write-queries": Command("write-queries docs.jsonl --n 12", modes=("plain", "batch", "offline")),
+    "extraction": Command(
+        "extraction data.jsonl", "--extractor", modes=("plain", "batch", "offline")
+    ),
+    "write-queries": Command(
+        "write-queries docs.jsonl --n 12", modes=("plain", "batch", "offline")
+    ),
     "experiment": Command(
-        "experiment design.yaml", "", modes=("plain", "batch", "offline"), written="out/arms/three_way"
+        "experiment design.yaml",
+        "",
+        modes=("plain", "batch", "offline"),
+        written="out/arms/three_way",
     ),
 }
 VARIANTS = {
     "rate a run": Command("rate source --ask relevance", modes=("plain", "batch")),
-    "grade contexts": Command("grade data.jsonl --against reference_contexts", modes=("plain", "batch")),
-    "grade a corpus": Command("grade queries.tsv --corpus docs.jsonl --qrels qrels.txt", modes=("plain", "batch")),
+    "grade contexts": Command(
+        "grade data.jsonl --against reference_contexts", modes=("plain", "batch")
+    ),
+    "grade a corpus": Command(
+        "grade queries.tsv --corpus docs.jsonl --qrels qrels.txt", modes=("plain", "batch")
+    ),
     "rejudge two": Command("rejudge source other", modes=("plain",)),
 }
 """Commands with other data, which are only given judges that cannot be used."""
 MODES = {"plain": (), "shard": ("--shard", "1/1"), "batch": ("--batch",), "offline": ("--offline",)}
-HUGE = {"infinite cost": ("--max-cost", "1e400"), "23 digits": ("--max-calls", "9" * 23), "nan": ("--max-cost", "nan")}
+HUGE = {
+    "infinite cost": ("--max-cost", "1e400"),
+    "23 digits": ("--max-calls", "9" * 23),
+    "nan": ("--max-cost", "nan"),
+}
 UNUSABLE = ("wrong key", "unknown model", "unreadable", "cap 0")
 FAULTS = (*UNUSABLE, "server down", "failed gate", "damaged run", *HUGE)
 
 MEANINGLESS = {
     "offline": (*UNUSABLE, "server down", "failed gate"),  # no judge is asked
     "shard": ("failed gate",),  # gates are about the whole run: `merge` checks them
-    "batch": ("unknown model",),  # files of batches are refused, not single calls: tests/execution/test_batch_faults.py
+    "batch": (
+        "unknown model",
+    ),  # files of batches are refused, not single calls: tests/execution/test_batch_faults.py
 }
 """Faults that cannot occur in a mode, and why."""
 
@@ -91,7 +108,9 @@ def rows(count: int) -> list[dict[str, Any]]:
 def judge(body: Body) -> Reply:
     text = text_of(body)
     return (
-        query_judge.answer(body) if '"self_contained"' in text or "<document>\n" in text else claim_judge.answer(body)
+        query_judge.answer(body)
+        if '"self_contained"' in text or "<document>\n" in text
+        else claim_judge.answer(body)
     )
 
 
@@ -103,15 +122,31 @@ def prepared(folder: Path, start: StartServer, spec: str) -> None:
     """The data of all commands, and a run to judge again."""
     (folder / "data.jsonl").write_text(lines(rows(SAMPLES)))
     (folder / "docs.jsonl").write_text(
-        lines([{"id": f"d{i}", "text": f"Tower {i} is high. It was built in 18{i:02}."} for i in range(SAMPLES)])
+        lines(
+            [
+                {"id": f"d{i}", "text": f"Tower {i} is high. It was built in 18{i:02}."}
+                for i in range(SAMPLES)
+            ]
+        )
     )
     (folder / "design.yaml").write_text(
         f"data: data.jsonl\nmetrics: [faithfulness]\njudges: ['{spec}']\ngrid: {{assess_prompt: [three_way, binary]}}\n"
     )
-    (folder / "queries.tsv").write_text("".join(f"q{i}\tHow high is tower {i}?\n" for i in range(SAMPLES)))
+    (folder / "queries.tsv").write_text(
+        "".join(f"q{i}\tHow high is tower {i}?\n" for i in range(SAMPLES))
+    )
     (folder / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(SAMPLES)))
     good = start(judge=judge)
-    score = ("score", "data.jsonl", "-j", f"openai:good@{good.url}", "-m", "faithfulness", "--cache", "replies")
+    score = (
+        "score",
+        "data.jsonl",
+        "-j",
+        f"openai:good@{good.url}",
+        "-m",
+        "faithfulness",
+        "--cache",
+        "replies",
+    )
     for name in ("source", "other"):
         call(*score, "--out", name, folder=folder)
 
@@ -127,14 +162,18 @@ def expected(name: str, fault: str, mode: str) -> int:
         return 2
     if fault == "failed gate":
         return 1
-    if fault == "unreadable" and mode == "batch":  # replies that were paid together are read, whatever they are
+    if (
+        fault == "unreadable" and mode == "batch"
+    ):  # replies that were paid together are read, whatever they are
         return {"experiment": 3, "write-queries": 0}.get(name, 1)
     return 3
 
 
 CELLS = [
     pytest.param(name, fault, mode, id=f"{name}-{fault}-{mode}")
-    for (name, command), fault, mode in itertools.product((COMMANDS | VARIANTS).items(), FAULTS, MODES)
+    for (name, command), fault, mode in itertools.product(
+        (COMMANDS | VARIANTS).items(), FAULTS, MODES
+    )
     if mode in command.modes
     and (name in COMMANDS or fault in UNUSABLE)
     and fault not in MEANINGLESS.get(mode, ())
@@ -144,16 +183,29 @@ CELLS = [
 
 @pytest.mark.parametrize(("name", "fault", "mode"), CELLS)
 def test_every_command_ends_with_its_code_and_one_line(
-    name: str, fault: str, mode: str, tmp_path: Path, start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    fault: str,
+    mode: str,
+    tmp_path: Path,
+    start_server: StartServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(polling, "MIN_INTERVAL", 0.05)
     monkeypatch.setattr(polling, "FIRST_CONTACT", 0.2)
     monkeypatch.setattr(online, "UNREACHED_FOR", 0.2)
     faults = Faults(rates={"unknown_model": 1.0}) if fault == "unknown model" else Faults()
     key = "sk-right" if fault == "wrong key" else None
-    answer: Callable[[Body], Reply] = (lambda _: Reply("I would rather not say.")) if fault == "unreadable" else judge
-    server = start_server(Options(faults=faults, key=key, batching=Batching(seconds=0.02)), judge=answer)
-    spec = "openai:judge@http://127.0.0.1:9/v1" if fault == "server down" else f"openai:judge@{server.url}"
+    answer: Callable[[Body], Reply] = (
+        (lambda _: Reply("I would rather not say.")) if fault == "unreadable" else judge
+    )
+    server = start_server(
+        Options(faults=faults, key=key, batching=Batching(seconds=0.02)), judge=answer
+    )
+    spec = (
+        "openai:judge@http://127.0.0.1:9/v1"
+        if fault == "server down"
+        else f"openai:judge@{server.url}"
+    )
     prepared(tmp_path, start_server, spec)
     more = HUGE.get(fault, ("--max-calls", "0") if fault == "cap 0" else ())
     if fault == "failed gate":
@@ -162,7 +214,13 @@ def test_every_command_ends_with_its_code_and_one_line(
         damaged = tmp_path / ("source" if name == "rejudge" else COMMANDS[name].written)
         damaged.mkdir(parents=True, exist_ok=True)
         (damaged / "manifest.json").write_text('{"format": 5, "panel": [[[')
-    done = call(*words(name, mode, spec, *more), "--json", folder=tmp_path, OPENAI_API_KEY="sk-wrong", exits=None)
+    done = call(
+        *words(name, mode, spec, *more),
+        "--json",
+        folder=tmp_path,
+        OPENAI_API_KEY="sk-wrong",
+        exits=None,
+    )
     said = [line for line in done.stderr.splitlines() if line.startswith("claimeval: ")]
     assert done.returncode == expected(name, fault, mode), done.stderr[-2000:]
     assert "Traceback" not in done.stderr
@@ -171,7 +229,9 @@ def test_every_command_ends_with_its_code_and_one_line(
         assert said, done.stderr
     if done.returncode == 3:
         last = said if name == "rejudge two" else said[-1:]  # each of two runs says how it ended
-        assert any(word in "".join(last) for word in ("the same command", "same call", "run the same")), said[-1]
+        assert any(
+            word in "".join(last) for word in ("the same command", "same call", "run the same")
+        ), said[-1]
         shown = json.loads(done.stdout)
         assert (shown["exit_code"], "the same command" in str(shown["stopped"])) == (3, True)
     if fault == "cap 0":
@@ -188,13 +248,19 @@ main()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_disk_stops_every_command_in_one_line(name: str, tmp_path: Path, start_server: StartServer) -> None:
+def test_a_full_disk_stops_every_command_in_one_line(
+    name: str, tmp_path: Path, start_server: StartServer
+) -> None:
     server = start_server(judge=judge)
     prepared(tmp_path, start_server, spec := f"openai:judge@{server.url}")
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *words(name, "plain", spec)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},  # no module cut off at the limit
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },  # no module cut off at the limit
         capture_output=True,
         text=True,
         timeout=60,
@@ -205,14 +271,19 @@ def test_a_full_disk_stops_every_command_in_one_line(name: str, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_ctrl_c_ends_every_command_with_130(name: str, tmp_path: Path, start_server: StartServer) -> None:
+def test_ctrl_c_ends_every_command_with_130(
+    name: str, tmp_path: Path, start_server: StartServer
+) -> None:
     server = start_server(Options(latency=Latency(seconds=0.4)), judge=judge)
     prepared(tmp_path, start_server, spec := f"openai:judge@{server.url}")
     process = subprocess.Popen(
         [sys.executable, "-m", "claimeval", *words(name, "plain", spec)],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     deadline = time.monotonic() + 30
     while not server.exchanges():
         assert process.poll() is None, process.communicate()

@@ -40,19 +40,28 @@ SOURCES = prompts.SOURCES
 
 
 def test_the_figures_of_the_demo_are_those_of_the_recorded_verdicts() -> None:
-    labels: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in METRICS.values()}
+    labels: dict[str, dict[str, list[bool]]] = {
+        name: defaultdict(list) for name in METRICS.values()
+    }
     for line in shared_data("demo_replies/verdicts.jsonl").read_text(encoding="utf-8").splitlines():
         verdict = json.loads(line)
         name = METRICS[verdict["part"], verdict["against"]]
         labels[name][verdict["sample"]].append(verdict["label"] == "supported")
-    shares = {name: {i: sum(holds) / len(holds) for i, holds in of.items()} for name, of in labels.items()}
+    shares = {
+        name: {i: sum(holds) / len(holds) for i, holds in of.items()} for name, of in labels.items()
+    }
     page = PAGE.read_text(encoding="utf-8")
 
     for name, of in shares.items():
-        assert f"| {name} | {sum(of.values()) / len(of):.3f} | {len(of)} |".replace(" 0.", " .") in page
+        assert (
+            f"| {name} | {sum(of.values()) / len(of):.3f} | {len(of)} |".replace(" 0.", " .")
+            in page
+        )
     samples = list(map(json.loads, bundled("demo.jsonl").read_text(encoding="utf-8").splitlines()))
     for kind, words in PLANTED.items():
-        two = [shares["faithfulness"][row["id"]] for row in samples if row["metadata"]["kind"] == kind]
+        two = [
+            shares["faithfulness"][row["id"]] for row in samples if row["metadata"]["kind"] == kind
+        ]
         assert f"| {words} | {two[0]:.2f}, {two[1]:.2f} |".replace("0.", ".") in page
     right = [row["id"] for row in samples if row["metadata"]["kind"] in ("good", "good_paraphrase")]
     assert [shares["faithfulness"][i] for i in right] == [1.0] * 6
@@ -71,7 +80,8 @@ def test_agreement_with_people_is_that_of_the_recorded_labels(tmp_path: Path) ->
     prompts.draw(tmp_path, ROOT, 450)
     items = [item for item in prompts.load(tmp_path) if item.half != "choose"]
     readings = {
-        path.stem: json.loads(path.read_text()) for path in Path(prompts.__file__).with_name("readings").glob("*.json")
+        path.stem: json.loads(path.read_text())
+        for path in Path(prompts.__file__).with_name("readings").glob("*.json")
     }
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
     report = [item for item in items if item.half == "report"]
@@ -83,13 +93,22 @@ def test_agreement_with_people_is_that_of_the_recorded_labels(tmp_path: Path) ->
         supported = np.array([item.supported for item in of])
         draws = (prompts.balanced(supported, said, weights) for weights in prompts.resampled(of))
         low, high = prompts.ends(draws).strip("[]").split(", ")
-        parts = [np.array([item.source in which for item in of], dtype=float) for which in (SOURCES, *zip(SOURCES))]
+        parts = [
+            np.array([item.source in which for item in of], dtype=float)
+            for which in (SOURCES, *zip(SOURCES))
+        ]
         figures = [f"{prompts.balanced(supported, said, part):.3f}" for part in parts]
         kappa = cohen_kappa(list(map(bool, supported)), list(map(bool, said))).value
-        return " | ".join((figures[0], f"{low} to {high}", *figures[1:], f"{kappa:.3f}")).replace("0.", ".")
+        return " | ".join((figures[0], f"{low} to {high}", *figures[1:], f"{kappa:.3f}")).replace(
+            "0.", "."
+        )
 
     def share(reading: str, kind: str, label: str) -> str:
-        labels = [readings[reading][item.id] for item in items if item.half == "contradictions" and item.kind == kind]
+        labels = [
+            readings[reading][item.id]
+            for item in items
+            if item.half == "contradictions" and item.kind == kind
+        ]
         return f"{labels.count(label) / len(labels):.2f}".lstrip("0")
 
     for reading, name in READINGS.items():

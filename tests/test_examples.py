@@ -58,5 +58,7 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
 
 def test_the_python_example_of_the_readme_is_the_file(printed: dict[str, str]) -> None:
-    assert blocks("<!-- python -->").strip() in (ROOT / "examples" / "score_in_python.py").read_text(encoding="utf-8")
+    assert blocks("<!-- python -->").strip() in (
+        ROOT / "examples" / "score_in_python.py"
+    ).read_text(encoding="utf-8")
     assert folded(blocks("<!-- printed -->")) == folded(printed["score_in_python"])

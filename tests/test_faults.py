@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import Faults, Name, Options, ThreadHandle, claim_judge, named, serve_in_thread
+from benchmarks.loopback import (
+    Faults,
+    Name,
+    Options,
+    ThreadHandle,
+    claim_judge,
+    named,
+    serve_in_thread,
+)
 from benchmarks.loopback.sabotage import KINDS
 from claimeval.types.records import REASONS, Sample
 from tests.conftest import StartServer
@@ -35,9 +43,23 @@ UNSCORED = dict.fromkeys(named("transient", "connection", "malformed"), "provide
     "deep_content": "unparsable",
 }
 """Why there is no score where every assessment meets this fault."""
-HARMLESS = ("content_parts", "no_usage", "usage_words", "usage_negative", "closed_after", "key_in_reply")
+HARMLESS = (
+    "content_parts",
+    "no_usage",
+    "usage_words",
+    "usage_negative",
+    "closed_after",
+    "key_in_reply",
+)
 STOPPING = (
-    *("insufficient_quota", "unsupported_parameter", "status_401", "key_echo", "status_403", "status_404"),
+    *(
+        "insufficient_quota",
+        "unsupported_parameter",
+        "status_401",
+        "key_echo",
+        "status_403",
+        "status_404",
+    ),
     *("unknown_model", "redirect_302", "redirect_307", "key_in_redirect", "rate_limited_day"),
 )
 WAITED_OUT = tuple(kind for kind in named("rate") if kind not in UNSCORED and kind not in STOPPING)
@@ -57,7 +79,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked_in(test: str, count: int = 1) -> list[Sample]:
     """Samples that no other test asks about; the right score of each is RIGHT."""
-    return [SAMPLE.model_copy(update={"id": f"{i}", "question": f"{test}, tower {i}?"}) for i in range(count)]
+    return [
+        SAMPLE.model_copy(update={"id": f"{i}", "question": f"{test}, tower {i}?"})
+        for i in range(count)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +104,22 @@ def test_a_fault_that_stays_is_no_score_with_a_reason(
     assert (ran.values, ran.reasons) == ([None], [reason])
     assert {v.unassessed for a in ran.results[0].assessments for v in a.verdicts} == {reason}
     metric = ran.outcome.summary["faithfulness"]
-    assert (metric.mean, metric.n, metric.missing, metric.bounds) == (None, 0, {reason: 1}, (0.0, 1.0))
+    assert (metric.mean, metric.n, metric.missing, metric.bounds) == (
+        None,
+        0,
+        {reason: 1},
+        (0.0, 1.0),
+    )
     assert ran.outcome.summary.complete
-    assert len(server.exchanges()) - before <= 1 + 2 * 2 * 2, "extraction, then attempts x questions x halves"
+    assert len(server.exchanges()) - before <= 1 + 2 * 2 * 2, (
+        "extraction, then attempts x questions x halves"
+    )
 
     server.server.faults = Faults()
     mended = run([judge], store, samples)
-    assert mended.values == [None if KINDS[kind].group == "unusable" or kind == "lone_surrogate" else RIGHT]
+    assert mended.values == [
+        None if KINDS[kind].group == "unusable" or kind == "lone_surrogate" else RIGHT
+    ]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -94,7 +128,9 @@ def test_an_odd_reply_that_holds_the_answer_is_read(
     server: ThreadHandle, store: Path, provider: Name, kind: str
 ) -> None:
     server.server.faults = Faults(rates={kind: 1.0})
-    assert run([judge_at(server, provider)], store, asked_in(f"odd {kind} {provider}")).values == [RIGHT]
+    assert run([judge_at(server, provider)], store, asked_in(f"odd {kind} {provider}")).values == [
+        RIGHT
+    ]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -119,21 +155,34 @@ def test_a_fault_that_nothing_betters_stops_the_run_and_the_same_run_goes_on(
 
 
 @pytest.mark.parametrize("kind", ["status_401", "status_503", "hang"])
-def test_a_panel_goes_on_without_a_judge_that_fails(start_server: StartServer, tmp_path: Path, kind: str) -> None:
+def test_a_panel_goes_on_without_a_judge_that_fails(
+    start_server: StartServer, tmp_path: Path, kind: str
+) -> None:
     healthy = start_server(judge=claim_judge.answer)
     broken = start_server(Options(faults=Faults(rates={kind: 1.0})), judge=claim_judge.answer)
     good = judge_at(healthy, "openai", name="good")
     bad = judge_at(broken, "openai", name="bad")
     third = judge_at(healthy, "openai", name="third", seed=3)
-    ran = run([good, bad, third], tmp_path / "store", asked_in("panel", 2), extractor=good, timeout=0.5, concurrency=1)
+    ran = run(
+        [good, bad, third],
+        tmp_path / "store",
+        asked_in("panel", 2),
+        extractor=good,
+        timeout=0.5,
+        concurrency=1,
+    )
     assert ran.values == [RIGHT] * 2
-    verdicts = [verdict for result in ran.results for a in result.assessments for verdict in a.verdicts]
+    verdicts = [
+        verdict for result in ran.results for a in result.assessments for verdict in a.verdicts
+    ]
     assert {v.unassessed for v in verdicts if v.judge != "bad"} == {None}
     assert None not in {v.unassessed for v in verdicts if v.judge == "bad"}
     assert ran.outcome.summary.complete
 
 
-def test_a_cap_on_calls_stops_the_run_and_a_higher_one_pays_only_the_rest(server: ThreadHandle, store: Path) -> None:
+def test_a_cap_on_calls_stops_the_run_and_a_higher_one_pays_only_the_rest(
+    server: ThreadHandle, store: Path
+) -> None:
     samples = asked_in("calls", 20)
     server.server.faults = Faults()
     judge = judge_at(server, "openai")
@@ -161,12 +210,16 @@ def test_a_cap_on_money_holds_with_faults_that_may_be_paid(
     (tmp_path / "prices.yaml").write_text("openai:judge-1: {input: 1.0, output: 10.0}\n")
     monkeypatch.setenv("CLAIMEVAL_PRICES", str(tmp_path / "prices.yaml"))
     samples = asked_in("money", 30)
-    server.server.faults = Faults(seed=1, rates=dict.fromkeys(("reset", "cut_body", "status_503", "null_body"), 0.06))
+    server.server.faults = Faults(
+        seed=1, rates=dict.fromkeys(("reset", "cut_body", "status_503", "null_body"), 0.06)
+    )
     judge = judge_at(server, "openai", max_tokens=500)
     before = len(server.exchanges())
     cap = 0.05
     runs = 0
-    while (ran := run([judge], store, samples, max_cost=cap, attempts=5)).outcome.status.budget_exhausted:
+    while (
+        ran := run([judge], store, samples, max_cost=cap, attempts=5)
+    ).outcome.status.budget_exhausted:
         runs += 1
         paid = [exchange for exchange in server.exchanges()[before:] if exchange.paid]
         assert sum(e.tokens for e in paid) * 1e-6 <= cap, "even if all tokens were prompts"

@@ -96,7 +96,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         done = call("score", data, *JUDGE, "--out", out, folder=folder)
         assert_shown(done)
     labels = [
-        {"id": row["id"], "text": f"Tower stands {number}.", "label": "supported", "annotator": text}
+        {
+            "id": row["id"],
+            "text": f"Tower stands {number}.",
+            "label": "supported",
+            "annotator": text,
+        }
         for number, (row, text) in enumerate(zip(rows, HOSTILE, strict=True))
     ]
     (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
@@ -114,7 +119,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     }
     (folder / "map.yaml").write_text(json.dumps(names))
     arms = [{"name": "=1+1\r=2"}, {"name": f"{ESCAPE}|`x`", "claims_per_call": 1}]
-    design = {"data": "data.jsonl", "judges": ["local:lexical"], "metrics": ["faithfulness"], "arms": arms}
+    design = {
+        "data": "data.jsonl",
+        "judges": ["local:lexical"],
+        "metrics": ["faithfulness"],
+        "arms": arms,
+    }
     (folder / "arms.yaml").write_text(json.dumps(design))
     named = [
         {**row, "id": f"q{i}\x1b[31m", "contexts": [{"id": f"d{i}\x9b1", "text": row["question"]}]}
@@ -122,12 +132,19 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ]
     (folder / "named.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named))
     (folder / "docs.jsonl").write_text(
-        "".join(json.dumps({"id": f"d\x1b[31m{i}", "text": f"Tower {text}"}) + "\n" for i, text in enumerate(HOSTILE))
+        "".join(
+            json.dumps({"id": f"d\x1b[31m{i}", "text": f"Tower {text}"}) + "\n"
+            for i, text in enumerate(HOSTILE)
+        )
     )
     (folder / "qrels").write_text("q\x1b[31m1 0 d\x9b1 2\nq2 0 d2 1\n")
     for name in ("my.run", f"{FILE}.run"):
-        (folder / name).write_text("q\x1b[31m1 Q0 d\x9b1 1 2.0 \x1b[32mtag\nq2 Q0 x 1 1.0 \x1b[32mtag\n")
-    (folder / f"{FILE}.j2").write_text(prompts.find("three_way").source.replace("You compare", f"You {FILE}", 1))
+        (folder / name).write_text(
+            "q\x1b[31m1 Q0 d\x9b1 1 2.0 \x1b[32mtag\nq2 Q0 x 1 1.0 \x1b[32mtag\n"
+        )
+    (folder / f"{FILE}.j2").write_text(
+        prompts.find("three_way").source.replace("You compare", f"You {FILE}", 1)
+    )
     with serve_in_thread(judge=claim_judge.answer) as server:
         judge = {"name": "\x1b[31mEVIL|=1+1", "model": f"openai:m@{server.url}"}
         (folder / "judge.yaml").write_text(json.dumps(judge))
@@ -211,7 +228,9 @@ ELSEWHERE = {
     ],
     ids=lambda value: "_".join(value[:1]) if isinstance(value, tuple) else str(value),
 )
-def test_no_control_character_of_data_reaches_a_line(here: Path, code: int, command: tuple[str, ...]) -> None:
+def test_no_control_character_of_data_reaches_a_line(
+    here: Path, code: int, command: tuple[str, ...]
+) -> None:
     forms = [command] if "--json" in command else [command, (*command, "--json")]
     for form in forms:
         done = call(*form, folder=here, exits=code)
@@ -256,10 +275,14 @@ def test_a_csv_of_results_has_a_row_for_each(here: Path, rows: str) -> None:
     claims = sum(len(result.claims) for result in RunResults.of(here / "a"))
     found = assert_whole(text, len(HOSTILE) if rows == "samples" else claims)
     if rows == "samples":
-        assert [row["question"].removeprefix("'") for row in found] == [t.replace("\ud800", "\\ud800") for t in HOSTILE]
+        assert [row["question"].removeprefix("'") for row in found] == [
+            t.replace("\ud800", "\\ud800") for t in HOSTILE
+        ]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("rated", 31), ("graded", 31), ("measured", 31), ("imported", 31)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("rated", 31), ("graded", 31), ("measured", 31), ("imported", 31)]
+)
 def test_a_csv_of_other_runs_has_a_row_for_each(made: Path, name: str, expected: int) -> None:
     call("report", name, "--format", "csv", "--out", f"{name}.csv", folder=made)
     assert_whole((made / f"{name}.csv").read_bytes().decode().removeprefix("\ufeff"), expected)
@@ -284,7 +307,11 @@ def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
 def test_every_command_is_here_or_says_where() -> None:
     marks = test_no_control_character_of_data_reaches_a_line.pytestmark  # type: ignore[attr-defined]
     tried = {" ".join(command) for _, command in marks[0].args[1]}
-    missing = [name for name, _ in every_command(app) if not any(f"{line} ".startswith(f"{name} ") for line in tried)]
+    missing = [
+        name
+        for name, _ in every_command(app)
+        if not any(f"{line} ".startswith(f"{name} ") for line in tried)
+    ]
     assert set(missing) == set(ELSEWHERE)
 
 
@@ -298,11 +325,15 @@ def test_markdown_has_no_markup_of_the_data(made: Path, command: tuple[str, ...]
     done = call("report", *command, "--format", "md", folder=here)
     tokens = MARKDOWN.parse(done.stdout)
     inside = [child for token in tokens for child in token.children or ()]
-    markup = [token.content for token in (*tokens, *inside) if token.type in ("html_block", "html_inline")]
+    markup = [
+        token.content for token in (*tokens, *inside) if token.type in ("html_block", "html_inline")
+    ]
     assert {re.sub(r"[<>]", "", tag) for tag in markup} <= OURS
     assert not [token for token in inside if token.type in ("link_open", "image")]
     assert not [
-        token.content for token in inside if token.type == "text" and re.search("@user|alert|=1", token.content)
+        token.content
+        for token in inside
+        if token.type == "text" and re.search("@user|alert|=1", token.content)
     ]
     rows = [i for i, token in enumerate(tokens) if token.type == "tr_open"]
     head = 0
@@ -325,7 +356,9 @@ class Tags(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert not any(name.startswith("on") or "javascript:" in (value or "") for name, value in attrs)
+        assert not any(
+            name.startswith("on") or "javascript:" in (value or "") for name, value in attrs
+        )
         self.found[tag] += 1
 
 
@@ -358,5 +391,15 @@ def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(made: Path) ->
 
 def test_a_csv_of_any_table_of_a_report_has_its_rows(here: Path) -> None:
     for command, table in ((("a",), "scores"), (("a", "--compare", "b"), "differences")):
-        call("report", *command, "--format", "csv", "--rows", table, "--out", "table.csv", folder=here)
+        call(
+            "report",
+            *command,
+            "--format",
+            "csv",
+            "--rows",
+            table,
+            "--out",
+            "table.csv",
+            folder=here,
+        )
         assert_whole((here / "table.csv").read_bytes().decode().removeprefix("\ufeff"), 1)

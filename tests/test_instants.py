@@ -102,4 +102,6 @@ def test_a_run_that_dies_at_this_instant_goes_on_as_if_nothing_was(
     assert len({exchange.sha256 for exchange in answered}) == CALLS == len(undisturbed.keys)
     assert len(answered) <= CALLS + 3, "at most what was in flight is asked again"
     again = {exchange.sha256 for exchange in answered if exchange.n not in kept}
-    assert not [e for e in answered if e.n in kept and e.sha256 in again], "what was kept is not asked again"
+    assert not [e for e in answered if e.n in kept and e.sha256 in again], (
+        "what was kept is not asked again"
+    )

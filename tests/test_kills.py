@@ -39,7 +39,9 @@ def test_calls_with_faults_in_two_processes_survive_three_kills(tmp_path: Path) 
     assert sorted(survived.codes) == [-signal.SIGKILL] * kills + [0, 0]
     assert survived.peak <= 200_000_000
 
-    undisturbed = survive(tmp_path / "undisturbed", SAMPLES, clients=1, kills=0, share=0.0, port=survived.port)
+    undisturbed = survive(
+        tmp_path / "undisturbed", SAMPLES, clients=1, kills=0, share=0.0, port=survived.port
+    )
     assert undisturbed.requests == undisturbed.calls == 3 * SAMPLES
     for part in (0, 1):
         assert {without_seconds(file) for file in survived.results[part::2]} == {
@@ -67,7 +69,9 @@ def wait_until(reached: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(("number_sent", "signals"), [(signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)])
+@pytest.mark.parametrize(
+    ("number_sent", "signals"), [(signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)]
+)
 def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     tmp_path: Path, slow_server: ThreadHandle, number_sent: signal.Signals, signals: int
 ) -> None:
@@ -129,7 +133,14 @@ def command(tmp_path: Path, server: ThreadHandle, *options: str) -> Done:
 
 
 def scoring(server: ThreadHandle) -> list[str]:
-    return ["score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--metrics", "faithfulness"]
+    return [
+        "score",
+        "samples.jsonl",
+        "--judge",
+        f"openai:judge@{server.url}",
+        "--metrics",
+        "faithfulness",
+    ]
 
 
 def limited(tmp_path: Path, server: ThreadHandle, *options: str, limit: int) -> Done:
@@ -137,7 +148,11 @@ def limited(tmp_path: Path, server: ThreadHandle, *options: str, limit: int) -> 
     return subprocess.run(
         [sys.executable, "-c", LIMITED, str(limit), *scoring(server), *options],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},  # no module cut off at the limit
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },  # no module cut off at the limit
         capture_output=True,
         text=True,
         timeout=60,
@@ -155,7 +170,9 @@ def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 60)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = limited(tmp_path, server, "--cache", "store", "--out", "run", "--concurrency", "4", limit=200_000)
+    done = limited(
+        tmp_path, server, "--cache", "store", "--out", "run", "--concurrency", "4", limit=200_000
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 3
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("claimeval: ")]
@@ -167,7 +184,9 @@ def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
     again = command(tmp_path, server, "--cache", "store", "--out", "run", "--concurrency", "4")
     assert again.returncode == 0, again.stderr
     assert len(server.exchanges()) - asked >= 120 - asked
-    assert len(server.exchanges()) <= 120 + 2 * 4, "at most the replies that could not be kept are asked for again"
+    assert len(server.exchanges()) <= 120 + 2 * 4, (
+        "at most the replies that could not be kept are asked for again"
+    )
 
 
 def test_results_that_cannot_be_written_are_one_line_and_cost_nothing_again(
@@ -223,7 +242,9 @@ def test_a_cap_is_told_and_kept_by_the_command(tmp_path: Path, server: ThreadHan
     assert len(server.exchanges()) == 40
 
 
-def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, server: ThreadHandle) -> None:
+def test_a_cap_on_money_without_a_price_is_told_before_any_call(
+    tmp_path: Path, server: ThreadHandle
+) -> None:
     write_samples(tmp_path / "samples.jsonl", 1)
     done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-cost", "1")
     assert done.returncode == 2
@@ -236,7 +257,9 @@ def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, 
     assert len(server.exchanges()) == 2
 
 
-def test_two_processes_together_keep_a_cap_with_many_calls_in_flight(tmp_path: Path, slow_server: ThreadHandle) -> None:
+def test_two_processes_together_keep_a_cap_with_many_calls_in_flight(
+    tmp_path: Path, slow_server: ThreadHandle
+) -> None:
     write_samples(tmp_path / "samples.jsonl", 30)
     options = ("--concurrency", "64", "--max-calls", "50")
     clients = [Client(tmp_path, name, score(slow_server, *options)) for name in ("one", "two")]

@@ -25,22 +25,48 @@ ce.score([{"id": "<i>", "question": texts, "answer": texts, "contexts": ["None."
 def shown() -> list[dict[str, str]]:
     """What each code cell of the notebook displays, by type, then the cells that only the tests have."""
     content = json.loads((EXAMPLES / "first_look.ipynb").read_text(encoding="utf-8"))
-    assert not any(cell.get("outputs") for cell in content["cells"]), "outputs are not kept in the repository"
-    more: dict[str, object] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
-    content["cells"] += [{**more, "id": source[1:5], "source": source} for source in (PROGRESS, HOSTILE)]
+    assert not any(cell.get("outputs") for cell in content["cells"]), (
+        "outputs are not kept in the repository"
+    )
+    more: dict[str, object] = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+    }
+    content["cells"] += [
+        {**more, "id": source[1:5], "source": source} for source in (PROGRESS, HOSTILE)
+    ]
     notebook = nbformat.reads(json.dumps(content), as_version=4)  # type: ignore[no-untyped-call]  # half typed
     NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [{kind: text for output in cell.outputs for kind, text in output.get("data", {}).items()} for cell in cells]
+    return [
+        {kind: text for output in cell.outputs for kind, text in output.get("data", {}).items()}
+        for cell in cells
+    ]
 
 
-def test_every_cell_shows_something_and_nothing_else_is_printed(shown: list[dict[str, str]]) -> None:
+def test_every_cell_shows_something_and_nothing_else_is_printed(
+    shown: list[dict[str, str]],
+) -> None:
     assert all(shown)
 
 
-def test_runs_samples_slices_comparisons_and_agreement_show_themselves(shown: list[dict[str, str]]) -> None:
-    pages = [html for cell in shown if (html := cell.get("text/html", "")).startswith('<div class="claimeval')]
-    marks = ("judged by shared words", "<b>handbook-mileage:", "<th>metadata.kind</th>", "b = ", "<b>agreement</b>: ")
+def test_runs_samples_slices_comparisons_and_agreement_show_themselves(
+    shown: list[dict[str, str]],
+) -> None:
+    pages = [
+        html
+        for cell in shown
+        if (html := cell.get("text/html", "")).startswith('<div class="claimeval')
+    ]
+    marks = (
+        "judged by shared words",
+        "<b>handbook-mileage:",
+        "<th>metadata.kind</th>",
+        "b = ",
+        "<b>agreement</b>: ",
+    )
     assert [mark in page for mark, page in zip(marks, pages, strict=False)] == [True] * 5
 
 

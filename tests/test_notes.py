@@ -22,8 +22,16 @@ from claimeval.types.estimates import LongEvidence
 from tests.command_line import call
 
 ROWS = [
-    {"question": "How long?", "answer": "The walk takes 40 minutes.", "contexts": ["The walk takes 40 minutes."]},
-    {"question": "How high?", "answer": "It is 12 m high.", "contexts": ["The tower is 90 m high."]},
+    {
+        "question": "How long?",
+        "answer": "The walk takes 40 minutes.",
+        "contexts": ["The walk takes 40 minutes."],
+    },
+    {
+        "question": "How high?",
+        "answer": "It is 12 m high.",
+        "contexts": ["The tower is 90 m high."],
+    },
 ]
 
 
@@ -36,10 +44,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_command_python_json_and_report_say_the_same(folder: Path) -> None:
-    command = ("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "--skip-malformed")
+    command = (
+        "score",
+        "data.jsonl",
+        "-j",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        "--skip-malformed",
+    )
     done = call(*command, "-o", "run", folder=folder)
     run = ce.Run.load(folder / "run")
-    printed = [line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith(("Note: ", "Caution: "))]
+    printed = [
+        line.partition(": ")[2]
+        for line in done.stdout.splitlines()
+        if line.startswith(("Note: ", "Caution: "))
+    ]
     assert run.notes == (
         "Lexical support score, not an LLM judgment.",
         "Claims split by rules: 1.14 per biography sentence; people write 4.05.",
@@ -52,27 +72,48 @@ def test_command_python_json_and_report_say_the_same(folder: Path) -> None:
     assert all(note in run.report(format="md") for note in run.notes)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ce.score(folder / "data.jsonl", judges="local:lexical", metrics="faithfulness", skip_malformed=True)
-    assert [str(warning.message) for warning in caught if warning.category is ce.NoteWarning] == list(run.notes)
+        ce.score(
+            folder / "data.jsonl",
+            judges="local:lexical",
+            metrics="faithfulness",
+            skip_malformed=True,
+        )
+    assert [
+        str(warning.message) for warning in caught if warning.category is ce.NoteWarning
+    ] == list(run.notes)
 
 
 NOTED: dict[str, dict[str, Any]] = {
     "note": {"notes": ("claims that are equal were merged",)},
-    "long_evidence": {"long": (LongEvidence(judge="lexical", context_tokens=4096, samples=1, windows=3),)},
+    "long_evidence": {
+        "long": (LongEvidence(judge="lexical", context_tokens=4096, samples=1, windows=3),)
+    },
     "unclear": {"unclear": 2},
-    "same_family": {"same_family": (SameFamily(role="judge", name="lexical", family="gpt", samples=2),)},
+    "same_family": {
+        "same_family": (SameFamily(role="judge", name="lexical", family="gpt", samples=2),)
+    },
     "incomplete_panel": {"panel": {"stopped_judges": {"lexical": 1}}},
     "self_preference": {
         "panel": {
             "self_preference": (
-                SelfPreference(metric="faithfulness", family="gpt", value=0.2, low=0.1, high=0.3, n=9, clusters=9),
+                SelfPreference(
+                    metric="faithfulness",
+                    family="gpt",
+                    value=0.2,
+                    low=0.1,
+                    high=0.3,
+                    n=9,
+                    clusters=9,
+                ),
             )
         }
     },
     "missing": {"metric": {"failure_rate": 0.25}},
     "lost": {
         "metric": {"missing": {"timeout": 1}},
-        "failures": {"timeout": FailureExample(sample="1", judge="lexical", excerpt="no answer in 30 s")},
+        "failures": {
+            "timeout": FailureExample(sample="1", judge="lexical", excerpt="no answer in 30 s")
+        },
     },
     "abstained": {"metric": {"unassessed": {"unsure": 1}, "ends": "bounds"}},
     "unfed": {"metric": {"n": 0, "missing": {"missing_input": 2}}},
@@ -108,7 +149,9 @@ def test_each_note_of_a_run_is_in_all_doors(folder: Path, kind: str) -> None:
     assert [found.text for found in gather(run).cautions] == [note]
     printed = call("merge", kind, folder=folder, exits=None)
     assert f"{'Note' if kind == 'note' else 'Caution'}: {note}\n" in printed.stdout, printed.stderr
-    assert json.loads(call("merge", kind, "--json", folder=folder, exits=None).stdout)["notes"] == [note]
+    assert json.loads(call("merge", kind, "--json", folder=folder, exits=None).stdout)["notes"] == [
+        note
+    ]
     assert note.replace("`", "\\`") in ce.Run.load(run).report(format="md")
     with pytest.warns(ce.NoteWarning, match=f"^{re.escape(note)}$"):
         ce.Run.load(run).ended()
@@ -126,24 +169,34 @@ def test_every_lost_reply_is_a_note_of_a_shard_and_of_a_run(folder: Path) -> Non
         "--details",
     )
     for more in ((), ("--shard", "1/1")):
-        done = call(*command, "--skip-malformed", "-o", f"lost{len(more)}", *more, folder=folder, exits=None)
+        done = call(
+            *command, "--skip-malformed", "-o", f"lost{len(more)}", *more, folder=folder, exits=None
+        )
         assert "Caution: not_in_cache: " in done.stdout
-    done = call(*command, "--skip-malformed", "-o", "lost2", "--shard", "1/1", "--json", folder=folder)
+    done = call(
+        *command, "--skip-malformed", "-o", "lost2", "--shard", "1/1", "--json", folder=folder
+    )
     assert any(note.startswith("not_in_cache: ") for note in json.loads(done.stdout)["notes"])
 
 
-@pytest.mark.parametrize(("command", "door"), [("correct", ce.correct), ("agreement", ce.agreement)])
-def test_notes_on_labels_are_in_all_doors(folder: Path, command: str, door: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    ("command", "door"), [("correct", ce.correct), ("agreement", ce.agreement)]
+)
+def test_notes_on_labels_are_in_all_doors(
+    folder: Path, command: str, door: Callable[..., Any]
+) -> None:
     run = folder / command
     labels = folder / "labels.csv"
     ce.score(ROWS, judges="local:lexical", metrics="faithfulness", out=run)
-    labels.write_text("sample_id,claim_id,label\n1,answer-1,supported\n2,answer-1,supported\n2,answer-7,supported\n")
+    labels.write_text(
+        "sample_id,claim_id,label\n1,answer-1,supported\n2,answer-1,supported\n2,answer-7,supported\n"
+    )
     with pytest.warns(ce.NoteWarning) as warned:
         notes = door(run, labels=labels).notes
     assert sum("1 label of" in note for note in notes) == 1
     assert [str(one.message) for one in warned if one.category is ce.NoteWarning] == list(notes)
     printed = call(command, command, "--labels", "labels.csv", folder=folder).stdout
     assert [note for note in notes if note not in printed] == []
-    assert json.loads(call(command, command, "--labels", "labels.csv", "--json", folder=folder).stdout)[
-        "notes"
-    ] == list(notes)
+    assert json.loads(
+        call(command, command, "--labels", "labels.csv", "--json", folder=folder).stdout
+    )["notes"] == list(notes)

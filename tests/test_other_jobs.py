@@ -44,10 +44,16 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     info.mkdir(parents=True)
     code = page.partition("## The file")[2].partition("```python\n")[2].partition("```")[0]
     (site / "house_tone.py").write_text(code, encoding="utf-8")
-    (site / "tone.j2").write_text(page.partition("```jinja\n")[2].partition("```")[0], encoding="utf-8")
+    (site / "tone.j2").write_text(
+        page.partition("```jinja\n")[2].partition("```")[0], encoding="utf-8"
+    )
     entry = page.partition('[project.entry-points."claimeval.jobs"]\n')[2].partition("```")[0]
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: house-tone\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[claimeval.jobs]\n{entry}".replace('"', ""), encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: house-tone\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        f"[claimeval.jobs]\n{entry}".replace('"', ""), encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(site)
     _forget()
     yield site
@@ -63,20 +69,29 @@ def _forget() -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [
-        json.dumps({"id": name, "question": "When does it close?", "answer": text}) for name, text in ANSWERS.items()
+        json.dumps({"id": name, "question": "When does it close?", "answer": text})
+        for name, text in ANSWERS.items()
     ]
     (tmp_path / "data.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return tmp_path
 
 
-def test_the_job_has_a_command_and_a_function(site: Path, folder: Path, start_server: StartServer) -> None:
+def test_the_job_has_a_command_and_a_function(
+    site: Path, folder: Path, start_server: StartServer
+) -> None:
     server = start_server(Options(), judge=tone)
     judge = f"openai:m@{server.url}"
     done = call("tone", "data.jsonl", "-j", judge, "-o", "run", folder=folder)
     assert " tone: 1 friendly, 2 neutral, 1 rude" in done.stdout
     run = ce.Run.load(folder / "run")
-    assert (run.job, run["tone"].mean, len(server.exchanges())) == ("tone", (1 + 0.5 + 0 + 0.5) / 4, 4)
-    again = ce.judge("tone", folder / "data.jsonl", judges=judge, options=ce.RunOptions(cache=folder / "cache"))
+    assert (run.job, run["tone"].mean, len(server.exchanges())) == (
+        "tone",
+        (1 + 0.5 + 0 + 0.5) / 4,
+        4,
+    )
+    again = ce.judge(
+        "tone", folder / "data.jsonl", judges=judge, options=ce.RunOptions(cache=folder / "cache")
+    )
     assert again.summary == run.summary
     with pytest.raises(ce.UsageError, match="Did you mean 'tone_prompt'"):
         ce.judge("tone", folder / "data.jsonl", judges=judge, settings={"tone_promt": "x.j2"})
@@ -94,7 +109,9 @@ def test_its_command_is_listed_helps_and_is_planned(site: Path, folder: Path) ->
     assert json.loads(planned.stdout)["calls"] == [4, 4]
 
 
-def test_its_runs_are_judged_again_compared_and_merged(site: Path, folder: Path, start_server: StartServer) -> None:
+def test_its_runs_are_judged_again_compared_and_merged(
+    site: Path, folder: Path, start_server: StartServer
+) -> None:
     server = start_server(Options(), judge=tone)
     judge = f"openai:m@{server.url}"
     for shard in ("1/2", "2/2"):
@@ -114,17 +131,29 @@ def test_a_job_of_this_package_has_its_command_by_a_line_in_the_table(
     site: Path, folder: Path, start_server: StartServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if the file of the example stood in `claimeval/evaluation/`, and no other package were installed."""
-    monkeypatch.setitem(sys.modules, "claimeval.evaluation.tone", importlib.import_module("house_tone"))
+    monkeypatch.setitem(
+        sys.modules, "claimeval.evaluation.tone", importlib.import_module("house_tone")
+    )
     (site / "house_tone-1.0.dist-info" / "entry_points.txt").write_text("", encoding="utf-8")
     source = Path(kinds.__file__).read_text(encoding="utf-8")
     line = '    "rate": "rate",\n'
     assert line in source
     with_line: dict[str, Any] = {"__name__": kinds.__name__}
-    exec(compile(source.replace(line, f'{line}    "tone": "tone",\n'), kinds.__file__, "exec"), with_line)
+    exec(
+        compile(source.replace(line, f'{line}    "tone": "tone",\n'), kinds.__file__, "exec"),
+        with_line,
+    )
     monkeypatch.setattr(kinds, "JOBS", with_line["JOBS"])
     monkeypatch.setattr(kinds, "WRITTEN_OUT", with_line["WRITTEN_OUT"])
     _forget()
-    command = ("tone", "data.jsonl", "-j", f"openai:m@{start_server(Options(), judge=tone).url}", "-o", "run")
+    command = (
+        "tone",
+        "data.jsonl",
+        "-j",
+        f"openai:m@{start_server(Options(), judge=tone).url}",
+        "-o",
+        "run",
+    )
     call(*command, folder=folder)
     assert ce.Run.load(folder / "run")["tone"].mean == 0.5
 
@@ -137,6 +166,9 @@ def test_without_its_package_a_run_is_read_and_not_judged_again(
     call(*command, folder=folder)
     report = spawn("report", "run", "-f", "md", folder=folder, PYTHONPATH=str(ROOT))
     assert "tone" in report.stdout
-    for refused in (("rejudge", "run", "--vote", "median", "-o", "b"), ("tone", "data.jsonl", "-j", "openai:m")):
+    for refused in (
+        ("rejudge", "run", "--vote", "median", "-o", "b"),
+        ("tone", "data.jsonl", "-j", "openai:m"),
+    ):
         done = spawn(*refused, folder=folder, PYTHONPATH=str(ROOT), exits=2)
         assert (done.returncode, "bug in claimeval" in done.stderr) == (2, False), done.stderr

@@ -60,11 +60,17 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("kind", ["wheel", "wheel from sdist"])
-def test_an_installed_wheel_finds_prompts_and_samples(wheels: dict[str, Path], kind: str, tmp_path: Path) -> None:
+def test_an_installed_wheel_finds_prompts_and_samples(
+    wheels: dict[str, Path], kind: str, tmp_path: Path
+) -> None:
     with zipfile.ZipFile(wheels[kind]) as wheel:
         wheel.extractall(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-I", "-c", ASK, str(tmp_path)], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-I", "-c", ASK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     names, samples, digest = done.stdout.splitlines()
     assert names.split() == sorted(name for step in prompts.STEPS for name in prompts.shipped(step))
@@ -84,16 +90,24 @@ def metadata(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     """A folder with the metadata that an installation has, and without the package."""
     folder = tmp_path_factory.mktemp("metadata")
     with zipfile.ZipFile(wheels["wheel"]) as wheel:
-        wheel.extractall(folder, (name for name in wheel.namelist() if name.startswith("claimeval_judge-")))
+        wheel.extractall(
+            folder, (name for name in wheel.namelist() if name.startswith("claimeval_judge-"))
+        )
     return folder
 
 
-def test_the_readme_has_no_link_into_the_repository_where_that_is_not_around_it(metadata: Path) -> None:
+def test_the_readme_has_no_link_into_the_repository_where_that_is_not_around_it(
+    metadata: Path,
+) -> None:
     (file,) = metadata.glob("*.dist-info/METADATA")
     text = file.read_text(encoding="utf-8")
     assert "(`docs/judges.md`)" not in text  # a link with words of its own keeps these alone
     assert "(`docs/planning.md`)" in text
-    assert [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith(("https://", "#"))] == []
+    assert [
+        link
+        for link in re.findall(r"\]\(([^)]+)\)", text)
+        if not link.startswith(("https://", "#"))
+    ] == []
 
 
 NEEDS = """
@@ -106,17 +120,29 @@ for extra in sys.argv[2:]:
 
 def test_a_missing_package_is_named_as_our_metadata_requires_it(metadata: Path) -> None:
     written = r'not_installed\(f?"[^"]*", (?:"(\w+)"|platform)\)'
-    used = {extra for file in ROOT.glob("claimeval/**/*.py") for extra in re.findall(written, file.read_text("utf-8"))}
+    used = {
+        extra
+        for file in ROOT.glob("claimeval/**/*.py")
+        for extra in re.findall(written, file.read_text("utf-8"))
+    }
     extras = sorted(used - {""} | set(get_args(Platform)))
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
     assert len(extras) > 6
 
     done = subprocess.run(
-        [sys.executable, "-c", NEEDS, str(metadata), *extras], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", NEEDS, str(metadata), *extras],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     )
     printed = dict(zip(extras, done.stdout.splitlines(), strict=True))
     assert printed["ray"] == "this needs that: pip install 'ray[client]>=2.40'"
-    assert printed["lexical"] == "this needs that: pip install 'rouge-score>=0.1.2' 'sacrebleu>=2.4'"
+    assert (
+        printed["lexical"] == "this needs that: pip install 'rouge-score>=0.1.2' 'sacrebleu>=2.4'"
+    )
     named = {name: set(map(Requirement, shlex.split(line)[5:])) for name, line in printed.items()}
     assert named == {name: set(map(Requirement, declared[name])) for name in extras}
 
@@ -125,11 +151,15 @@ def installed(folder: Path, entry_points: str) -> None:
     """Write the metadata of a distribution called claimeval."""
     metadata = folder / "claimeval-1.0.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: claimeval\nVersion: 1.0.0\n", encoding="utf-8")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: claimeval\nVersion: 1.0.0\n", encoding="utf-8"
+    )
     (metadata / "entry_points.txt").write_text(entry_points, encoding="utf-8")
 
 
-def test_another_projects_package_of_the_same_name_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_projects_package_of_the_same_name_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     installed(tmp_path, "[console_scripts]\nclaimeval = claimeval.__main__:main\n")
     note = (
@@ -138,7 +168,11 @@ def test_another_projects_package_of_the_same_name_is_noticed(tmp_path: Path, mo
     )
 
     version = call("--version")
-    assert (version.returncode, version.stdout, version.stderr) == (0, f"claimeval {claimeval.__version__}\n", note)
+    assert (version.returncode, version.stdout, version.stderr) == (
+        0,
+        f"claimeval {claimeval.__version__}\n",
+        note,
+    )
     checked = call("doctor", bundled("demo.jsonl"))
     assert (checked.returncode, checked.stderr) == (0, note)
     monkeypatch.setattr("claimeval.cli.main.run", lambda arguments: 1 / 0)
@@ -195,7 +229,9 @@ def test_only_make_browser_changes_the_machine_outside_the_checkout(tmp_path: Pa
     def commands(*targets: str) -> str:
         """What make would run in a fresh checkout."""
         options = ["--dry-run", "--always-make", "--no-print-directory"]
-        done = subprocess.run(["make", *options, *targets], cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["make", *options, *targets], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
         return done.stdout
 
     for file in ("Makefile", "pyproject.toml", "tools/page/package-lock.json"):
@@ -205,20 +241,31 @@ def test_only_make_browser_changes_the_machine_outside_the_checkout(tmp_path: Pa
     assert changes.search(commands("browser"))
     assert "pytest -n auto" in commands("test")
     assert (
-        changes.findall(commands("demo", "test", "check", "docs", "compatibility", "integrations", "release-check"))
+        changes.findall(
+            commands(
+                "demo", "test", "check", "docs", "compatibility", "integrations", "release-check"
+            )
+        )
         == []
     )
 
 
 def test_nothing_publishes() -> None:
-    workflows = [file.read_text(encoding="utf-8") for file in (ROOT / ".github" / "workflows").iterdir()]
+    workflows = [
+        file.read_text(encoding="utf-8") for file in (ROOT / ".github" / "workflows").iterdir()
+    ]
     assert workflows
     assert not [text for text in workflows if re.search(r"publish|twine upload|id-token", text)]
-    assert "urls" not in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (
+        "urls"
+        not in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    )
 
 
 def test_the_citation_names_the_version() -> None:
-    assert f"\nversion: {claimeval.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {claimeval.__version__}\n" in (ROOT / "CITATION.cff").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_editable_install_reads_the_checkout() -> None:

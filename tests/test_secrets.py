@@ -46,7 +46,10 @@ class Heap:
 
 def test_the_forms_are_found(tmp_path: Path) -> None:
     """Every test runs with this key; conftest looks for it in what they print, log and leave behind."""
-    assert all(holds_a_key(text) for text in (CANARY, quote(CANARY), base64.b64encode(f"user:{CANARY}".encode())))
+    assert all(
+        holds_a_key(text)
+        for text in (CANARY, quote(CANARY), base64.b64encode(f"user:{CANARY}".encode()))
+    )
     assert not holds_a_key("nothing of that kind")
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "leak").write_text(f"x{CANARY}x")
@@ -80,7 +83,9 @@ def test_no_reply_and_no_error_of_a_backend_holds_the_key(
                     reply = await backend.complete(question(judge), kept.append)
                 except CallError as error:
                     told = traceback.TracebackException.from_exception(error, capture_locals=True)
-                    heap.add("".join(told.format()), repr(error), repr(vars(error)), pickle.dumps(error))
+                    heap.add(
+                        "".join(told.format()), repr(error), repr(vars(error)), pickle.dumps(error)
+                    )
                 else:
                     heap.add(repr(reply), pickle.dumps(reply), reply.body)
                 heap.add(repr(kept))
@@ -90,7 +95,9 @@ def test_no_reply_and_no_error_of_a_backend_holds_the_key(
     heap.add(*(record.getMessage() for record in caplog.records))
     assert set(ECHOES) < set(FAST)
     assert {record.name.partition(".")[0] for record in caplog.records} >= {"httpx2", "httpcore2"}
-    assert sum("[key]" in str(text) for text in heap.texts) > len(ECHOES), "keys came back and were taken out"
+    assert sum("[key]" in str(text) for text in heap.texts) > len(ECHOES), (
+        "keys came back and were taken out"
+    )
     assert len(heap.texts) > 3 * len(FAST)
     assert [text for text in heap.texts if holds_a_key(text)] == []
 
@@ -101,7 +108,10 @@ def test_no_file_and_no_record_of_a_run_holds_the_key(
 ) -> None:
     judge = judge_at(server, provider)
     kinds = [kind for kind in FAST if KINDS[kind].group not in ("fatal", "rate", "redirect")]
-    samples = [SAMPLE.model_copy(update={"id": f"{i}", "question": f"Tower {i}?"}) for i in range(len(kinds))]
+    samples = [
+        SAMPLE.model_copy(update={"id": f"{i}", "question": f"Tower {i}?"})
+        for i in range(len(kinds))
+    ]
     server.server.faults = Faults(first=tuple(fault for kind in kinds for fault in (kind, None)))
     found: list[object] = []
     with caplog.at_level(logging.DEBUG):
@@ -119,19 +129,27 @@ def test_no_file_and_no_record_of_a_run_holds_the_key(
     assert files_with_a_key(tmp_path) == []
 
 
-def test_no_error_of_the_front_door_shows_the_key_even_with_its_locals(server: ThreadHandle, tmp_path: Path) -> None:
+def test_no_error_of_the_front_door_shows_the_key_even_with_its_locals(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     told = []
     for kind in ("key_echo", "key_in_redirect", "status_401", "unknown_model"):
         server.server.faults = Faults(rates={kind: 1.0})
         with pytest.raises(ClaimevalError) as raised:
-            ce.score([SAMPLE], judges=[judge_at(server, "openai")], options=RunOptions(cache=tmp_path / "store"))
+            ce.score(
+                [SAMPLE],
+                judges=[judge_at(server, "openai")],
+                options=RunOptions(cache=tmp_path / "store"),
+            )
         found = traceback.TracebackException.from_exception(raised.value, capture_locals=True)
         told.append("".join(found.format()))
     assert not [text for text in told if holds_a_key(text)]
 
 
 @pytest.mark.parametrize(
-    "wrong", [f"{CANARY}\n{CANARY}", f"Bearer {CANARY}", f"{CANARY}é"], ids=["two lines", "bearer", "accent"]
+    "wrong",
+    [f"{CANARY}\n{CANARY}", f"Bearer {CANARY}", f"{CANARY}é"],
+    ids=["two lines", "bearer", "accent"],
 )
 def test_a_key_that_cannot_be_one_is_not_shown(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", wrong)
@@ -142,16 +160,23 @@ def test_a_key_that_cannot_be_one_is_not_shown(wrong: str, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_that_the_command_line_leaves_holds_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "home"
     for name in ("home", "tmp", "work"):
         (tmp_path / name).mkdir()
     (tmp_path / "work" / "samples.jsonl").write_text(
         "\n".join(
-            SAMPLE.model_copy(update={"id": f"{i}", "question": f"Tower {i}?"}).model_dump_json() for i in range(6)
+            SAMPLE.model_copy(update={"id": f"{i}", "question": f"Tower {i}?"}).model_dump_json()
+            for i in range(6)
         )
     )
-    places = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    places = {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
     for name in list(os.environ):
         if name.startswith("CLAIMEVAL_"):
             monkeypatch.delenv(name)
@@ -170,15 +195,33 @@ def test_no_file_that_the_command_line_leaves_holds_the_key(tmp_path: Path, monk
         said.extend([done.stdout, done.stderr])
         return done.returncode
 
-    faults = Faults(rates=dict.fromkeys(("key_in_reply", "status_503", "reset", "null_body"), 0.15), at_most=2)
+    faults = Faults(
+        rates=dict.fromkeys(("key_in_reply", "status_503", "reset", "null_body"), 0.15), at_most=2
+    )
     with serve_in_thread(Options(faults=faults), judge=claim_judge.answer) as server:
         judges = [f"{provider}:judge@{server.url_for(provider)}" for provider in PROVIDERS]
-        assert command("score", "samples.jsonl", *(f"--judge={judge}" for judge in judges), "--out", "run") == 0, said[
-            -1
-        ]
-    with serve_in_thread(Options(faults=Faults(rates={"key_echo": 1.0})), judge=claim_judge.answer) as server:
-        stopping = ("score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--out", "stopped")
-        for code, more in ((3, stopping), (0, ("report", "run")), (0, ("cache", "export", "replies.jsonl"))):
+        assert (
+            command(
+                "score", "samples.jsonl", *(f"--judge={judge}" for judge in judges), "--out", "run"
+            )
+            == 0
+        ), said[-1]
+    with serve_in_thread(
+        Options(faults=Faults(rates={"key_echo": 1.0})), judge=claim_judge.answer
+    ) as server:
+        stopping = (
+            "score",
+            "samples.jsonl",
+            "--judge",
+            f"openai:judge@{server.url}",
+            "--out",
+            "stopped",
+        )
+        for code, more in (
+            (3, stopping),
+            (0, ("report", "run")),
+            (0, ("cache", "export", "replies.jsonl")),
+        ):
             done = call(*more, folder=tmp_path / "work", exits=code)
             said += [done.stdout, done.stderr]
     assert (tmp_path / "work" / "replies.jsonl").stat().st_size > 10_000

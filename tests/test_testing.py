@@ -22,7 +22,13 @@ SCRIPT = {"The tower is high.": "supported", "The tower is red.": "contradicted"
 
 
 def faithfulness(judge: ce.Judge, cache: Path, **options: object) -> ce.Run:
-    return ce.score([TOWER], judges=[judge], metrics=["faithfulness"], options=ce.RunOptions(cache=cache), **options)  # type: ignore[arg-type]
+    return ce.score(
+        [TOWER],
+        judges=[judge],
+        metrics=["faithfulness"],
+        options=ce.RunOptions(cache=cache),
+        **options,
+    )  # type: ignore[arg-type]
 
 
 def test_claims_get_the_labels_of_the_script_and_all_others_the_default(tmp_path: Path) -> None:
@@ -35,7 +41,9 @@ def test_claims_get_the_labels_of_the_script_and_all_others_the_default(tmp_path
 
 @pytest.mark.parametrize("prompt", ["binary", "tags"])
 def test_a_script_serves_prompts_of_other_forms(tmp_path: Path, prompt: str) -> None:
-    report = faithfulness(ScriptedJudge(SCRIPT), tmp_path, assess_prompt=prompt, extract_prompt="bullets")
+    report = faithfulness(
+        ScriptedJudge(SCRIPT), tmp_path, assess_prompt=prompt, extract_prompt="bullets"
+    )
     assert report.summary["faithfulness"].mean == pytest.approx(1 / 3)
 
 
@@ -57,12 +65,19 @@ def test_two_scripts_are_two_judges_of_one_panel(tmp_path: Path) -> None:
 
 
 def test_a_changed_script_is_not_answered_from_stored_replies(tmp_path: Path) -> None:
-    assert faithfulness(ScriptedJudge(SCRIPT), tmp_path).summary["faithfulness"].mean == pytest.approx(1 / 3)
-    assert faithfulness(ScriptedJudge(default="supported"), tmp_path).summary["faithfulness"].mean == 1.0
+    assert faithfulness(ScriptedJudge(SCRIPT), tmp_path).summary[
+        "faithfulness"
+    ].mean == pytest.approx(1 / 3)
+    assert (
+        faithfulness(ScriptedJudge(default="supported"), tmp_path).summary["faithfulness"].mean
+        == 1.0
+    )
 
 
 def test_a_reply_is_given_word_for_word(tmp_path: Path) -> None:
-    judge = ScriptedJudge(reply=lambda text: "I would rather not say." if "<claims>" in text else None)
+    judge = ScriptedJudge(
+        reply=lambda text: "I would rather not say." if "<claims>" in text else None
+    )
     (result,) = faithfulness(judge, tmp_path).results
     assert {a.unassessed for a in result.assessments} == {"unparsable"}
 
@@ -75,7 +90,11 @@ def test_an_unknown_label_is_refused() -> None:
 def test_the_provider_answers_over_the_wire_and_keeps_the_requests(tmp_path: Path) -> None:
     def reply(text: str) -> str:
         asks_for_verdicts = '"verdicts"' in text
-        return testing.verdicts_reply(["supported"]) if asks_for_verdicts else testing.claims_reply("It is high.")
+        return (
+            testing.verdicts_reply(["supported"])
+            if asks_for_verdicts
+            else testing.claims_reply("It is high.")
+        )
 
     with testing.provider(reply) as running:
         report = faithfulness(running.judge, tmp_path)

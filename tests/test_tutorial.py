@@ -14,7 +14,9 @@ TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial"
 WEEK = ("index", "monday", "tuesday", "wednesday", "thursday", "friday")
 
 
-def test_the_week_runs_and_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_week_runs_and_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every line that a page shows is printed, in that order; `...` stands for any others."""
     monkeypatch.chdir(tmp_path)
     wrong = []
@@ -30,7 +32,11 @@ def test_the_week_runs_and_prints_what_it_says(tmp_path: Path, monkeypatch: pyte
                 assert name == "claimeval"
                 done = call(*arguments, folder=tmp_path, exits=None)
                 printed = iter([*folded(done.stdout + done.stderr), f"exit code {done.returncode}"])
-                wrong += [f"{day}: {line}: {text}" for text in folded(shown) if text != "..." and text not in printed]
+                wrong += [
+                    f"{day}: {line}: {text}"
+                    for text in folded(shown)
+                    if text != "..." and text not in printed
+                ]
                 if "exit code" not in shown:
                     assert done.returncode == 0, done.stderr
     assert wrong == [], "\n".join(wrong)

@@ -96,11 +96,19 @@ def test_a_reply_becomes_a_label_in_five_containers(tmp_path: Path) -> None:
 
     def answer(messages: list[dict[str, str]]) -> str:
         if "verdict" in messages[0]["content"]:
-            return json.dumps({"verdicts": [{"id": "c1", "reason": WHY, "evidence": [], "label": "supported"}]})
-        return json.dumps({"claims": [{"claim": "It opens at ten.", "sentences": [1], "quote": "At ten."}]})
+            return json.dumps(
+                {"verdicts": [{"id": "c1", "reason": WHY, "evidence": [], "label": "supported"}]}
+            )
+        return json.dumps(
+            {"claims": [{"claim": "It opens at ten.", "sentences": [1], "quote": "At ten."}]}
+        )
 
     def watch(frame: FrameType, event: str, value: object) -> None:
-        if event == "return" and "Assessment" not in seen and frame.f_code.co_filename.startswith(OWN):
+        if (
+            event == "return"
+            and "Assessment" not in seen
+            and frame.f_code.co_filename.startswith(OWN)
+        ):
             for each in (value, *frame.f_locals.values()):
                 seen.update(dict.fromkeys(holders(each) or ()))
 
@@ -108,12 +116,18 @@ def test_a_reply_becomes_a_label_in_five_containers(tmp_path: Path) -> None:
     sample = {"question": "When?", "answer": "At ten.", "contexts": ["It opens at ten."]}
     sys.setprofile(watch)
     try:
-        run = ce.score([sample], judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path))
+        run = ce.score(
+            [sample], judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path)
+        )
     finally:
         sys.setprofile(None)
     (assessment,) = run.results[0].assessments
     assert (assessment.label, assessment.verdicts[0].explanation) == ("supported", WHY)
-    verdict = ["ParsedVerdict", "ReadVerdict", "Verdict"]  # as replied, with its judge, with the place of its call
+    verdict = [
+        "ParsedVerdict",
+        "ReadVerdict",
+        "Verdict",
+    ]  # as replied, with its judge, with the place of its call
     containers = [name for name in seen if name not in verdict]
     assert containers == ["Completion", "ParsedReply", "Answers", "JudgedSubjects", "Assessment"]
     assert [name for name in seen if name in verdict] == verdict

@@ -50,12 +50,19 @@ def main() -> int:
         stage(ROOT / name, Path(page))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CLAIMEVAL_CACHE"] = f"{folder}/cache"
-        (STAGE / "reference" / "command-line.md").write_text("".join(command_line()), encoding="utf-8")
+        (STAGE / "reference" / "command-line.md").write_text(
+            "".join(command_line()), encoding="utf-8"
+        )
         pictures(Path(folder))
     shutil.copytree(DRAWN, STAGE / "pictures")
-    done = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT
+    )
     problems = [*broken_links(), *missing_names()]
-    print("\n".join(problems) or f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}")
+    print(
+        "\n".join(problems)
+        or f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}"
+    )
     return done.returncode or bool(problems)
 
 
@@ -65,10 +72,16 @@ def stage(source: Path, page: Path) -> None:
 
     def moved(link: re.Match[str]) -> str:
         target = (source.parent / link[1]).resolve()
-        place = places.get(target) or (target.is_relative_to(ROOT / "docs") and target.relative_to(ROOT / "docs"))
+        place = places.get(target) or (
+            target.is_relative_to(ROOT / "docs") and target.relative_to(ROOT / "docs")
+        )
         return f"]({os.path.relpath(place, page.parent)}{link[2] or ''})" if place else link[0]
 
-    text = "".join(notebook(source)) if source.suffix == ".ipynb" else source.read_text(encoding="utf-8")
+    text = (
+        "".join(notebook(source))
+        if source.suffix == ".ipynb"
+        else source.read_text(encoding="utf-8")
+    )
     (STAGE / page).parent.mkdir(parents=True, exist_ok=True)
     (STAGE / page).write_text(re.sub(r"\]\(([\w./-]+)(#[\w-]*)?\)", moved, text), encoding="utf-8")
 
@@ -132,7 +145,9 @@ def pictures(folder: Path, out: Path = DRAWN) -> None:
 
     out.mkdir(exist_ok=True)
     (out / "first-screen.svg").write_text(first_screen(), encoding="utf-8")
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if not browser:
         print("no Chromium: the pictures of the report are not drawn again")
         return
@@ -140,16 +155,32 @@ def pictures(folder: Path, out: Path = DRAWN) -> None:
     for name, view in PICTURES.items():
         for scheme, number in (("light", 1), ("dark", 0)):
             address = (folder / "demo" / "report.html").resolve().as_uri() + view
-            switches = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,900"]
-            switches += [f"--blink-settings=preferredColorScheme={number}", "--virtual-time-budget=3000"]
+            switches = [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--window-size=1200,900",
+            ]
+            switches += [
+                f"--blink-settings=preferredColorScheme={number}",
+                "--virtual-time-budget=3000",
+            ]
             drawn = f"--screenshot={out / f'{name}-{scheme}.png'}"
             with contextlib.suppress(subprocess.TimeoutExpired):
-                subprocess.run([browser, *switches, drawn, address], capture_output=True, timeout=60)
+                subprocess.run(
+                    [browser, *switches, drawn, address], capture_output=True, timeout=60
+                )
 
 
 def first_screen() -> str:
     """Return a picture of what `make demo` prints, as README has it."""
-    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- demo -->\n```\n")[2].partition("```")[0]
+    shown = (
+        (ROOT / "README.md")
+        .read_text(encoding="utf-8")
+        .partition("<!-- demo -->\n```\n")[2]
+        .partition("```")[0]
+    )
     lines = ["$ claimeval demo", *shown.rstrip("\n").split("\n")]
     texts = "".join(
         f'<text x="16" y="{38 + 18 * number}" xml:space="preserve">{html.escape(line)}</text>'
@@ -204,8 +235,14 @@ def missing_names() -> Iterator[str]:
     """Yield each public name without a place in the reference."""
     import claimeval as ce
 
-    anchors = Page((SITE / "reference" / "python" / "index.html").read_text(encoding="utf-8")).anchors
-    yield from (f"reference: no entry for {name}" for name in ce.__all__ if f"claimeval.{name}" not in anchors)
+    anchors = Page(
+        (SITE / "reference" / "python" / "index.html").read_text(encoding="utf-8")
+    ).anchors
+    yield from (
+        f"reference: no entry for {name}"
+        for name in ce.__all__
+        if f"claimeval.{name}" not in anchors
+    )
 
 
 if __name__ == "__main__":

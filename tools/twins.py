@@ -14,7 +14,10 @@ class Twins(griffe.Extension):  # type: ignore[misc]  # griffe is in the extra d
         """Replace the attributes of the modules of the API that hold a twin."""
         for module in pkg["api"].modules.values():
             for name, member in list(module.members.items()):
-                if isinstance(member, griffe.Attribute) and str(member.value) == f"blocking_twin(a{name})":
+                if (
+                    isinstance(member, griffe.Attribute)
+                    and str(member.value) == f"blocking_twin(a{name})"
+                ):
                     module.set_member(name, _function(name, module.members[f"a{name}"]))
 
 
@@ -28,7 +31,10 @@ def _function(name: str, twin: griffe.Function) -> griffe.Function:
     )
     if twin.docstring:
         function.docstring = griffe.Docstring(
-            twin.docstring.value, lineno=twin.docstring.lineno, parent=function, parser=twin.docstring.parser,
+            twin.docstring.value,
+            lineno=twin.docstring.lineno,
+            parent=function,
+            parser=twin.docstring.parser,
             parser_options=twin.docstring.parser_options,
-        )  # fmt: skip
+        )
     return function

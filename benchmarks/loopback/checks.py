@@ -49,7 +49,11 @@ def refuse_body(dialect: Dialect, body: object) -> Answer | None:
 
 
 def _wrong_model(body: Body) -> str | None:
-    return None if isinstance(body.get("model"), str) and body["model"] else "you must provide a model parameter"
+    return (
+        None
+        if isinstance(body.get("model"), str) and body["model"]
+        else "you must provide a model parameter"
+    )
 
 
 def _wrong_messages(body: Body) -> str | None:

@@ -30,7 +30,9 @@ def answer(body: Body) -> Reply:
         return Reply(_grades(text))
     if '"rating"' in requested or '"kind"' in requested:
         return Reply(_rating(text, requested))
-    return Reply(_claims(text) if "<sentences>" in text.rpartition("<claims>")[2] else _verdicts(text))
+    return Reply(
+        _claims(text) if "<sentences>" in text.rpartition("<claims>")[2] else _verdicts(text)
+    )
 
 
 def _within(text: str, tag: str) -> str:
@@ -41,7 +43,10 @@ def _claims(text: str) -> str:
     if '{"claims"' not in text:
         sentences = [json.loads(line) for line in _within(text, "sentences").splitlines() if line]
         return "\n".join(f"- {sentence}" for sentence in sentences) or "NONE"
-    numbered = [(int(number), json.loads(sentence)) for number, sentence in _LINE.findall(_within(text, "sentences"))]
+    numbered = [
+        (int(number), json.loads(sentence))
+        for number, sentence in _LINE.findall(_within(text, "sentences"))
+    ]
     return json.dumps({"claims": [{"claim": s, "sentences": [n], "quote": s} for n, s in numbered]})
 
 
@@ -65,7 +70,13 @@ def word(claim: str, evidence: str, prompt: str) -> str:
     if "- verifiable: " in prompt:
         return "unverifiable" if "ASIDE" in claim else "verifiable"
     if "- partial_support: " in prompt:
-        return "support" if assigned == "supported" else "partial_support" if "PARTLY" in claim else "not_support"
+        return (
+            "support"
+            if assigned == "supported"
+            else "partial_support"
+            if "PARTLY" in claim
+            else "not_support"
+        )
     if "- yes: " in prompt:
         return "yes" if assigned == "supported" else "no"
     return assigned
@@ -78,12 +89,20 @@ def _verdicts(text: str) -> str:
         return "\n".join(f"{line} SUPPORTED={int(label(line) == 'supported')}" for line in lines)
     evidence = _within(text, "evidence")
     if '{"verdicts":{"c1"' in text:
-        return json.dumps({"verdicts": {name: word(claim, evidence, text) for name, claim in _LINE.findall(claims)}})
+        return json.dumps(
+            {
+                "verdicts": {
+                    name: word(claim, evidence, text) for name, claim in _LINE.findall(claims)
+                }
+            }
+        )
     unreasoned = EMPTY.findall(text)
     verdicts = [
         {
             "id": claim_id,
-            "reason": "" if word(claim, evidence, text) in unreasoned else f"judged by rule: {label(claim, evidence)}",
+            "reason": ""
+            if word(claim, evidence, text) in unreasoned
+            else f"judged by rule: {label(claim, evidence)}",
             "evidence": ["d1"],
             "label": word(claim, evidence, text),
         }
@@ -99,10 +118,14 @@ def _rating(text: str, requested: str) -> str:
     if '"kind"' in requested:
         return json.dumps({"reason": reason, "kind": "declines" if unknown else "answers"})
     if '"noncommittal"' in requested:
-        rating = "no" if unknown or "OFFTOPIC" in rated else "partly" if "PARTLY" in rated else "fully"
+        rating = (
+            "no" if unknown or "OFFTOPIC" in rated else "partly" if "PARTLY" in rated else "fully"
+        )
         return json.dumps({"reason": reason, "rating": rating, "noncommittal": unknown})
     faults = ("WRONG",) if "<references>" in text else ("WRONG", "MISSING")
-    return json.dumps({"reason": reason, "rating": "no" if any(word in rated for word in faults) else "yes"})
+    return json.dumps(
+        {"reason": reason, "rating": "no" if any(word in rated for word in faults) else "yes"}
+    )
 
 
 def _grades(text: str) -> str:
@@ -110,7 +133,11 @@ def _grades(text: str) -> str:
     words = {word.lower() for word in re.findall(r"\w{5,}", json.loads(question))}
     highest = max(int(step) for step in re.findall(r"^- (\d): ", text, re.MULTILINE))
     grades = [
-        {"id": name, "reason": "graded by rule", "grade": _grade(json.loads(document), words, highest)}
+        {
+            "id": name,
+            "reason": "graded by rule",
+            "grade": _grade(json.loads(document), words, highest),
+        }
         for name, document in _LINE.findall(_within(text, "documents"))
     ]
     return json.dumps({"grades": grades})

@@ -25,7 +25,9 @@ Ended = Callable[[int, Answer, bool], None]
 class Connection(asyncio.Protocol):
     """Answers one request at a time, with a few callbacks and no task per request."""
 
-    def __init__(self, respond: Respond, ended: Ended, drip: float, open_connections: set[Connection]) -> None:
+    def __init__(
+        self, respond: Respond, ended: Ended, drip: float, open_connections: set[Connection]
+    ) -> None:
         self._respond = respond
         self._ended = ended
         self._drip = drip

@@ -80,7 +80,9 @@ class Dialect:
     reject_field: Callable[[str, object], Answer]
     """Returns the refusal of an unknown field for (name, value)."""
 
-    def complain(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> Answer:
+    def complain(
+        self, status: int, message: str, *, code: str | None = None, param: str | None = None
+    ) -> Answer:
         """Return the refusal of an invalid request."""
         kind = "invalid_request_error"
         return Answer(status, encode(self.error(message, type=kind, code=code, param=param)))
@@ -92,10 +94,18 @@ def count_tokens(text: str) -> int:
 
 
 def _usage(reply: Reply, body: Body) -> dict[str, object]:
-    text = reply.content if isinstance(reply.content, str) else str(reply.content or reply.refusal or "")
+    text = (
+        reply.content
+        if isinstance(reply.content, str)
+        else str(reply.content or reply.refusal or "")
+    )
     prompt = count_tokens(text_of(body))
     completion = count_tokens(text)
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
 
 
 def _openai_completion(reply: Reply, body: Body, number: int, now: int) -> dict[str, Any]:
@@ -103,7 +113,12 @@ def _openai_completion(reply: Reply, body: Body, number: int, now: int) -> dict[
         "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
     }
-    message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal, "annotations": []}
+    message = {
+        "role": "assistant",
+        "content": reply.content,
+        "refusal": reply.refusal,
+        "annotations": [],
+    }
     choice = {
         "index": 0,
         "message": message,
@@ -126,7 +141,11 @@ def _mistral_completion(reply: Reply, body: Body, number: int, now: int) -> dict
     message: dict[str, object] = {"role": "assistant", "tool_calls": None, "content": reply.content}
     if reply.refusal is not None:
         message["refusal"] = reply.refusal
-    choice: dict[str, object] = {"index": 0, "finish_reason": reply.finish_reason, "message": message}
+    choice: dict[str, object] = {
+        "index": 0,
+        "finish_reason": reply.finish_reason,
+        "message": message,
+    }
     if reply.logprobs is not None:
         choice["logprobs"] = reply.logprobs
     return {
@@ -139,11 +158,15 @@ def _mistral_completion(reply: Reply, body: Body, number: int, now: int) -> dict
     }
 
 
-def _openai_error(message: str, *, type: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
+def _openai_error(
+    message: str, *, type: str, code: str | None = None, param: str | None = None
+) -> dict[str, object]:
     return {"error": {"message": message, "type": type, "param": param, "code": code}}
 
 
-def _mistral_error(message: str, *, type: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
+def _mistral_error(
+    message: str, *, type: str, code: str | None = None, param: str | None = None
+) -> dict[str, object]:
     return {"object": "error", "message": message, "type": type, "param": param, "code": code}
 
 
@@ -170,6 +193,10 @@ def _mistral_unknown_field(name: str, value: object) -> Answer:
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    "openai": Dialect("openai", OPENAI_FIELDS, _openai_completion, _openai_error, _openai_unknown_field),
-    "mistral": Dialect("mistral", MISTRAL_FIELDS, _mistral_completion, _mistral_error, _mistral_unknown_field),
+    "openai": Dialect(
+        "openai", OPENAI_FIELDS, _openai_completion, _openai_error, _openai_unknown_field
+    ),
+    "mistral": Dialect(
+        "mistral", MISTRAL_FIELDS, _mistral_completion, _mistral_error, _mistral_unknown_field
+    ),
 }

@@ -126,7 +126,9 @@ class Limiter:
     def refuse(self, dialect: Dialect, tokens: int, now: float) -> Answer | None:
         """Count one request with this number of prompt tokens, or return the refusal with the time to wait."""
         meters = [(self._requests, 1, "requests"), (self._tokens, tokens, "tokens")]
-        waits = {name: meter.wait(amount, now) for meter, amount, name in meters if meter is not None}
+        waits = {
+            name: meter.wait(amount, now) for meter, amount, name in meters if meter is not None
+        }
         name = max(waits, key=lambda name: waits[name])
         if waits[name] > 0:
             return self._refusal(dialect, name, waits[name], tokens, now)

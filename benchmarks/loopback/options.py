@@ -27,7 +27,9 @@ class Latency:
 
     def of(self, n: int) -> float:
         """Return the latency of request ``n``, which depends only on the seed and n."""
-        slow = self.tail_rate and random.Random(f"latency {self.seed} {n}").random() < self.tail_rate
+        slow = (
+            self.tail_rate and random.Random(f"latency {self.seed} {n}").random() < self.tail_rate
+        )
         return self.tail_seconds if slow else self.seconds
 
 

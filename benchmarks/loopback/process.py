@@ -78,7 +78,9 @@ class Handle:
 class ProcessHandle(Handle):
     """A server in a separate process, which ends with its parent even if the parent is killed."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int, log: Path, dialect: Name) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], port: int, log: Path, dialect: Name
+    ) -> None:
         super().__init__(port, log, dialect)
         self.process = process
 
@@ -179,7 +181,11 @@ def serve_in_thread(
 @contextlib.contextmanager
 def _with_log(options: Options) -> Iterator[Options]:
     with tempfile.TemporaryDirectory(prefix="loopback-") as folder:
-        yield options if options.log else dataclasses.replace(options, log=str(Path(folder) / "events.jsonl"))
+        yield (
+            options
+            if options.log
+            else dataclasses.replace(options, log=str(Path(folder) / "events.jsonl"))
+        )
 
 
 def _await_port(process: subprocess.Popen[bytes]) -> int:
@@ -191,7 +197,9 @@ def _await_port(process: subprocess.Popen[bytes]) -> int:
             raise TimeoutError(f"the loopback server did not start within {STARTS_WITHIN:.0f} s")
     line = process.stdout.readline()
     if not line:
-        raise RuntimeError(f"the loopback server ended with exit code {process.wait()}; its error is above")
+        raise RuntimeError(
+            f"the loopback server ended with exit code {process.wait()}; its error is above"
+        )
     return int(json.loads(line)["port"])
 
 
@@ -208,6 +216,8 @@ def main(options: Options) -> None:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, stop.set)
         loop.add_reader(sys.stdin.fileno(), at_end)
-        await Loopback(options).run(stop, lambda port: print(json.dumps({"port": port}), flush=True))
+        await Loopback(options).run(
+            stop, lambda port: print(json.dumps({"port": port}), flush=True)
+        )
 
     asyncio.run(run())

@@ -25,7 +25,12 @@ def answer(body: Body) -> Reply:
         match = _QUESTION.search(text)
         assert match, "the second look shows a question"
         realistic = any(word[:1].isupper() for word in json.loads(match.group(1)).split()[1:])
-        said = {"reason": "by rule", "answerable": True, "self_contained": True, "realistic": realistic}
+        said = {
+            "reason": "by rule",
+            "answerable": True,
+            "self_contained": True,
+            "realistic": realistic,
+        }
         return Reply(json.dumps(said))
     match = _DOCUMENT.search(text)
     assert match, "a document is shown"
@@ -35,11 +40,17 @@ def answer(body: Body) -> Reply:
 
 def about(document: str) -> dict[str, str] | None:
     """The question about a document."""
-    line = next((line.strip() for line in document.splitlines() if len(line.split()) >= WORDS), None)
+    line = next(
+        (line.strip() for line in document.splitlines() if len(line.split()) >= WORDS), None
+    )
     if line is None:
         return None
     longest = sorted(set(re.findall(r"[^\W\d]{4,}", line)), key=lambda word: (-len(word), word))[:4]
-    return {"question": f"What was reported about {', '.join(longest)}?", "answer": line, "passage": line}
+    return {
+        "question": f"What was reported about {', '.join(longest)}?",
+        "answer": line,
+        "passage": line,
+    }
 
 
 def make() -> Judge:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 from benchmarks.loopback.dialects import Dialect
 from benchmarks.loopback.wire import Answer, Manner, encode
 
-Group = Literal["rate", "fatal", "transient", "connection", "slow", "malformed", "unusable", "odd", "redirect"]
+Group = Literal[
+    "rate", "fatal", "transient", "connection", "slow", "malformed", "unusable", "odd", "redirect"
+]
 """``rate``: status 429. ``fatal``: a retry cannot succeed. ``transient``: a temporary status. ``connection``: a broken
 connection. ``slow``: no end of the reply. ``malformed``: status 200 without a usable record. ``unusable``: a valid
 record without an answer. ``odd``: an unusual record with the full answer. ``redirect``: a redirect."""
@@ -20,7 +22,9 @@ HUGE = 5_000_000
 """Characters of content in a huge reply."""
 DEPTH = 200_000
 """Brackets in a deeply nested reply."""
-PROXY_PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><center>nginx</center></body></html>"
+PROXY_PAGE = (
+    b"<html><head><title>502 Bad Gateway</title></head><body><center>nginx</center></body></html>"
+)
 
 
 @dataclass(slots=True)
@@ -63,11 +67,16 @@ def _refused(status: int, openai: Words, mistral: Words | None = None, **headers
     def make(scene: Scene) -> Answer:
         words = mistral if mistral and scene.dialect.name == "mistral" else openai
         message, kind, code = words
-        record = scene.dialect.error(message.format(model=scene.model, key=scene.key), type=kind, code=code)
+        record = scene.dialect.error(
+            message.format(model=scene.model, key=scene.key), type=kind, code=code
+        )
         return Answer(
             status,
             encode(record),
-            {name.replace("_", "-"): value.format(key=scene.key) for name, value in headers.items()},
+            {
+                name.replace("_", "-"): value.format(key=scene.key)
+                for name, value in headers.items()
+            },
         )
 
     return make
@@ -76,14 +85,20 @@ def _refused(status: int, openai: Words, mistral: Words | None = None, **headers
 def _rate_limited(**headers: str) -> Make:
     return _refused(
         429,
-        ("Rate limit reached for {model} on requests per min (RPM).", "requests", "rate_limit_exceeded"),
+        (
+            "Rate limit reached for {model} on requests per min (RPM).",
+            "requests",
+            "rate_limit_exceeded",
+        ),
         ("Rate limit exceeded", "rate_limited", "1300"),
         **headers,
     )
 
 
 def _rate_limited_until(scene: Scene) -> Answer:
-    date = email.utils.formatdate(scene.now + 2, usegmt=True)  # whole seconds: at least one from now
+    date = email.utils.formatdate(
+        scene.now + 2, usegmt=True
+    )  # whole seconds: at least one from now
     return _rate_limited(retry_after=date)(scene)
 
 
@@ -93,7 +108,9 @@ def _unsupported_parameter(scene: Scene) -> Answer:
 
 
 def _filtered_prompt(scene: Scene) -> Answer:
-    message = "The response was filtered due to the prompt triggering the content management policy."
+    message = (
+        "The response was filtered due to the prompt triggering the content management policy."
+    )
     return scene.dialect.complain(400, message, code="content_filter", param="prompt")
 
 
@@ -137,11 +154,16 @@ def _truncated(scene: Scene) -> Answer:
 
 
 def _bad_utf8(scene: Scene) -> Answer:
-    return Answer(200, encode(_reply_with(scene.generate(), content="\0")).replace(b"\\u0000", b"caf\xe9 \xff"))
+    return Answer(
+        200,
+        encode(_reply_with(scene.generate(), content="\0")).replace(b"\\u0000", b"caf\xe9 \xff"),
+    )
 
 
 def _lone_surrogate(scene: Scene) -> Answer:
-    return Answer(200, encode(_reply_with(scene.generate(), content="\0")).replace(b"\\u0000", b"\\ud800"))
+    return Answer(
+        200, encode(_reply_with(scene.generate(), content="\0")).replace(b"\\u0000", b"\\ud800")
+    )
 
 
 def _deep(scene: Scene) -> Answer:
@@ -158,7 +180,9 @@ def _with(**fields: Any) -> Make:
 
 
 def _without(name: str) -> Make:
-    return lambda scene: Answer(200, encode({k: v for k, v in scene.generate().items() if k != name}))
+    return lambda scene: Answer(
+        200, encode({k: v for k, v in scene.generate().items() if k != name})
+    )
 
 
 def _usage(**fields: Any) -> Make:
@@ -169,7 +193,9 @@ def _usage(**fields: Any) -> Make:
     return make
 
 
-def _reply_with(record: Mapping[str, Any], *, finish: str = "stop", **message: Any) -> dict[str, Any]:
+def _reply_with(
+    record: Mapping[str, Any], *, finish: str = "stop", **message: Any
+) -> dict[str, Any]:
     """Return the completion with another message and finish reason."""
     changed = copy.deepcopy(dict(record))
     choice = changed["choices"][0]
@@ -179,13 +205,17 @@ def _reply_with(record: Mapping[str, Any], *, finish: str = "stop", **message: A
 
 
 def _ended(finish: str, **message: Any) -> Make:
-    return lambda scene: Answer(200, encode(_reply_with(scene.generate(), finish=finish, **message)))
+    return lambda scene: Answer(
+        200, encode(_reply_with(scene.generate(), finish=finish, **message))
+    )
 
 
 def _cut_short(scene: Scene) -> Answer:
     record = scene.generate()
     content = str(record["choices"][0]["message"]["content"])
-    return Answer(200, encode(_reply_with(record, finish="length", content=content[: len(content) // 2])))
+    return Answer(
+        200, encode(_reply_with(record, finish="length", content=content[: len(content) // 2]))
+    )
 
 
 def _parts(scene: Scene) -> Answer:
@@ -198,11 +228,21 @@ def _parts(scene: Scene) -> Answer:
 def _key_in_reply(scene: Scene) -> Answer:
     escaped = "".join(f"\\u{ord(one):04x}" for one in scene.key)
     debug = {"authorization": f"Bearer {scene.key}", "escaped": "HERE", "escaped_twice": escaped}
-    return Answer(200, encode({**scene.generate(), "debug": debug}).replace(b"HERE", escaped.encode()))
+    return Answer(
+        200, encode({**scene.generate(), "debug": debug}).replace(b"HERE", escaped.encode())
+    )
 
 
-SERVER_ERROR: Words = ("The server had an error while processing your request.", "server_error", None)
-OVERLOADED: Words = ("Service tier capacity exceeded for this model.", "invalid_request_error", None)
+SERVER_ERROR: Words = (
+    "The server had an error while processing your request.",
+    "server_error",
+    None,
+)
+OVERLOADED: Words = (
+    "Service tier capacity exceeded for this model.",
+    "invalid_request_error",
+    None,
+)
 
 KINDS: Mapping[str, Fault] = {
     "rate_limited": Fault("rate", _rate_limited()),
@@ -227,7 +267,9 @@ KINDS: Mapping[str, Fault] = {
             x_ratelimit_limit_req_minute="0",  # how Mistral says that the account has no plan for the model
         ),
     ),
-    "status_400": Fault("fatal", _refused(400, ("Invalid request.", "invalid_request_error", None))),
+    "status_400": Fault(
+        "fatal", _refused(400, ("Invalid request.", "invalid_request_error", None))
+    ),
     "unsupported_parameter": Fault("fatal", _unsupported_parameter),
     "context_too_long": Fault(
         "fatal",
@@ -270,7 +312,9 @@ KINDS: Mapping[str, Fault] = {
     ),
     "status_404": Fault("fatal", _refused(404, ("Not found.", "invalid_request_error", None))),
     "unknown_model": Fault("fatal", _unknown_model),
-    "status_413": Fault("fatal", _refused(413, ("Request too large.", "invalid_request_error", None))),
+    "status_413": Fault(
+        "fatal", _refused(413, ("Request too large.", "invalid_request_error", None))
+    ),
     "status_422": Fault("fatal", _refused(422, ("Unprocessable.", "invalid_request_error", None))),
     "status_408": Fault("transient", _refused(408, ("Request timed out.", "server_error", None))),
     "status_409": Fault("transient", _refused(409, ("Conflict, try again.", "server_error", None))),
@@ -301,7 +345,9 @@ KINDS: Mapping[str, Fault] = {
     "finish_content_filter": Fault("unusable", _ended("content_filter", content=""), paid=True),
     "finish_error": Fault("unusable", _ended("error", content=""), paid=True),
     "finish_unknown": Fault("unusable", _ended("enough"), paid=True),
-    "refusal": Fault("unusable", _ended("stop", content=None, refusal="I cannot help with that."), paid=True),
+    "refusal": Fault(
+        "unusable", _ended("stop", content=None, refusal="I cannot help with that."), paid=True
+    ),
     "null_content": Fault("unusable", _ended("stop", content=None), paid=True),
     "empty_content": Fault("unusable", _ended("stop", content=""), paid=True),
     "huge_content": Fault("unusable", _huge, paid=True),

@@ -23,7 +23,9 @@ async def openai_client(
     """Yield AsyncOpenAI with its defaults, except for ``max_retries=0``."""
     async with (
         httpx2.AsyncClient(verify=False, limits=limits, follow_redirects=True) as client,
-        AsyncOpenAI(base_url=server.url_for("openai"), api_key=key, max_retries=0, http_client=client) as sdk,
+        AsyncOpenAI(
+            base_url=server.url_for("openai"), api_key=key, max_retries=0, http_client=client
+        ) as sdk,
     ):
         yield sdk
 
@@ -35,4 +37,9 @@ async def mistral_client(
     """Yield Mistral's client with its defaults."""
     async with httpx2.AsyncClient(verify=False, limits=limits, follow_redirects=True) as client:
         with httpx2.Client(verify=False) as unused:
-            yield Mistral(server_url=server.url_for("mistral"), api_key=key, async_client=client, client=unused)
+            yield Mistral(
+                server_url=server.url_for("mistral"),
+                api_key=key,
+                async_client=client,
+                client=unused,
+            )

@@ -59,7 +59,9 @@ class Loopback:
         self._progress = Progress()
         self._limiters: dict[tuple[str, str], Limiter] = {}
         self._requests = self._log.requests
-        self._batches = Batches(options.state_path, options.batching, lambda body: self.judge(body), self._log)
+        self._batches = Batches(
+            options.state_path, options.batching, lambda body: self.judge(body), self._log
+        )
         self._open: set[Connection] = set()
 
     @property
@@ -75,7 +77,9 @@ class Loopback:
     async def run(self, stop: asyncio.Event, listening: Callable[[int], None]) -> None:
         """Serve on 127.0.0.1 until ``stop`` is set. ``listening`` is called with the port."""
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(self._connection, "127.0.0.1", self.options.port, backlog=1024)
+        server = await loop.create_server(
+            self._connection, "127.0.0.1", self.options.port, backlog=1024
+        )
         try:
             listening(server.sockets[0].getsockname()[1])
             await stop.wait()
@@ -84,7 +88,9 @@ class Loopback:
             for connection in list(self._open):
                 connection.abort()
             await server.wait_closed()
-            await asyncio.sleep(0)  # connection_lost of aborted connections runs in the next iteration of the loop
+            await asyncio.sleep(
+                0
+            )  # connection_lost of aborted connections runs in the next iteration of the loop
             self._log.close()
 
     def _connection(self) -> Connection:
@@ -149,7 +155,9 @@ class Loopback:
         if dialect.name == "mistral":
             return Answer(401, b'{"detail":"Unauthorized"}')
         masked = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
-        return dialect.complain(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
+        return dialect.complain(
+            401, f"Incorrect API key provided: {masked}.", code="invalid_api_key"
+        )
 
     def _complete(self, dialect: Dialect, asked: Asked) -> Answer:
         """Return the answer to a valid request."""
@@ -162,13 +170,17 @@ class Loopback:
 
         def generate() -> dict[str, Any]:
             nonlocal tokens
-            completion = dialect.complete(self.judge(asked.body), asked.body, asked.number, int(time.time()))
+            completion = dialect.complete(
+                self.judge(asked.body), asked.body, asked.number, int(time.time())
+            )
             total = completion["usage"]["total_tokens"]
             tokens = total if isinstance(total, int) else prompt_tokens
             return completion
 
         kind = self._progress.next(self._faults, asked.sha256)
-        answer = self._spoil(kind, dialect, asked, generate) if kind else Answer(200, encode(generate()))
+        answer = (
+            self._spoil(kind, dialect, asked, generate) if kind else Answer(200, encode(generate()))
+        )
         headers = {"x-request-id": f"req_{asked.number:012d}"}
         if limiter:
             limiter.charge(tokens - prompt_tokens if tokens else 0, time.monotonic())
@@ -183,14 +195,20 @@ class Loopback:
             delay=self.options.latency.of(asked.number) if paid else 0.0,
         )
 
-    def _spoil(self, kind: str, dialect: Dialect, asked: Asked, generate: Callable[[], dict[str, Any]]) -> Answer:
+    def _spoil(
+        self, kind: str, dialect: Dialect, asked: Asked, generate: Callable[[], dict[str, Any]]
+    ) -> Answer:
         request = asked.request
         key = request.headers["authorization"].removeprefix("Bearer ")
         model = asked.body["model"]
         redirect_to = self.options.redirect_to
-        return KINDS[kind].make(Scene(dialect, key, model, request.path, redirect_to, time.time(), generate))
+        return KINDS[kind].make(
+            Scene(dialect, key, model, request.path, redirect_to, time.time(), generate)
+        )
 
     def _limiter(self, dialect: Dialect, asked: Asked) -> Limiter | None:
         if self.options.limits is None:
             return None
-        return self._limiters.setdefault((dialect.name, asked.body["model"]), Limiter(self.options.limits))
+        return self._limiters.setdefault(
+            (dialect.name, asked.body["model"]), Limiter(self.options.limits)
+        )

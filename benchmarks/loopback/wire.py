@@ -9,7 +9,9 @@ from typing import Literal
 
 HEAD_END = b"\r\n\r\n"
 
-Manner = Literal["whole", "then_close", "reset", "eof", "cut", "reset_in_body", "hang", "drip", "garbage"]
+Manner = Literal[
+    "whole", "then_close", "reset", "eof", "cut", "reset_in_body", "hang", "drip", "garbage"
+]
 """How an answer is sent: complete; complete before an unannounced close; connection reset or closed before any byte;
 closed or reset in the middle of the body; never; byte by byte; as bytes that are not HTTP."""
 
@@ -77,7 +79,9 @@ class Answer:
 
 def encode(value: object) -> bytes:
     """Return JSON as providers write it: compact, without escapes for non-ASCII letters."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def take(buffer: bytearray) -> Request | None:
@@ -87,7 +91,11 @@ def take(buffer: bytearray) -> Request | None:
         return None
     start, *lines = bytes(buffer[:end]).decode("latin-1").split("\r\n")
     method, path, _ = start.split(" ", 2)
-    headers = {name.lower(): value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
+    headers = {
+        name.lower(): value.strip()
+        for name, colon, value in (line.partition(":") for line in lines)
+        if colon
+    }
     begin = end + len(HEAD_END)
     if headers.get("transfer-encoding", "").lower() == "chunked":
         chunked = _take_chunks(buffer, begin)
@@ -106,7 +114,9 @@ def take(buffer: bytearray) -> Request | None:
 
 def _take_chunks(buffer: bytearray, at: int) -> tuple[bytes, int] | None:
     """Return the body of a chunked request that starts at ``at``, and its end; None while it is incomplete."""
-    if not buffer.endswith(b"0\r\n\r\n"):  # checked first, so that a long body is not parsed for every packet
+    if not buffer.endswith(
+        b"0\r\n\r\n"
+    ):  # checked first, so that a long body is not parsed for every packet
         return None
     parts: list[bytes] = []
     while (line_end := buffer.find(b"\r\n", at)) >= 0:

@@ -103,13 +103,19 @@ async def acheck(
                 f"metric {metric.name!r} needs {FIELDS.get(part, part)}, which is missing; pass it to check"
             )
     if options.batch:
-        raise UsageError("options.batch: batches take hours, and check needs a reply now; leave it out")
+        raise UsageError(
+            "options.batch: batches take hours, and check needs a reply now; leave it out"
+        )
     if options.engine:
         raise UsageError("options.engine: check runs in this process; leave it out")
     if isinstance(judge, Sequence) and not isinstance(judge, str):
-        raise UsageError(f"judge: {type(judge).__name__}; check asks one judge, and `score` asks a panel")
+        raise UsageError(
+            f"judge: {type(judge).__name__}; check asks one judge, and `score` asks a panel"
+        )
     job_options = ClaimsOptions(
-        judges=(parse_judge(parse_spec(judge)),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
+        judges=(parse_judge(parse_spec(judge)),),
+        extract_prompt=str(extract_prompt),
+        assess_prompt=str(assess_prompt),
     )
     claims = make_job(job_options, selection)
     if inspect := BEFORE_RUN.get():
@@ -181,13 +187,21 @@ def _sample(
         raise UsageError(f"contexts: {what}; give a list of texts, as in [text]")
     given = {"question": question, **unpacked({"contexts": contexts})}
     given |= {"reference_answers": reference_answers, "history": list(history)}
-    named = {name: name for name, value in given.items() if value} | ({} if is_row else {"answer": "answer"})
-    row: dict[str, object] = {"id": "answer", **({} if is_row else {"question": "", "contexts": []}), **fields}
+    named = {name: name for name, value in given.items() if value} | (
+        {} if is_row else {"answer": "answer"}
+    )
+    row: dict[str, object] = {
+        "id": "answer",
+        **({} if is_row else {"question": "", "contexts": []}),
+        **fields,
+    }
     row |= {name: given[name] for name in named if name in given}
     try:
         (sample,) = samples_of([row], Read(named))
     except DataError as error:
         raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
     if sample.answer is None or not (is_row or isinstance(fields["answer"], str)):
-        raise UsageError(f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain")
+        raise UsageError(
+            f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain"
+        )
     return sample if sample.contexts is not None else sample.model_copy(update={"contexts": ()})

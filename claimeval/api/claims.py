@@ -7,7 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claimeval.api.data import Data, Examination, Metrics, Read, Samples, path_of, samples_of, surveyed
+from claimeval.api.data import (
+    Data,
+    Examination,
+    Metrics,
+    Read,
+    Samples,
+    path_of,
+    samples_of,
+    surveyed,
+)
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import (
     Judges,
@@ -167,13 +176,17 @@ async def ascore(
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
-def _prepare(samples: Samples, data: Data, read: Read, requested: ClaimsOptions, options: RunOptions) -> Prepared:
+def _prepare(
+    samples: Samples, data: Data, read: Read, requested: ClaimsOptions, options: RunOptions
+) -> Prepared:
     """Return the job over these samples, checked without a call."""
     auto = requested.language == AUTO
     remarks = tuple[str, ...]()
     requested = replace(requested, language=None if auto else requested.language)
     selection = None if requested.metrics is None else select_metrics(requested.metrics)
-    make_job(requested, selection or MetricSelection(SUPPORT, None))  # checks judges and prompts before reading data
+    make_job(
+        requested, selection or MetricSelection(SUPPORT, None)
+    )  # checks judges and prompts before reading data
     examination = Examination(samples, data, read, options)
     found = surveyed(examination, selection.rows if selection else SUPPORT)
     if found.mapping.read_as:

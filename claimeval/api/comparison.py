@@ -87,7 +87,9 @@ class Comparison:
             folders = [stack.enter_context(run.on_disk()) for run in self.runs]
             names = [self._name(number) for number in range(len(folders))]
             metrics = tuple(self._metrics or ())
-            return track(folders, metrics, baseline=self.baseline, cluster=self._cluster, names=names)
+            return track(
+                folders, metrics, baseline=self.baseline, cluster=self._cluster, names=names
+            )
 
     def against(self, run: int) -> PairedRuns:
         """Compare a run, by its position, with the baseline: differences, tests, and the claims that flipped."""
@@ -100,7 +102,18 @@ class Comparison:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row per run and metric: both means, difference with interval, p, adjusted p."""
-        columns = ("run", "metric", "n", "baseline", "mean", "difference", "low", "high", "p", "p_adjusted")
+        columns = (
+            "run",
+            "metric",
+            "n",
+            "baseline",
+            "mean",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "p_adjusted",
+        )
         rows = []
         for position in range(len(self.runs)):
             for m in self.against(position).metrics if position != self.baseline else ():
@@ -119,13 +132,17 @@ class Comparison:
         if len(self.runs) > 2:
             return forms.of_series(self.trend, format, Path(out) if out else None)
         with ExitStack() as stack:
-            a, b = (stack.enter_context(self.runs[i].on_disk()) for i in (self.baseline, self._last))
+            a, b = (
+                stack.enter_context(self.runs[i].on_disk()) for i in (self.baseline, self._last)
+            )
             if out is None:
                 out = Path(stack.enter_context(TemporaryDirectory())) / f"report.{format}"
             return forms.write(a, format, Path(out), compared=b).read_text(encoding="utf-8")
 
     def __repr__(self) -> str:
-        changes = ", ".join(f"{name} {signed(metric.difference.value)}" for name, metric in self.metrics.items())
+        changes = ", ".join(
+            f"{name} {signed(metric.difference.value)}" for name, metric in self.metrics.items()
+        )
         return f"<Comparison of {len(self.runs)} runs: {changes}>"
 
     def _repr_html_(self) -> str:
@@ -135,7 +152,9 @@ class Comparison:
         if self.table:
             flips = self.against(self._last).flips if len(self.table.arms) == len(self.runs) else ()
             return notebook.experiment(self.table, flips)
-        return notebook.comparison(self.against(self._last), self.trend if len(self.runs) > 2 else None)
+        return notebook.comparison(
+            self.against(self._last), self.trend if len(self.runs) > 2 else None
+        )
 
     def _name(self, position: int) -> str:
         """Return the name of a run, with its number if it has no directory or another has the same name."""
@@ -180,9 +199,13 @@ def compare(
             warnings.warn(line, stacklevel=2)
     baseline = _position(baseline, loaded)
     loaded = _of_one_job(loaded)
-    names = None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]
+    names = (
+        None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]
+    )
     comparison = Comparison(loaded, baseline, metrics=names, by=by, cluster=cluster)
-    _ = comparison.trend if len(loaded) > 2 or names else comparison.metrics  # raises if the runs cannot be compared
+    _ = (
+        comparison.trend if len(loaded) > 2 or names else comparison.metrics
+    )  # raises if the runs cannot be compared
     return comparison
 
 
@@ -205,7 +228,9 @@ def _position(baseline: int | str, runs: Sequence[Run]) -> int:
             raise unknown_name("baseline", baseline, [run.path.name for run in runs if run.path])
         return positions[0]
     if not 0 <= baseline < len(runs):
-        raise UsageError(f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}, or the name of a run")
+        raise UsageError(
+            f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}, or the name of a run"
+        )
     return baseline
 
 
@@ -266,11 +291,17 @@ def experiment(
             folder = Path(out) / name if str(out).endswith("/") else Path(out)
         if prepared.halves:
             check_folder(folder)
-        carried = blocking((run_and_select if prepared.halves else run)(prepared, folder, options=options))
+        carried = blocking(
+            (run_and_select if prepared.halves else run)(prepared, folder, options=options)
+        )
         if carried.stopped:
             raise Ending.of(carried.status).error()
-        stopped = "\n".join(f"arm {name} failed: {why.rstrip('.')}." for name, why in carried.failed.items())
-        stopped += " The other arms are finished; fix the problem, then run the same command to resume."
+        stopped = "\n".join(
+            f"arm {name} failed: {why.rstrip('.')}." for name, why in carried.failed.items()
+        )
+        stopped += (
+            " The other arms are finished; fix the problem, then run the same command to resume."
+        )
         if len(carried.failed) == len(plan.arms):
             raise StoppedEarly(stopped)
         with write_lines(folder / "flips.jsonl") as each_flip:
@@ -311,17 +342,28 @@ def prepared_experiment(
 
     read_options = Read(design.mapping, design.limit, design.skip_malformed, design.group)
     options = replace(options, cluster=design.cluster)
-    examination = Examination(samples_of(design.data, read_options), design.data, read_options, options)
+    examination = Examination(
+        samples_of(design.data, read_options), design.data, read_options, options
+    )
     plans = prepare(design, examination)
     manifests = tuple(examination.described(job.manifest) for job in plans)
     prepared = PreparedExperiment(design, plans, manifests, examination.items, examination.total)
     if not select:
         return prepared
     if not design.labels:
-        raise UsageError("select needs human labels: give `labels`, as a key of the experiment or as an option")
+        raise UsageError(
+            "select needs human labels: give `labels`, as a key of the experiment or as an option"
+        )
     if len(plans) < 2:
         raise UsageError("select needs two arms or more")
-    halves = halve(prepared.samples, design.labels, plans[0].metrics[0], len(plans), design.cluster, anyway=anyway)
+    halves = halve(
+        prepared.samples,
+        design.labels,
+        plans[0].metrics[0],
+        len(plans),
+        design.cluster,
+        anyway=anyway,
+    )
     logger.info(halves.power.in_words())
     samples = (*halves.choose, *halves.report)
     return prepared._replace(samples=samples, total=len(samples), halves=halves)

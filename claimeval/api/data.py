@@ -104,7 +104,11 @@ def read_samples(
 
 
 def doctor(
-    data: Data, *, metrics: Metrics | None = None, mapping: MappingSpec | None = None, group: str | None = None
+    data: Data,
+    *,
+    metrics: Metrics | None = None,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
 ) -> Survey:
     """Examine data: the metrics that they have the fields for, and missing or malformed values.
 
@@ -132,8 +136,12 @@ def doctor(
     except DataError as error:
         if not problems.errors or error.kind in reading.REFUSED:
             raise
-        result = Survey(samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen)
-    return result.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
+        result = Survey(
+            samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen
+        )
+    return result.model_copy(
+        update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count}
+    )
 
 
 def surveyed(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
@@ -260,7 +268,13 @@ def import_replies(
     from claimeval.data.recorded import field_map, read_mapping
     from claimeval.runs.import_replies import import_judged, open_file, repeats
 
-    chosen = field_map(mapping) if isinstance(mapping, Mapping) else read_mapping(Path(mapping)) if mapping else None
+    chosen = (
+        field_map(mapping)
+        if isinstance(mapping, Mapping)
+        else read_mapping(Path(mapping))
+        if mapping
+        else None
+    )
     recorded = open_file(Path(file), chosen)
     if note := repeats(recorded):
         warnings.warn(note, NoteWarning, stacklevel=2)
@@ -273,7 +287,11 @@ def import_replies(
 
 
 def samples_of(
-    data: Data, read: Read = ALL, *, references: References | None = None, problems: Problems | None = None
+    data: Data,
+    read: Read = ALL,
+    *,
+    references: References | None = None,
+    problems: Problems | None = None,
 ) -> Reiterable[Sample]:
     """Return the samples as an iterable that can be iterated more than once; each pass reads a large file again.
 
@@ -294,7 +312,11 @@ def samples_of(
         run = data if isinstance(data, Run) else Run.load(str(data))
         change = {"references": references} if references else {}
         samples = run.samples
-        return Reiterable(lambda: (sample.model_copy(update=change) for sample in itertools.islice(samples, limit)))
+        return Reiterable(
+            lambda: (
+                sample.model_copy(update=change) for sample in itertools.islice(samples, limit)
+            )
+        )
     if isinstance(data, (str, Path)):
         path = Path(data)
         mapping = reading.mapping_of_file(path, given)
@@ -302,7 +324,12 @@ def samples_of(
         def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
             """Read the file, or some of its rows."""
             return reading.read_samples(
-                path, mapping=mapping, references=references, limit=limit, problems=problems, positions=positions
+                path,
+                mapping=mapping,
+                references=references,
+                limit=limit,
+                problems=problems,
+                positions=positions,
             )
 
         if path.is_file() and path.stat().st_size > HELD:
@@ -312,7 +339,11 @@ def samples_of(
     beginning = list(itertools.islice(items, LOOKED_AT))
     mapping = reading.resolved(given, beginning)
     rows = itertools.chain(beginning, items)
-    samples = list(reading.samples_of_rows(rows, "data", problems, mapping=mapping, references=references, limit=limit))
+    samples = list(
+        reading.samples_of_rows(
+            rows, "data", problems, mapping=mapping, references=references, limit=limit
+        )
+    )
     return ReadSamples(lambda: iter(samples), problems, mapping)
 
 
@@ -320,7 +351,12 @@ class ReadSamples(Reiterable[Sample]):
     """Samples read from rows, and the rows that could not be read."""
 
     def __init__(
-        self, begin: Callable[[], Iterator[Sample]], problems: Problems, mapping: RowMapping, *, hold: bool = False
+        self,
+        begin: Callable[[], Iterator[Sample]],
+        problems: Problems,
+        mapping: RowMapping,
+        *,
+        hold: bool = False,
     ) -> None:
         super().__init__(begin, hold=hold)
         self.problems = problems
@@ -337,7 +373,9 @@ class LargeFile(ReadSamples):
     Its beginning is examined before the first call, the remaining rows while samples are judged, some rows ahead.
     """
 
-    def __init__(self, path: Path, read_file: ReadFile, problems: Problems, read: Read, mapping: RowMapping) -> None:
+    def __init__(
+        self, path: Path, read_file: ReadFile, problems: Problems, read: Read, mapping: RowMapping
+    ) -> None:
         super().__init__(lambda: read_file(problems, None), problems, mapping)
         self._path = path
         self._read_file = read_file
@@ -361,7 +399,11 @@ class LargeFile(ReadSamples):
 
         Raises DataError for a row that cannot be read.
         """
-        ahead = iter(()) if self.problems.skip else self._read_file(Problems(unique_ids=True), positions)
+        ahead = (
+            iter(())
+            if self.problems.skip
+            else self._read_file(Problems(unique_ids=True), positions)
+        )
         for sample in self._read_file(self.problems, positions):
             try:
                 for _ in itertools.islice(ahead, AHEAD):
@@ -399,7 +441,9 @@ Samples = Reiterable[Sample] | Sequence[Sample]
 class Examination:
     """A pass over samples before the first call: over all, or over the first ones of a large file."""
 
-    def __init__(self, samples: Samples, data: Data | None, read: Read, options: RunOptions) -> None:
+    def __init__(
+        self, samples: Samples, data: Data | None, read: Read, options: RunOptions
+    ) -> None:
         self.path = None if data is None else path_of(data)
         self.samples = samples
         self._read = read
@@ -407,7 +451,9 @@ class Examination:
         self._progress = Progress(None, options.progress or progress_bar(), unit="samples read")
 
     def __iter__(self) -> Iterator[Sample]:
-        first = itertools.islice(self.samples, EXAMINED if isinstance(self.samples, LargeFile) else None)
+        first = itertools.islice(
+            self.samples, EXAMINED if isinstance(self.samples, LargeFile) else None
+        )
         for self._progress.done, sample in enumerate(first, 1):
             if self._progress.done % 1000 == 0:
                 self._progress.notify()
@@ -427,7 +473,9 @@ class Examination:
         check_cluster(self._cluster, self.samples)
         read = self.samples if isinstance(self.samples, ReadSamples) else None
         mapping = read.mapping if read else self._read.parsed
-        record = record.of_data(str(self.path) if self.path else None, limit=self._read.limit, mapping=mapping)
+        record = record.of_data(
+            str(self.path) if self.path else None, limit=self._read.limit, mapping=mapping
+        )
         problems = read and read.problems
         note = problems.note(complete=self.total is not None) if problems else None
         return record.model_copy(update={"notes": (*record.notes, note)}) if note else record
@@ -500,5 +548,7 @@ def _row(item: Any, number: int) -> SourceRow | Sample:
         return item.sample
     fields = unpacked(item._asdict() if hasattr(item, "_asdict") else item)
     if not isinstance(fields, dict):
-        raise UsageError(f"data: sample {number} is {type(item).__name__} {str(item)[:40]!r}; give {TAKEN}")
+        raise UsageError(
+            f"data: sample {number} is {type(item).__name__} {str(item)[:40]!r}; give {TAKEN}"
+        )
     return SourceRow(f"sample {number}", number, fields)

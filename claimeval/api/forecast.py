@@ -56,8 +56,12 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
         UsageError: As the function does for these arguments, or if it cannot be planned.
     """
     if door is experiment:
-        given: Any = {name: kwargs[name] for name in ("labels", "select", "anyway") if name in kwargs}
-        return _forecast_arms(arm_forecasts(args[0] if args else kwargs["design"], _options(kwargs), **given))
+        given: Any = {
+            name: kwargs[name] for name in ("labels", "select", "anyway") if name in kwargs
+        }
+        return _forecast_arms(
+            arm_forecasts(args[0] if args else kwargs["design"], _options(kwargs), **given)
+        )
     return planned(door, *args, **kwargs).forecast
 
 
@@ -76,7 +80,9 @@ class Planned(NamedTuple):
 def planned(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Planned:
     """Return the forecast of `plan` with the job that it is about."""
     if not callable(door):
-        raise UsageError(f"plan takes a function and its arguments, as in plan(ce.score, data, ...), and got {door!r}")
+        raise UsageError(
+            f"plan takes a function and its arguments, as in plan(ce.score, data, ...), and got {door!r}"
+        )
     try:
         with before_run(_stop):
             result = door(*args, **kwargs)
@@ -101,9 +107,15 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         with cached_replies(options) as store:  # opened in the thread that reads it
             batched = batched_judges(job.asked, options)
             ahead = await forecast(prepared.items, job, store, options.prices, batched=batched)
-            if not isinstance(job, ClaimsJob) or prepared.manifest.source or not ahead.known_cost[1]:
+            if (
+                not isinstance(job, ClaimsJob)
+                or prepared.manifest.source
+                or not ahead.known_cost[1]
+            ):
                 return ahead
-            return ahead.model_copy(update={"cheaper": await _savings(job, prepared.items, store, options)})
+            return ahead.model_copy(
+                update={"cheaper": await _savings(job, prepared.items, store, options)}
+            )
 
     return blocking(walk())
 
@@ -116,7 +128,9 @@ async def _savings(
     auto = specs.asking("auto")
     judges = tuple(specs.parse_judge(judge, auto) for judge in job.judges)
     forms = {
-        "--claims-per-call auto": replace(job, judges=judges, extractor=specs.parse_judge(job.extractor, auto)),
+        "--claims-per-call auto": replace(
+            job, judges=judges, extractor=specs.parse_judge(job.extractor, auto)
+        ),
         "--reasons none": replace(job, assess_prompt=job.assess_prompt.asking(reasons="none")),
         "--quotes no": replace(job, extract_prompt=job.extract_prompt.asking(quotes="no")),
         "--batch": job,
@@ -125,7 +139,9 @@ async def _savings(
     async def dollars(job: ClaimsJob, options: RunOptions) -> float:
         """Return the middle of the expected dollars."""
         batched = batched_judges(job.asked, options)
-        return sum((await forecast(first, job, store, options.prices, batched=batched)).known_cost) / 2
+        return (
+            sum((await forecast(first, job, store, options.prices, batched=batched)).known_cost) / 2
+        )
 
     usual = await dollars(job, options)
     saved = dict[str, float]()
@@ -174,7 +190,11 @@ def arm_forecasts(
             if halves:
                 other = f"{baseline}, other half"
                 forecasts[other] = await of_arm(baseline, halves.report, counted)
-                chosen = [await of_arm(name, halves.report, set(counted)) for name in jobs if name != baseline]
+                chosen = [
+                    await of_arm(name, halves.report, set(counted))
+                    for name in jobs
+                    if name != baseline
+                ]
                 most = max(chosen, key=lambda ahead: (ahead.known_cost[1], ahead.calls[1]))
                 forecasts["chosen arm, other half"] = most
         return forecasts
@@ -184,7 +204,9 @@ def arm_forecasts(
 
 def _forecast_arms(arms: Mapping[str, Forecast]) -> Forecast:
     lines = tuple(
-        line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, arm in arms.items() for line in arm.lines
+        line.model_copy(update={"judge": f"{name}: {line.judge}"})
+        for name, arm in arms.items()
+        for line in arm.lines
     )
     basis = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.basis))
     return Forecast(samples=next(iter(arms.values())).samples, lines=lines, basis=basis)

@@ -34,7 +34,9 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
         """Raise TypeError for a name that is no parameter, and for a dict of options."""
         for holder, of in options.items():
             if isinstance(given.get(holder), dict):
-                raise TypeError(f"{function.__name__}() got a dict as {holder}: give {holder}={of.__name__}(...)")
+                raise TypeError(
+                    f"{function.__name__}() got a dict as {holder}: give {holder}={of.__name__}(...)"
+                )
         for name in given:
             if name not in names:
                 near = get_close_matches(name, names, 1)
@@ -44,7 +46,9 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
                         hint = f": give {holder}={of.__name__}({name}=...)"
                 if name in ("judge", "judges"):
                     hint = _JUDGES.get(function.__name__, hint)
-                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+                raise TypeError(
+                    f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}"
+                )
 
     if inspect.iscoroutinefunction(function):
 

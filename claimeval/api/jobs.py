@@ -61,7 +61,12 @@ def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
 
 
 async def run_prepared(
-    prepared: Prepared, *, out: str | Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
+    prepared: Prepared,
+    *,
+    out: str | Path | None,
+    overwrite: bool,
+    panel: PanelOptions,
+    options: RunOptions,
 ) -> Run:
     """Run a prepared job into a directory, memory, a shard or the shards of a cluster.
 
@@ -82,7 +87,12 @@ async def run_prepared(
     if inspect := BEFORE_RUN.get():
         inspect(prepared)
     folder = None if out is None else folder_for(out, prepared)
-    if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
+    if (
+        folder
+        and folder.is_dir()
+        and prepared.source
+        and folder.resolve() == prepared.source.resolve()
+    ):
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     check_caps(prepared.job.asked, options)
     labels = read_vote_labels(prepared.manifest, panel)
@@ -92,7 +102,9 @@ async def run_prepared(
             run = await _run_on_engine(prepared, into, panel.labels, options, overwrite=overwrite)
             return (run if folder else run.in_memory()).ended()
     if options.shard is not None:
-        return (await _run_shard(prepared, folder, panel.labels, options, overwrite=overwrite)).ended()
+        return (
+            await _run_shard(prepared, folder, panel.labels, options, overwrite=overwrite)
+        ).ended()
     return (await _run_here(prepared, folder, labels, options, overwrite=overwrite)).ended()
 
 
@@ -116,7 +128,9 @@ async def _run_here(
         else nullcontext(RunInMemory(made))
     ) as writer:
         sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
-        status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
+        status = await run_job(
+            prepared.job, prepared.items, sink.add, options, progress, run=budget
+        )
         summary = sink.finish(status, labels)
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
@@ -139,17 +153,29 @@ class ShardRun(Run):
     """The run of one shard, with the results of its samples."""
 
     def __init__(
-        self, part: Part, manifest: Manifest, tallies: SummaryBuilder, status: RunStatus, index: PartIndex | None
+        self,
+        part: Part,
+        manifest: Manifest,
+        tallies: SummaryBuilder,
+        status: RunStatus,
+        index: PartIndex | None,
     ):
         summary = tallies.summary(complete=status.complete, stopped=status.reason)
         results = RunResults(part.lines, part.replies) if index else ()
-        super().__init__(manifest.of_samples(summary.samples), summary, results, ending=Ending.of(status))
+        super().__init__(
+            manifest.of_samples(summary.samples), summary, results, ending=Ending.of(status)
+        )
         self.part = part
         """The files of its results."""
 
 
 async def _run_shard(
-    prepared: Prepared, folder: Path | None, labels: str | Path | None, options: RunOptions, *, overwrite: bool
+    prepared: Prepared,
+    folder: Path | None,
+    labels: str | Path | None,
+    options: RunOptions,
+    *,
+    overwrite: bool,
 ) -> Run:
     """Run one shard of a prepared job, unless it is finished or the run is merged."""
     from claimeval.distributed.parts import Part, begin, tallies_of
@@ -173,12 +199,19 @@ async def _run_shard(
     budget = prepared.budget(options)
     _announce(prepared.job, options)
     recipe = Recipe(prepared.job, record, options)
-    index, tallies, status = await run_shard(recipe, part, prepared.part(positions), positions, progress, budget)
+    index, tallies, status = await run_shard(
+        recipe, part, prepared.part(positions), positions, progress, budget
+    )
     return ShardRun(part, record, tallies, status, index)
 
 
 async def _run_on_engine(
-    prepared: Prepared, folder: Path, labels: str | Path | None, options: RunOptions, *, overwrite: bool
+    prepared: Prepared,
+    folder: Path,
+    labels: str | Path | None,
+    options: RunOptions,
+    *,
+    overwrite: bool,
 ) -> Run:
     """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged already."""
     from claimeval.distributed.parts import Part, begin
@@ -198,7 +231,9 @@ async def _run_on_engine(
         progress = _progress(prepared, total, options)
         progress.done = total - sum(len(work.positions) for work in works)
         recipe = Recipe(prepared.job, record, options)
-        ending = Ending.of(await run_shards(recipe, works, prepared.items, progress, prepared.budget(options)))
+        ending = Ending.of(
+            await run_shards(recipe, works, prepared.items, progress, prepared.budget(options))
+        )
         if ending.stopped:
             raise ending.error()
     return Run.merge(folder, compress=options.compress)
@@ -239,7 +274,9 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     source = prepared.source
     if source and record.source is None and (source / MANIFEST).exists():
         return source / record.job
-    digest = hashlib.sha256(record.model_dump_json(exclude={"versions", "claimeval"}).encode()).hexdigest()
+    digest = hashlib.sha256(
+        record.model_dump_json(exclude={"versions", "claimeval"}).encode()
+    ).hexdigest()
     return Path(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"
 
 
@@ -258,7 +295,9 @@ def parse_spec(spec: object) -> str | Judge:
         return str(spec) if isinstance(spec, Path) else spec
     if callable(spec):
         name = getattr(spec, "__name__", "judge")
-        raise UsageError(f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')")
+        raise UsageError(
+            f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')"
+        )
     raise UsageError(
         f"{type(spec).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge. "
         "A function that asks a client of yours is one as Judge.from_callable('name', function, model='name')"

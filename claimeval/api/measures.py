@@ -80,7 +80,9 @@ def measure(
     examination = Examination(samples_of(data, read), data, read, options)
     deque(distinct(examination), maxlen=0)
     prepared = examination.prepared(job)
-    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
+    return blocking(
+        run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options)
+    )
 
 
 @with_hints
@@ -140,5 +142,9 @@ def extraction(
         deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items
     record = examination.described(job.manifest)
-    prepared = Prepared(job, record, Reiterable(lambda: iter(items)), examination.total, examination.path)
-    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
+    prepared = Prepared(
+        job, record, Reiterable(lambda: iter(items)), examination.total, examination.path
+    )
+    return blocking(
+        run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options)
+    )

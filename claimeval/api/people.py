@@ -86,7 +86,9 @@ def agreement(
     if not isinstance(run, Run | str | Path) and len(run) == 1:
         (run,) = run
     of_answers = bool(ratings or scores or pairs)
-    if not isinstance(run, Run | str | Path) or (not (of_answers or isinstance(run, Run)) and Path(run).is_file()):
+    if not isinstance(run, Run | str | Path) or (
+        not (of_answers or isinstance(run, Run)) and Path(run).is_file()
+    ):
         files = [Path(file) for file in ((run,) if isinstance(run, str | Path) else run)]
         if folders := [str(file) for file in files if file.is_dir()]:
             raise UsageError(
@@ -94,11 +96,17 @@ def agreement(
                 "--keep-verdicts --out NEW` makes one with the verdicts of several judges, `compare` compares runs"
             )
         if not files:
-            raise UsageError("agreement needs a run directory, or files of grades with labels (--labels)")
+            raise UsageError(
+                "agreement needs a run directory, or files of grades with labels (--labels)"
+            )
         if labels is None:
-            raise UsageError("grades are compared with grades by people: give these as labels (--labels)")
+            raise UsageError(
+                "grades are compared with grades by people: give these as labels (--labels)"
+            )
         if evidence or cluster or by or of_answers:
-            raise UsageError("evidence, cluster, by, scores, ratings and pairs are not for files of grades")
+            raise UsageError(
+                "evidence, cluster, by, scores, ratings and pairs are not for files of grades"
+            )
         return Agreement.of_grades(
             compare_graders(
                 files,
@@ -115,20 +123,26 @@ def agreement(
     graded = None if table or not file else _folder(run)
     if graded and file and [question.name for question in graded.manifest.questions] == ["grade"]:
         if evidence or by or of_answers or assessors or out or scale != "umbrela":
-            raise UsageError("of the grades of a run, `labels`, trec_runs, measures and cluster can be chosen")
+            raise UsageError(
+                "of the grades of a run, `labels`, trec_runs, measures and cluster can be chosen"
+            )
         return Agreement.of_grades(_compare_grades(graded, file, trec_runs, measures, cluster))
     if assessors or trec_runs or out or (scale, measures) != ("umbrela", MEASURES):
         raise UsageError("scale, assessors, trec_runs, measures and out are for grades")
     of_words = bool(file and scores and not ratings and not has_ratings(file))
     of_ratings = bool(table or (file and not of_words and (of_answers or has_ratings(file))))
     if of_ratings and (evidence or by):
-        raise UsageError("evidence and by are for claims; ratings of whole answers are compared without them")
+        raise UsageError(
+            "evidence and by are for claims; ratings of whole answers are compared without them"
+        )
     if table:
         return Agreement.of_ratings(rate_table(table, scores, ratings, pairs=pairs))
     if pairs:
         raise UsageError("pairs is for a table with two scores per row")
     if of_answers and not file:
-        raise UsageError("ratings: give a table that has them, or a run and a file of ratings as labels")
+        raise UsageError(
+            "ratings: give a table that has them, or a run and a file of ratings as labels"
+        )
     with (graded or _folder(run)).on_disk() as folder:
         if file and of_ratings:
             return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
@@ -144,8 +158,12 @@ def _compare_grades(
     judges = run.manifest.judges
     scale = run.manifest.questions[0].scale
     ranked = {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
-    clusters = {sample.id: cluster_of(sample, cluster or run.manifest.cluster) for sample in run.samples}
-    compared = validity(run.qrels, read_qrels(people), scale, runs=ranked, measures=measures, clusters=clusters)
+    clusters = {
+        sample.id: cluster_of(sample, cluster or run.manifest.cluster) for sample in run.samples
+    }
+    compared = validity(
+        run.qrels, read_qrels(people), scale, runs=ranked, measures=measures, clusters=clusters
+    )
     name = "panel" if len(judges) > 1 else judges[0].name
     return {name: GraderReport(**dict(compared), steps=scale.steps)}
 
@@ -189,7 +207,9 @@ def correct(
         UsageError: There are no labels, none fits a judged claim, or the run has no such metric.
     """
     with _folder(run).on_disk() as folder:
-        human_labels = corrections.labels_of(folder, None if labels is None else Path(labels), metric)
+        human_labels = corrections.labels_of(
+            folder, None if labels is None else Path(labels), metric
+        )
         return _noted(corrections.correct(folder, metric, human_labels, method, cluster))
 
 
@@ -254,14 +274,18 @@ def annotate(
         target = Path(out) if out is not None else labeling.default_path(path or Path("data"))
         return DocumentAnnotation.draw_from(ranked, source, target, n=n, seed=seed, depth=depth)
     if depth or corpus or trec_run or out or mapping or group:
-        raise UsageError("depth, corpus, trec_run, out, mapping and group go with documents=True (--documents)")
+        raise UsageError(
+            "depth, corpus, trec_run, out, mapping and group go with documents=True (--documents)"
+        )
     if disputed and (design != "even" or seed):
         raise UsageError("design and seed are for a draw; disputed claims are not drawn")
     folder = path_of(run)
     if folder is None:
         raise UsageError("labels are stored next to a run on disk; save the run first")
     if disputed:
-        return ClaimAnnotation(folder, labeling.disputed_claims(folder, metric, n or labeling.CLAIMS), annotator)
+        return ClaimAnnotation(
+            folder, labeling.disputed_claims(folder, metric, n or labeling.CLAIMS), annotator
+        )
     return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n, design, seed), annotator)
 
 
@@ -277,6 +301,8 @@ def _ranked(
     depth: int,
 ) -> Iterable[Sample]:
     if (corpus is None) != (trec_run is None):
-        raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
+        raise UsageError(
+            "documents of a collection need both: corpus with the texts and trec_run with the ranking"
+        )
     runs = () if trec_run is None else (trec_run,)
     return graded_samples(data, read, corpus=corpus, trec_runs=runs, depth=depth, human=None)

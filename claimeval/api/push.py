@@ -104,7 +104,9 @@ def sending(platform: str, address: str, *errors: type[Exception]) -> Iterator[N
     except Exception as error:
         if isinstance(error, UsageError) or not isinstance(error, (OSError, *errors)):
             raise
-        raise UsageError(f"{platform} at {address}: {visible(str(error), ERROR) or type(error).__name__}") from error
+        raise UsageError(
+            f"{platform} at {address}: {visible(str(error), ERROR) or type(error).__name__}"
+        ) from error
 
 
 def findings(run: Run, field: str = TRACE) -> Iterator[Finding]:
@@ -140,10 +142,20 @@ _Row = tuple[str, str, float | None, str | None, Reason | None, str, dict[str, s
 def _scores(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iterator[_Row]:
     for name, score in result.scores.items():
         counts = {"hits": score.hits, "judged": score.judged, "total": score.total}
-        details: dict[str, str | int | float] = {key: value for key, value in counts.items() if value is not None}
+        details: dict[str, str | int | float] = {
+            key: value for key, value in counts.items() if value is not None
+        }
         failed = result.failed_claims(*rows[name]) if name in rows else ()
         lines = [score.in_words(name), *(claim.text for claim in failed)]
-        yield "", name, score.value, None, score.because, "\n".join(lines), {"unit": score.unit, **details}
+        yield (
+            "",
+            name,
+            score.value,
+            None,
+            score.because,
+            "\n".join(lines),
+            {"unit": score.unit, **details},
+        )
 
 
 def _verdicts(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iterator[_Row]:
@@ -153,7 +165,10 @@ def _verdicts(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iter
         metrics.setdefault(parts, name)
     for assessment in result.whole:
         claim = claims.get(assessment.subject)
-        details: dict[str, str | int | float] = {"subject": assessment.subject, "evidence": str(assessment.evidence)}
+        details: dict[str, str | int | float] = {
+            "subject": assessment.subject,
+            "evidence": str(assessment.evidence),
+        }
         name = f"{assessment.question}.verdict"
         if claim:
             parts = (claim.of, assessment.against)
@@ -174,7 +189,11 @@ def _verdicts(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iter
 
 
 def _explanations(assessment: Assessment, details: Mapping[str, str | int | float]) -> str:
-    reasons = [f"{verdict.judge}: {verdict.explanation}" for verdict in assessment.verdicts if verdict.explanation]
+    reasons = [
+        f"{verdict.judge}: {verdict.explanation}"
+        for verdict in assessment.verdicts
+        if verdict.explanation
+    ]
     why = [REASONS[assessment.unassessed]] if assessment.unassessed else []
     return "\n".join([str(details.get("claim", details["subject"])), *why, *reasons])
 

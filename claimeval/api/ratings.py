@@ -204,14 +204,18 @@ async def agrade(
     job = grade_job(job_options)
     read = Read(mapping, limit, skip_malformed, group)
     human = None if qrels is None else read_qrels(Path(qrels))
-    samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, human=human)
+    samples = graded_samples(
+        data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, human=human
+    )
     examination = Examination(samples, data, read, options)
     if against == "question":
         counts = survey(examination, human or {})
         if human is not None and not counts.by_people:
             raise DataError(f"people graded none of these pairs in {qrels}; are the ids the same?")
         if counts.without_text:
-            logger.info(f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the document")
+            logger.info(
+                f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the document"
+            )
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     prepared = examination.prepared(job)
@@ -245,12 +249,18 @@ def graded_samples(
             raise UsageError("name the samples whose contexts are graded, or queries and a corpus")
         return samples_of(data, read)
     if not trec_runs and human is None:
-        raise UsageError("with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels")
+        raise UsageError(
+            "with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels"
+        )
     runs = [ir.read_run(Path(path)) for path in trec_runs]
     ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
     queries = read_queries(Path(corpus) if data is None else _path(data))
     names_needed = {name for names in ids.values() for name in names}
-    documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in names_needed}
+    documents = {
+        document.id: document
+        for document in read_corpus(Path(corpus))
+        if document.id in names_needed
+    }
     return list(samples_of_pool(ids, queries, documents))
 
 

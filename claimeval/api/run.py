@@ -65,7 +65,9 @@ class MetricSummaries(dict[str, MetricSummary]):
             return self[name]
         close = get_close_matches(name, list(self), n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise KeyError(f"this run has no metric {metric!r}.{hint} It has {', '.join(self) or 'none'}")
+        raise KeyError(
+            f"this run has no metric {metric!r}.{hint} It has {', '.join(self) or 'none'}"
+        )
 
 
 class Run:
@@ -168,7 +170,9 @@ class Run:
         """Return whether manifest, summary and results are equal; time and path of a run are ignored."""
         if not isinstance(other, Run):
             return NotImplemented
-        manifest, other_manifest = (run.manifest.model_copy(update={"created": None}) for run in (self, other))
+        manifest, other_manifest = (
+            run.manifest.model_copy(update={"created": None}) for run in (self, other)
+        )
         same = (manifest, self.record) == (other_manifest, other.record)
         return same and list(self.results) == list(other.results)
 
@@ -207,8 +211,12 @@ class Run:
         from claimeval.runs.slices import slices
 
         names = metrics.split(",") if isinstance(metrics, str) else metrics
-        chosen = tuple(self.summary) if names is None else tuple(canonical_name(name) for name in names)
-        return slices(self.results, field, {name: self[name] for name in chosen}, self.manifest.cluster)
+        chosen = (
+            tuple(self.summary) if names is None else tuple(canonical_name(name) for name in names)
+        )
+        return slices(
+            self.results, field, {name: self[name] for name in chosen}, self.manifest.cluster
+        )
 
     def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
         """Count the samples in which retrieval missed it, the model ignored it, it was made up, or all is fine.
@@ -227,7 +235,9 @@ class Run:
 
     def with_slices(self, field: str) -> Run:
         """Return the run with `by(field)` in its record, and in `summary.json` if it has a path."""
-        record = self.record.model_copy(update={"by": {**self.record.by, field: self.by(field).by_value}})
+        record = self.record.model_copy(
+            update={"by": {**self.record.by, field: self.by(field).by_value}}
+        )
         if self.path:
             write_summary(self.path, record)
         return Run(self.manifest, record, self.results, path=self.path, ending=self.ending)
@@ -278,13 +288,21 @@ class Run:
         for limits, word in ((fail_under, "below"), (fail_over, "above")):
             for name, limit in limits.items():
                 metric = self[name]
-                bound = None if metric.ends != "bounds" else metric.low if word == "below" else metric.high
+                bound = (
+                    None
+                    if metric.ends != "bounds"
+                    else metric.low
+                    if word == "below"
+                    else metric.high
+                )
                 value = metric.mean if bound is None else bound
                 if value is None or (value < limit if word == "below" else value > limit):
                     is_what = "is undefined" if value is None else f"is {decimal(value)}"
                     if bound is not None:
                         is_what = f"may be {is_what.removeprefix('is ')}, as judges abstained on many claims"
-                    failed.append(f"gate failed: {canonical_name(name)} {is_what}, {word} {limit:g}")
+                    failed.append(
+                        f"gate failed: {canonical_name(name)} {is_what}, {word} {limit:g}"
+                    )
         failed += [
             f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures "
             f"({', '.join(metric.failures)}); {percent(max_missing)} may be lost unless you set --max-missing"
@@ -319,10 +337,14 @@ class Run:
             value: float | None = getattr(metric, figure)
             if value is None or not value >= limit:
                 what = name if figure == "mean" else f"{name}: {figure}"
-                is_what = "undefined" if value is None else decimal(value) if of_share else str(value)
+                is_what = (
+                    "undefined" if value is None else decimal(value) if of_share else str(value)
+                )
                 lines.append(f"{what} is {is_what}, below {limit:g}")
             if metric.failure_rate > MAX_MISSING:
-                lines.append(f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures")
+                lines.append(
+                    f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures"
+                )
         if not lines:
             return
         for name in least:
@@ -349,10 +371,18 @@ class Run:
             for result in self.results:
                 value = result[name].value
                 for rank, text in result.failed_claims(metric.claims_of, metric.against):
-                    worst.setdefault(f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value))
+                    worst.setdefault(
+                        f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value)
+                    )
         return sorted(worst, key=worst.__getitem__)[:limit]
 
-    def report(self, out: str | Path | None = None, *, format: Format | None = None, rows: str | None = None) -> str:
+    def report(
+        self,
+        out: str | Path | None = None,
+        *,
+        format: Format | None = None,
+        rows: str | None = None,
+    ) -> str:
         """Return the report of the run as text, and write it to a file.
 
         Args:
@@ -519,4 +549,6 @@ def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> 
             if not 0 <= limit <= 1:
                 raise UsageError(f"gate {name}={limit:g}: give a value from 0 to 1")
             if canonical_name(name) not in metrics:
-                raise unknown_name(f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics)
+                raise unknown_name(
+                    f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics
+                )

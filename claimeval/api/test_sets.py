@@ -80,9 +80,15 @@ async def awrite_queries(
         check_prompt=str(check_prompt),
         per_document=per_document,
     )
-    path, texts = (Path(corpus), read_corpus(Path(corpus))) if isinstance(corpus, (str, Path)) else (None, corpus)
+    path, texts = (
+        (Path(corpus), read_corpus(Path(corpus)))
+        if isinstance(corpus, (str, Path))
+        else (None, corpus)
+    )
     documents = draw(texts, n, seed)
     record = job.manifest.of_data(str(path) if path else None)
     record = record.model_copy(update={"settings": {**record.settings, "n": n, "seed": seed}})
     prepared = Prepared(job, record, documents, len(documents), path, unit="documents")
-    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options)
+    return await run_prepared(
+        prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options
+    )

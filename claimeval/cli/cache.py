@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
     from claimeval.execution.batch.polling import BatchAdmin
 
-DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
+DAMAGED = (
+    "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
+)
 R = TypeVar("R")
 
 
@@ -46,18 +48,33 @@ class StatsCommand(CacheOptions):
             ends = f"{day(min(usage.first for usage in usages))} to {day(max(usage.last for usage in usages))}"
             content = f"{found.replies:,} replies, {byte_size(found.bytes)}, {ends}"
         output.draw([heading(str(folder), f": {content}, {byte_size(on_disk)} on disk")])
-        names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
+        names = {
+            prompts.load(step, name).digest: name
+            for step in prompts.STEPS
+            for name in prompts.shipped(step)
+        }
         head = columns("prompt", numbers=("replies", "size", "first", "last"))
-        for (model, endpoint), groups in groupby(usages, key=lambda usage: (usage.model, usage.endpoint)):
+        for (model, endpoint), groups in groupby(
+            usages, key=lambda usage: (usage.model, usage.endpoint)
+        ):
             rows = []
             for usage in groups:
                 name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
-                rows.append((name, usage.replies, byte_size(usage.bytes), day(usage.first), day(usage.last)))
-            output.draw([table("prompts", head, rows, model + (f" at {endpoint}" if endpoint else ""))])
+                rows.append(
+                    (name, usage.replies, byte_size(usage.bytes), day(usage.first), day(usage.last))
+                )
+            output.draw(
+                [table("prompts", head, rows, model + (f" at {endpoint}" if endpoint else ""))]
+            )
         if found.damaged or found.unreadable:
             output.line()
-            output.line(f"damaged rows: {found.damaged}, unreadable: {found.unreadable}; {DAMAGED}", style="red")
-        return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()})
+            output.line(
+                f"damaged rows: {found.damaged}, unreadable: {found.unreadable}; {DAMAGED}",
+                style="red",
+            )
+        return output.result(
+            "cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()}
+        )
 
 
 @command("cache verify")
@@ -74,11 +91,14 @@ class VerifyCommand(CacheOptions):
         dropped = f"damaged rows dropped: {damage.dropped}; their questions will be asked again"
         self.output.lines(
             f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}",
-            damage.unreadable and f"undamaged rows that this version cannot read, kept: {damage.unreadable}",
+            damage.unreadable
+            and f"undamaged rows that this version cannot read, kept: {damage.unreadable}",
             damage.damaged and (dropped if self.drop_damaged else DAMAGED),
         )
         code = 1 if damage.damaged > damage.dropped else 0
-        return self.output.result("cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code)
+        return self.output.result(
+            "cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code
+        )
 
 
 @command("cache export")
@@ -104,7 +124,9 @@ class ExportCommand(CacheOptions):
             raise UsageError(f"{self.file} exists already; give the name of a new file")
         if self.run:
             results = RunResults.of(self.run)
-            keys = (call.key for result in results for call in result.calls if call.reply is not None)
+            keys = (
+                call.key for result in results for call in result.calls if call.reply is not None
+            )
         with Store(existing_cache(self.cache)) as store:
             if to_stdout:
                 written = transfer.write(store, binary_output(), keys)
@@ -113,13 +135,19 @@ class ExportCommand(CacheOptions):
                 with replacing(self.file, durable=True, mode=0o600) as out:
                     written = transfer.write(store, out.buffer, keys)
         if written.left_out:
-            what = "replies of the run that the cache lacks" if self.run else "damaged or unreadable rows left out"
+            what = (
+                "replies of the run that the cache lacks"
+                if self.run
+                else "damaged or unreadable rows left out"
+            )
             say(f"{what}: {written.left_out}")
         code = 1 if written.left_out else 0
         if to_stdout or not self.output.json:
             say(f"replies exported: {written.replies}")
             return code
-        return self.output.result("cache export", {"file": str(self.file), **written._asdict()}, exit_code=code)
+        return self.output.result(
+            "cache export", {"file": str(self.file), **written._asdict()}, exit_code=code
+        )
 
 
 @command("cache import")
@@ -137,15 +165,22 @@ class ImportCommand(CacheOptions):
 
     def do(self) -> int:
         name = "standard input" if str(self.file) == "-" else str(self.file)
-        with click.open_file(str(self.file), "rb") as lines, Store(cache_folder(self.cache)) as store:
+        with (
+            click.open_file(str(self.file), "rb") as lines,
+            Store(cache_folder(self.cache)) as store,
+        ):
             imported = transfer.read(lines, name, store)
         self.output.line(f"replies added: {imported.added}, already present: {imported.present}")
         if imported.conflicts:
             keys = ", ".join(key[:12] for key in imported.conflicting)
             more = ", ..." if imported.conflicts > len(imported.conflicting) else ""
-            say(f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})")
+            say(
+                f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})"
+            )
         code = 1 if imported.conflicts else 0
-        return self.output.result("cache import", {"file": str(self.file), **imported._asdict()}, exit_code=code)
+        return self.output.result(
+            "cache import", {"file": str(self.file), **imported._asdict()}, exit_code=code
+        )
 
 
 group("cache", "Inspect, verify, export and import cached replies.")
@@ -170,7 +205,9 @@ class BatchListCommand(CacheOptions):
             raise UsageError("NAME chooses the batches that --refresh asks for; add --refresh")
 
         async def look(admin: BatchAdmin) -> list[Batch]:
-            return await admin.status(self.names) if self.refresh else admin.batches(closed=self.every)
+            return (
+                await admin.status(self.names) if self.refresh else admin.batches(closed=self.every)
+            )
 
         return _print(self.output, "batch list", _with_admin(self.cache, look))
 
@@ -190,12 +227,20 @@ class CollectCommand(CacheOptions):
         cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
         failures = received.failures
         more = f"{sum(batch.requests for batch in waiting):,} requests"
-        stopped = f"still open: {len(waiting)} with {more}; `claimeval batch list --refresh`" if waiting else None
+        stopped = (
+            f"still open: {len(waiting)} with {more}; `claimeval batch list --refresh`"
+            if waiting
+            else None
+        )
         self.output.lines(
             f"replies stored: {received.replies:,}{cost}",
             received.repeated and f"replies that were already present: {received.repeated:,}",
-            *(f"requests that came back without a reply ({reason}): {count:,}" for reason, count in failures.items()),
-            received.unexpected_keys and f"unreadable lines and lines of other requests: {received.unexpected_keys:,}",
+            *(
+                f"requests that came back without a reply ({reason}): {count:,}"
+                for reason, count in failures.items()
+            ),
+            received.unexpected_keys
+            and f"unreadable lines and lines of other requests: {received.unexpected_keys:,}",
             received.fatal and f"no further request can succeed: {received.fatal.message}",
             stopped and f"{stopped} shows them",
         )
@@ -208,7 +253,9 @@ class CollectCommand(CacheOptions):
             "cost": received.paid if received.priced else None,
             "open": list(map(_row, waiting)),
         }
-        return self.output.result("batch collect", record, exit_code=3 if waiting else 0, stopped=stopped)
+        return self.output.result(
+            "batch collect", record, exit_code=3 if waiting else 0, stopped=stopped
+        )
 
 
 @command("batch cancel")
@@ -229,10 +276,13 @@ class CancelCommand(CacheOptions):
 
     def do(self) -> int:
         if bool(self.names) == self.every:
-            raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
+            raise UsageError(
+                "say which batches to cancel: their names as `claimeval batch list` shows them, or --all"
+            )
 
         ended = _with_admin(
-            self.cache, lambda admin: admin.forget(self.names) if self.forget else admin.cancel(self.names)
+            self.cache,
+            lambda admin: admin.forget(self.names) if self.forget else admin.cancel(self.names),
         )
         return _print(self.output, "batch cancel", ended)
 
@@ -260,9 +310,22 @@ def _print(output: Output, name: str, batches: list[Batch]) -> int:
         age = f"{minutes // 60}:{minutes % 60:02d}"
         state = batch.status if batch.state == "submitted" else batch.state
         state += f": {batch.problem}" if batch.problem else ""
-        rows.append((batch.name[:8], batch.judge.model, batch.requests, batch.answered, batch.failed, age, state))
+        rows.append(
+            (
+                batch.name[:8],
+                batch.judge.model,
+                batch.requests,
+                batch.answered,
+                batch.failed,
+                age,
+                state,
+            )
+        )
     if rows:
-        head = (*columns("batch", "model", numbers=("requests", "answered", "failed", "age")), Column("state"))
+        head = (
+            *columns("batch", "model", numbers=("requests", "answered", "failed", "age")),
+            Column("state"),
+        )
         output.draw([table("batches", head, rows)])
     else:
         output.line("No open batches.")
@@ -271,8 +334,14 @@ def _print(output: Output, name: str, batches: list[Batch]) -> int:
 
 def _row(batch: Batch) -> dict[str, object]:
     head = {"batch": batch.name, "model": batch.judge.model, "endpoint": batch.judge.endpoint}
-    counts = {name: getattr(batch, name) for name in ("state", "id", "status", "requests", "answered", "failed")}
+    counts = {
+        name: getattr(batch, name)
+        for name in ("state", "id", "status", "requests", "answered", "failed")
+    }
     return head | counts | {"bytes": batch.size, "since": batch.at, "problem": batch.problem}
 
 
-group("batch", "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command again.")
+group(
+    "batch",
+    "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command again.",
+)

@@ -26,7 +26,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
-)  # fmt: skip
+)
 
 import click
 from click.core import ParameterSource
@@ -41,16 +41,26 @@ Record = TypeVar("Record", bound=type)
 MADE: dict[str, click.Command] = {}
 """The commands of the modules that were imported, by name."""
 HEADINGS = (
-    "Positional arguments", "Options", "Questions", "Panel", "Whole answers", "Documents", "Local models",
-    "Cost and speed", "Batches and machines", "Results and gates",
-)  # fmt: skip
+    "Positional arguments",
+    "Options",
+    "Questions",
+    "Panel",
+    "Whole answers",
+    "Documents",
+    "Local models",
+    "Cost and speed",
+    "Batches and machines",
+    "Results and gates",
+)
 """The order of the headings on a page of help."""
 
 
 class Text(click.types.StringParamType):
     """A text, whose known values complete it in a shell."""
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         """Return the values that complete the text."""
         from claimeval.cli.metrics import values
 
@@ -106,7 +116,9 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
         option = max(param.opts, key=len) if param else "a word"
         raise unknown_name(f"value of {option}:", str(value), self.words)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         """Return the words that complete the value."""
         from click.shell_completion import CompletionItem
 
@@ -124,9 +136,15 @@ class Once(click.Option):
     ) -> tuple[Any, list[str]]:
         if given := opts.get(self.name or ""):
             if len(values := [*dict.fromkeys(given)]) > 1 and not ctx.resilient_parsing:
-                both = f", or {','.join(values)} if it takes a list" if isinstance(self.type, Text) else ""
+                both = (
+                    f", or {','.join(values)} if it takes a list"
+                    if isinstance(self.type, Text)
+                    else ""
+                )
                 option = max(self.opts, key=len)
-                raise UsageError(f"{option} is given {len(values)} values: {' and '.join(values)}; give one{both}")
+                raise UsageError(
+                    f"{option} is given {len(values)} values: {' and '.join(values)}; give one{both}"
+                )
             opts = {**opts, str(self.name): given[-1]}
         return super().handle_parse_result(ctx, opts, args)
 
@@ -156,7 +174,9 @@ class RecordCommand(click.Command):
         """Calls the API function of the command with its record and run options; None if it cannot be planned."""
         self.run: Callable[[Any], int] = record.do
         """Runs the command with its record, and returns the exit code."""
-        super().__init__(name, params=[entry.parameter for entry in self.entries], help=record.__doc__)
+        super().__init__(
+            name, params=[entry.parameter for entry in self.entries], help=record.__doc__
+        )
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the command with the options of the context, print what it logs and warns of, and exit."""
@@ -168,7 +188,11 @@ class RecordCommand(click.Command):
         ctx.exit(code)
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
     ) -> click.Context:
         """Return the context, with the settings of the project in place of options that are not typed.
 
@@ -181,10 +205,20 @@ class RecordCommand(click.Command):
         given = settings_of(self.params)
         values = {name: setting.value for name, setting in given.items()}
         context = super().make_context(info_name, args, parent, default_map=values, **extra)
-        used = [given[name] for name in given if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP]
+        used = [
+            given[name]
+            for name in given
+            if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+        ]
         context.meta[SOURCES] = {setting.name: setting.source for setting in used}
-        for source in dict.fromkeys(setting.source for setting in used) if not context.params.get("quiet") else ():
-            say(f"from {source}: {', '.join(str(setting) for setting in used if setting.source == source)}")
+        for source in (
+            dict.fromkeys(setting.source for setting in used)
+            if not context.params.get("quiet")
+            else ()
+        ):
+            say(
+                f"from {source}: {', '.join(str(setting) for setting in used if setting.source == source)}"
+            )
         return context
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -246,7 +280,9 @@ class CommandGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands with the first sentence of each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, member.get_short_help_str(WIDTH)) for name, member in self.commands.items()])
+            formatter.write_dl(
+                [(name, member.get_short_help_str(WIDTH)) for name, member in self.commands.items()]
+            )
 
 
 def group(name: str, text: str) -> None:
@@ -268,7 +304,11 @@ def field_texts(record: type) -> dict[str, str]:
         except OSError:  # made from a row, and not written in a file
             continue
         for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+            ):
                 first = inspect.cleandoc(ast.literal_eval(text.value)).partition("\n\n")[0]
                 texts[field.target.id] = first.replace("\n", " ")
     return texts
@@ -277,15 +317,23 @@ def field_texts(record: type) -> dict[str, str]:
 def _field_values(record: Any, values: dict[str, Any]) -> dict[str, Any]:
     """Return the values of a record's fields; nested records are their defaults with these values."""
     plain = {field.name: values[field.name] for field in fields(record) if field.name in values}
-    nested: dict[str, Any] = {field.name: field.default for field in fields(record) if is_dataclass(field.default)}
-    return plain | {name: replace(default, **_field_values(default, values)) for name, default in nested.items()}
+    nested: dict[str, Any] = {
+        field.name: field.default for field in fields(record) if is_dataclass(field.default)
+    }
+    return plain | {
+        name: replace(default, **_field_values(default, values)) for name, default in nested.items()
+    }
 
 
 def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
     base = next(base for base in record.__mro__ if name in inspect.get_annotations(base))
     holder = types.SimpleNamespace(__annotations__={name: inspect.get_annotations(base)[name]})
     hint = get_type_hints(holder, vars(sys.modules[base.__module__]), include_extras=True)[name]
-    return (get_args(hint)[0], list(get_args(hint)[1:])) if get_origin(hint) is Annotated else (hint, [])
+    return (
+        (get_args(hint)[0], list(get_args(hint)[1:]))
+        if get_origin(hint) is Annotated
+        else (hint, [])
+    )
 
 
 def _entries(
@@ -293,7 +341,9 @@ def _entries(
 ) -> Iterator[CommandParameter]:
     """Yield the parameters of a record, its own before inherited ones; `defaults` is the default of a nested record."""
     by_name = {field.name: field for field in fields(record)}
-    own_first = dict.fromkeys(name for base in record.__mro__ for name in inspect.get_annotations(base))
+    own_first = dict.fromkeys(
+        name for base in record.__mro__ for name in inspect.get_annotations(base)
+    )
     for name in only or filter(by_name.get, own_first):
         hint, annotations = _hint(record, name)
         under = [part for part in annotations if isinstance(part, Heading)]
@@ -303,11 +353,16 @@ def _entries(
         else:
             default = getattr(defaults, name, by_name[name].default)
             yield CommandParameter(
-                _parameter(name, default, hint, annotations), under[0].name if under else heading, record, name
+                _parameter(name, default, hint, annotations),
+                under[0].name if under else heading,
+                record,
+                name,
             )
 
 
-def _mapping(option: str, form: Form, kind: Any, _: click.Context, __: click.Parameter, given: Iterable[str]) -> Any:
+def _mapping(
+    option: str, form: Form, kind: Any, _: click.Context, __: click.Parameter, given: Iterable[str]
+) -> Any:
     """Return pairs as a mapping, whose values are numbers, texts or tuples of texts.
 
     A tuple may have empty texts. Raises UsageError for another form, and if a name has two values that are no tuple.
@@ -347,7 +402,12 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
         metavar = (f"[{names[0]}]" if default else names[0]) + "..." * repeated
         settings = {} if repeated else default  # click 8.1 takes no default for any number
         return click.Argument(
-            [name], type=kind, nargs=-1 if repeated else 1, metavar=metavar, required=not default, **settings
+            [name],
+            type=kind,
+            nargs=-1 if repeated else 1,
+            metavar=metavar,
+            required=not default,
+            **settings,
         )
     for form in (part for part in annotations if isinstance(part, Form)):
         made = partial(_mapping, names[0], form, get_args(hint)[1])
@@ -357,6 +417,11 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
             names = [f"{option}/--no-{option[2:]}"]
         return click.Option([name, *names], is_flag=True, flag_value=True, **default)
     return (click.Option if repeated else Once)(
-        [name, *names], type=kind, metavar=metavar, multiple=repeated, required=not default,
-        show_default=bool(value) and bool(default), **default,
-    )  # fmt: skip
+        [name, *names],
+        type=kind,
+        metavar=metavar,
+        multiple=repeated,
+        required=not default,
+        show_default=bool(value) and bool(default),
+        **default,
+    )

@@ -10,7 +10,17 @@ from typing import Annotated
 
 import claimeval as ce
 from claimeval.cli.command import Heading, command
-from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, OutputOptions, RowOptions, arguments
+from claimeval.cli.shared import (
+    QUESTIONS,
+    Asking,
+    Fields,
+    Gates,
+    Metrics,
+    Out,
+    OutputOptions,
+    RowOptions,
+    arguments,
+)
 from claimeval.cli.terminal import say, write_data
 from claimeval.runs.views import Column, Data, columns, heading, table
 from claimeval.statistics.formatting import tally
@@ -59,7 +69,9 @@ class DoctorCommand(OutputOptions):
             probes.append(ce.probe(judge))
             output.draw([heading(probes[-1].judge)])
             output.pairs(probes[-1].lines.items(), indent=2)
-        tried: dict[str, object] = {"probes": [one.model_dump(mode="json") for one in probes]} if probes else {}
+        tried: dict[str, object] = (
+            {"probes": [one.model_dump(mode="json") for one in probes]} if probes else {}
+        )
         failed = int(not all(probed.ok for probed in probes))
         if self.data is None:
             return output.result("doctor", tried, exit_code=failed)
@@ -68,16 +80,28 @@ class DoctorCommand(OutputOptions):
             import yaml
 
             names = found.mapping.content.items()
-            content = {name: value if isinstance(value, str) else list(value) for name, value in names}
+            content = {
+                name: value if isinstance(value, str) else list(value) for name, value in names
+            }
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             self.write_mapping.write_text(text, encoding="utf-8")
         output.draw([heading(str(self.data), f": {found.readable}")])
         if found.malformed:
             output.line(f"{found.malformed_rows} malformed:", style="red")
             more = found.malformed_rows - len(found.malformed)
-            output.lines(*(f"  {problem}" for problem in found.malformed), more and f"  ... and {more} more")
+            output.lines(
+                *(f"  {problem}" for problem in found.malformed), more and f"  ... and {more} more"
+            )
         if found.samples:
-            output.draw([table("metrics", columns("metric", "claims of", "against", "available"), found.availability)])
+            output.draw(
+                [
+                    table(
+                        "metrics",
+                        columns("metric", "claims of", "against", "available"),
+                        found.availability,
+                    )
+                ]
+            )
             output.lines(*(f"- {line}" for line in found.remarks))
             output.draw([heading("The first sample", " as read:")])
             output.lines(*(f"  {name}: {text}" for name, text in found.example_in_words))
@@ -89,7 +113,9 @@ class DoctorCommand(OutputOptions):
     def _long(self, data: Path) -> list[dict[str, object]]:
         """Print how many samples exceed the context windows of the judges, and return the counts."""
         try:
-            ahead = ce.plan(ce.score, data, judges=self.judges, metrics=self.metrics, **arguments(self.rows))
+            ahead = ce.plan(
+                ce.score, data, judges=self.judges, metrics=self.metrics, **arguments(self.rows)
+            )
         except UsageError as error:
             self.output.note(f"cannot check the judges' context windows: {error}")
             return []
@@ -143,24 +169,42 @@ class DrawCommand(OutputOptions):
         drawn = ce.draw(**arguments(self))
         if not out:
             write_data(as_lines(drawn))
-            output = replace(output, json=True)  # the rows are on standard output, so the table goes to standard error
+            output = replace(
+                output, json=True
+            )  # the rows are on standard output, so the table goes to standard error
         rows = [
-            (name or "all", of.rows, f"{'' if of.exact else 'about '}{of.questions}", of.drawn, of.near_duplicates)
+            (
+                name or "all",
+                of.rows,
+                f"{'' if of.exact else 'about '}{of.questions}",
+                of.drawn,
+                of.near_duplicates,
+            )
             for name, of in drawn.strata.items()
         ]
-        head = columns(self.stratify or "log", numbers=("rows", "different", "drawn", "near duplicates left out"))
+        head = columns(
+            self.stratify or "log",
+            numbers=("rows", "different", "drawn", "near duplicates left out"),
+        )
         output.draw([table("drawn", head, rows)])
         wanted = 0 if self.every else self.n or COUNT
         output.lines(
-            drawn.empty_questions and f" {drawn.empty_questions} rows with an empty question left out",
-            len(drawn) < wanted and f" {len(drawn)} of {wanted} wanted: the log has no more that are different",
+            drawn.empty_questions
+            and f" {drawn.empty_questions} rows with an empty question left out",
+            len(drawn) < wanted
+            and f" {len(drawn)} of {wanted} wanted: the log has no more that are different",
             style="dim",
         )
         if not out:
             return 0
         output.line(f"Test set: {out}")
         strata = {name: counts._asdict() for name, counts in drawn.strata.items()}
-        record = {"out": str(out), "drawn": len(drawn), "empty": drawn.empty_questions, "strata": strata}
+        record = {
+            "out": str(out),
+            "drawn": len(drawn),
+            "empty": drawn.empty_questions,
+            "strata": strata,
+        }
         return output.result("draw", record)
 
 
@@ -255,7 +299,9 @@ class ImportRepliesCommand(OutputOptions):
     """Equal values count as one cluster.  [default: question]"""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
-    panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
+    panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = (
+        PanelOptions()
+    )
 
     def do(self) -> int:
         from claimeval.cli.running import front_of, print_run
@@ -268,9 +314,13 @@ class ImportRepliesCommand(OutputOptions):
         rows = []
         for judge, read in counts.readings.items():
             numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing
-            rows.append((Data(judge), *numbers, ", ".join(f"{form} {n}" for form, n in read.forms.items())))
+            rows.append(
+                (Data(judge), *numbers, ", ".join(f"{form} {n}" for form, n in read.forms.items()))
+            )
         if rows:
-            head = columns("replies of", numbers=("replies", "read", "abstained", "refused", "none"))
+            head = columns(
+                "replies of", numbers=("replies", "read", "abstained", "refused", "none")
+            )
             output.draw([table("replies", (*head, Column("read as")), rows)])
         if rows and (path := self.out / UNREAD).exists():
             output.draw([heading("Not read", f", and so unassessed; all are in {path}")])
@@ -279,6 +329,8 @@ class ImportRepliesCommand(OutputOptions):
                     output.line(f"{entry['sample']} {entry['judge']}: {entry['because']}", indent=1)
                     output.line(visible(entry["reply"], WIDTH), style="dim", indent=3)
         if counts.labels:
-            output.line(f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the judges with them")
+            output.line(
+                f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the judges with them"
+            )
         record = {**counts.model_dump(exclude={"repeated"}), "repeated_claims": counts.repeated}
         return output.result("import-replies", {**record, **run.record.model_dump()}, path=self.out)

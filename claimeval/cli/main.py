@@ -53,7 +53,11 @@ COMMANDS = {
     "grade": ("Retrieval", "ratings", "Grade how relevant documents are; write qrels."),
     "rank": ("Retrieval", "rankings", "Evaluate rankings against qrels, as trec_eval does."),
     "fuse": ("Retrieval", "rankings", "Fuse rankings by rank or by score."),
-    "measure": ("Without a judge", "measures", "Compute lexical, retrieval and local-model metrics."),
+    "measure": (
+        "Without a judge",
+        "measures",
+        "Compute lexical, retrieval and local-model metrics.",
+    ),
     "draw": ("Data", "data", "Draw a test set from logs or traces."),
     "write-queries": ("Data", "data", "Write questions that documents answer."),
     "import-replies": ("Data", "data", "Convert recorded replies or results into a run."),
@@ -129,8 +133,15 @@ class Root(CommandGroup):
         """Return the commands that complete a word, without importing their modules, or the options."""
         from click.shell_completion import CompletionItem
 
-        listed = [pair for rows in commands().values() for pair in rows.items() if pair[0].startswith(incomplete)]
-        return [CompletionItem(name, help=text) for name, text in listed] or super().shell_complete(ctx, incomplete)
+        listed = [
+            pair
+            for rows in commands().values()
+            for pair in rows.items()
+            if pair[0].startswith(incomplete)
+        ]
+        return [CompletionItem(name, help=text) for name, text in listed] or super().shell_complete(
+            ctx, incomplete
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -141,14 +152,21 @@ class Root(CommandGroup):
             return super().resolve_command(ctx, args)
         from difflib import get_close_matches
 
-        near = [HINTS[name]] if name in HINTS else get_close_matches(name, self.list_commands(ctx), 1)
+        near = (
+            [HINTS[name]] if name in HINTS else get_close_matches(name, self.list_commands(ctx), 1)
+        )
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UsageError(f"no such command {name!r}.{hint} `claimeval --help` lists all")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the two options, then the commands under their headings."""
         with formatter.section("Options"):
-            formatter.write_dl([("--version", "Show the version and exit."), ("--help", "Show this message and exit.")])
+            formatter.write_dl(
+                [
+                    ("--version", "Show the version and exit."),
+                    ("--help", "Show this message and exit."),
+                ]
+            )
         width = max(map(len, self.list_commands(ctx)))
         for heading, rows in commands().items():
             with formatter.section(heading):
@@ -167,7 +185,11 @@ def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) ->
 
 app = Root(
     "claimeval",
-    params=[click.Option(["--version"], is_flag=True, callback=_version, expose_value=False, is_eager=True)],
+    params=[
+        click.Option(
+            ["--version"], is_flag=True, callback=_version, expose_value=False, is_eager=True
+        )
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
     help="How far can the answers of a question-answering system be trusted?\n\n"
     "Begin with `claimeval demo`, then `claimeval doctor DATA`.",
@@ -184,7 +206,9 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        needs_judge = isinstance(error, click.MissingParameter) and error.param and error.param.name in JUDGES
+        needs_judge = (
+            isinstance(error, click.MissingParameter) and error.param and error.param.name in JUDGES
+        )
         raise UsageError(NO_JUDGE if needs_judge else error.format_message()) from error
 
 
@@ -194,7 +218,9 @@ def main() -> None:
     atexit.register(gc.freeze)
     if COMPLETE in os.environ:
         app.main(prog_name="claimeval", complete_var=COMPLETE)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins reads a file of every package
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # finding plugins reads a file of every package
     prepare_streams()
     interrupt_on_termination()
     if any(word.partition("=")[0] == "--engine" for word in sys.argv):
@@ -210,14 +236,18 @@ def main() -> None:
         end_on_next_signal()
         fail(str(error) or "interrupted", Interrupted.exit_code)
     except Exception as error:  # noqa: BLE001  # last resort: Python's exit code 1 would mean a failed gate
-        if "KeyboardInterrupt" in str(error):  # pydantic wraps one that occurs while it builds a validator
+        if "KeyboardInterrupt" in str(
+            error
+        ):  # pydantic wraps one that occurs while it builds a validator
             fail("interrupted", Interrupted.exit_code)
         if isinstance(error, OSError) and (message_and_code := in_words(error)):
             fail(*message_and_code)
         import traceback
 
         say_trace(traceback.format_exc())
-        fail(clash() or "this is a bug in claimeval; please report it with the lines above", CRASHED)
+        fail(
+            clash() or "this is a bug in claimeval; please report it with the lines above", CRASHED
+        )
     raise SystemExit(code)
 
 
@@ -228,5 +258,7 @@ def fail(message: str, code: int) -> None:
         from claimeval.cli.printer import Output
 
         two = " ".join(sys.argv[1:3])
-        Output(json=True).result(two if two in MADE else sys.argv[1], {}, exit_code=code, stopped=message)
+        Output(json=True).result(
+            two if two in MADE else sys.argv[1], {}, exit_code=code, stopped=message
+        )
     raise SystemExit(code)

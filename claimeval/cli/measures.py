@@ -59,7 +59,9 @@ class MeasureCommand(JobOptions):
 
         folder = self.data / self.group if has_results(self.data) else None
         metrics = self.metrics or ("lexical" if self.group == "measure" else self.group)
-        return ce.measure(**arguments(self, metrics=metrics, out=self.out or folder or "runs/", options=options))
+        return ce.measure(
+            **arguments(self, metrics=metrics, out=self.out or folder or "runs/", options=options)
+        )
 
     def do(self) -> int:
         finished = self.watch(self.group)
@@ -71,7 +73,11 @@ class MeasureCommand(JobOptions):
 
 
 for _group in ("lexical", "retrieval", "perplexity", "reward"):
-    command(_group)(type(_group.title(), (MeasureCommand,), {"group": _group, "__doc__": MeasureCommand.__doc__}))
+    command(_group)(
+        type(
+            _group.title(), (MeasureCommand,), {"group": _group, "__doc__": MeasureCommand.__doc__}
+        )
+    )
 
 
 def _remarks(finished: Finished) -> dict[str, object]:
@@ -88,7 +94,9 @@ def _remarks(finished: Finished) -> dict[str, object]:
             if (deviation := source.scorer.deviation) is not None:
                 remarks["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
     details = [result.details for result in finished.run.results]
-    texts: list[Any] = [text for of_sample in details for text in cast("list[Any]", of_sample.get("texts") or ())]
+    texts: list[Any] = [
+        text for of_sample in details for text in cast("list[Any]", of_sample.get("texts") or ())
+    ]
     if texts:
         remarks["texts"] = len(texts)
         remarks["texts_cut"] = sum(bool(text.get("cut")) for text in texts)

@@ -35,15 +35,21 @@ class MetricsCommand(OutputOptions):
 
         listed = {row.name: row for row in rows()}
         if self.name is None:
-            self.output.draw([table("metrics", columns("name", "of", "description"), listed.values())])
-            self.output.line("Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
+            self.output.draw(
+                [table("metrics", columns("name", "of", "description"), listed.values())]
+            )
+            self.output.line(
+                "Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy."
+            )
         else:
             name = self.name if self.name in listed else canonical_name(self.name)
             if name not in listed:
                 raise unknown_name("metric or vote rule", self.name, listed)
             listed = {name: listed[name]}
             self.output.line(f" ({listed[name].kind}): {listed[name].description}", bold=name)
-        return self.output.result("metrics", {"metrics": [row._asdict() for row in listed.values()]})
+        return self.output.result(
+            "metrics", {"metrics": [row._asdict() for row in listed.values()]}
+        )
 
 
 class MetricRow(NamedTuple):
@@ -66,7 +72,9 @@ def rows() -> Iterator[MetricRow]:
     for row in METRICS.values():
         yield MetricRow(row.name, f"score: {row.claims_of} against {row.against}", row.description)
     for derived in DERIVED.values():
-        yield MetricRow(derived.name, f"score: from {', '.join(derived.needs)}", derived.description)
+        yield MetricRow(
+            derived.name, f"score: from {', '.join(derived.needs)}", derived.description
+        )
     for name, (needs, _, text) in NUMBERED.items():
         yield MetricRow(f"{name}@N", f"score: from {', '.join(needs)}", text.format("N"))
     for name, members in GROUPS.items():
@@ -76,7 +84,9 @@ def rows() -> Iterator[MetricRow]:
     for name, members in measure.GROUPS.items():
         yield MetricRow(name, "measure: group", ", ".join(members))
     for name, rule in rules.VOTES.items():
-        yield MetricRow(name, "vote rule", (rule.decide.__doc__ or "").partition("\n")[0].rstrip("."))
+        yield MetricRow(
+            name, "vote rule", (rule.decide.__doc__ or "").partition("\n")[0].rstrip(".")
+        )
 
 
 @command("completion")
@@ -109,22 +119,39 @@ def values(command: str, option: str, typed: str) -> list[CompletionItem]:
     """
     before, comma, last = typed.rpartition(",") if option == "metrics" else ("", "", typed)
     given = before.split(",")
-    matching = [(name, text) for name, text in _known(command, option) if name.startswith(last) and name not in given]
+    matching = [
+        (name, text)
+        for name, text in _known(command, option)
+        if name.startswith(last) and name not in given
+    ]
     items = [CompletionItem(f"{before}{comma}{name}", help=text) for name, text in matching]
-    return items or ([] if option in ("metrics", "vote", "name") else [CompletionItem(typed, type="file")])
+    return items or (
+        [] if option in ("metrics", "vote", "name") else [CompletionItem(typed, type="file")]
+    )
 
 
 def _known(command: str, option: str) -> Iterable[tuple[str, str]]:
     """Return the values of an option with their meaning."""
     if option in ("metrics", "vote", "name"):
-        kind = {"vote": "vote rule", "name": ""}.get(option, command if command in ("score", "measure") else "")
+        kind = {"vote": "vote rule", "name": ""}.get(
+            option, command if command in ("score", "measure") else ""
+        )
         return [(row.name, row.description) for row in rows() if row.kind.startswith(kind)]
     if option in ("judges", "judge", "extractor"):
         from claimeval import providers
 
-        return [(example, "") for row in providers.rows() for example in row.example.split(", ") if example]
+        return [
+            (example, "")
+            for row in providers.rows()
+            for example in row.example.split(", ")
+            if example
+        ]
     from claimeval.judging import prompts
 
-    steps = {"extract_prompt": ["extract"], "assess_prompt": ["assess"], "prompt": prompts.STEPS}.get(option, [])
+    steps = {
+        "extract_prompt": ["extract"],
+        "assess_prompt": ["assess"],
+        "prompt": prompts.STEPS,
+    }.get(option, [])
     names = [name for step in steps for name in prompts.shipped(step) if "." not in name]
     return [(name if option == "prompt" else name.partition("/")[2], "") for name in names]

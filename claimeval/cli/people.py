@@ -86,7 +86,9 @@ class AnnotateCommand(OutputOptions):
         if to := self.export:
             done = f"{number_of(drawn.export(to), drawn.unit)} written to {to}"
             words = ", ".join(drawn.keys.values())
-            output.line(f"{done}; fill the column `label` ({words}), then: claimeval correct {self.run} --labels {to}")
+            output.line(
+                f"{done}; fill the column `label` ({words}), then: claimeval correct {self.run} --labels {to}"
+            )
             return output.result("annotate", {"labels": str(to)})
         _ask(replace(output, quiet=False), drawn)
         complete = all(map(drawn.given, drawn.turns))
@@ -95,14 +97,19 @@ class AnnotateCommand(OutputOptions):
             estimate = drawn.estimate
             _print_lgtm(output, estimate)
             output.lines(f"Labels: {drawn.path}", estimate.unmarked and resume)
-            return output.result("annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")})
+            return output.result(
+                "annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")}
+            )
         labeled, count, needed, same, repeated = drawn.progress
         more = f"about {needed} more labels" if needed else "these labels are enough"
         output.lines(
             f"{labeled:,} of {number_of(count, drawn.unit)} labeled, in {drawn.path}",
             repeated and f"{same} of {repeated} that were shown twice have the same label",
-            needed is not None and f"To know within ±0.05 how often the judges label as you do: {more}",
-            f"Next: claimeval agreement {self.run}, claimeval correct {self.run}" if complete else resume,
+            needed is not None
+            and f"To know within ±0.05 how often the judges label as you do: {more}",
+            f"Next: claimeval agreement {self.run}, claimeval correct {self.run}"
+            if complete
+            else resume,
         )
         return output.result("annotate", {"labels": str(drawn.path), **drawn.progress._asdict()})
 
@@ -113,7 +120,9 @@ def _ask(output: Output, drawn: Annotation) -> None:
 
     words = (f"{key} {word.replace('_', ' ')}" for key, word in drawn.keys.items())
     of_documents = isinstance(drawn, DocumentAnnotation)
-    line = "   ".join([*words, "b back", "q stop", *(["m all of the text"] if of_documents else [])])
+    line = "   ".join(
+        [*words, "b back", "q stop", *(["m all of the text"] if of_documents else [])]
+    )
     show: Any = _show_document if of_documents else _show_claim
     keys = Keys()
     at = _next(drawn)
@@ -145,7 +154,9 @@ def _ask(output: Output, drawn: Annotation) -> None:
 
 def _next(drawn: Annotation) -> int:
     """Return the index of the first turn without a label."""
-    return next((i for i, item in enumerate(drawn.turns) if not drawn.given(item)), len(drawn.turns))
+    return next(
+        (i for i, item in enumerate(drawn.turns) if not drawn.given(item)), len(drawn.turns)
+    )
 
 
 def _so_far(drawn: Annotation, at: int) -> list[tuple[str, str]]:
@@ -161,9 +172,14 @@ def _show_claim(output: Output, drawn: ClaimAnnotation, at: int, keys: str) -> N
         output.line(document.text, indent=2)
         output.line()
     what = "answer" if item.claim.id == "answer" else "claim"
-    output.pairs([("question", item.sample.question), (what, item.claim.text), *_so_far(drawn, at)], bold=what)
+    output.pairs(
+        [("question", item.sample.question), (what, item.claim.text), *_so_far(drawn, at)],
+        bold=what,
+    )
     asked = f"How good is the answer by its {drawn.draw.metric.name}?" if what == "answer" else None
-    output.line(f"{asked or f'Is the claim supported by the {item.against} above?'}  {keys}", style="dim")
+    output.line(
+        f"{asked or f'Is the claim supported by the {item.against} above?'}  {keys}", style="dim"
+    )
 
 
 def _show_document(output: Output, drawn: DocumentAnnotation, at: int, keys: str) -> None:
@@ -172,7 +188,9 @@ def _show_document(output: Output, drawn: DocumentAnnotation, at: int, keys: str
     width = max(20, width - 2)
     text = _text(item.document)
     lines = output.wrap(text[: 2 * room * width], width)
-    output.rule(f"question {item.number} of {len(drawn.draw.queries)}, document {item.position} of {item.documents}")
+    output.rule(
+        f"question {item.number} of {len(drawn.draw.queries)}, document {item.position} of {item.documents}"
+    )
     for line in itertools.islice(lines, room):
         output.line(line, indent=2)
     if len(lines) > room or len(text) > 2 * room * width:
@@ -189,11 +207,17 @@ def _text(document: Document) -> str:
 
 def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
     ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
-    known = f"  {lgtm.because}" if lgtm.value is None else f"{ends}, n {number_of(lgtm.n, 'question')}"
+    known = (
+        f"  {lgtm.because}" if lgtm.value is None else f"{ends}, n {number_of(lgtm.n, 'question')}"
+    )
     output.line(known, bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
-    counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
+    counts = (
+        f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
+    )
     blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""
-    none = f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
+    none = (
+        f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
+    )
     within = lgtm.bounds and interval(lgtm.bounds)
     output.lines(
         lgtm.value is not None and not lgtm.reported and f" no interval: {lgtm.because}",
@@ -267,7 +291,9 @@ class AgreementCommand(OutputOptions):
         if self.plot:
             picture = of_agreement(report, names)
             if picture is None:
-                raise UsageError("there is nothing to draw: --plot is for several raters of the claims of a run")
+                raise UsageError(
+                    "there is nothing to draw: --plot is for several raters of the claims of a run"
+                )
             picture.save(self.plot)
         field = cluster_field(run, self.cluster) if run else None
         self.output.draw(view(report, names, str(self.run[0]), field))
@@ -292,7 +318,9 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
         more = f"{most:,} more labels would give the share of equal labels {width}."
         args.output.line(more if most else f"The share of equal labels is known {width}.", indent=1)
     labels = f" --labels {args.labels}" if args.labels else ""
-    args.output.line(f" The score corrected by these labels: claimeval correct {args.run[0]}{labels}")
+    args.output.line(
+        f" The score corrected by these labels: claimeval correct {args.run[0]}{labels}"
+    )
     share = f"{power(report.items, 0.1):.0%} of cases"
     text = f"`claimeval experiment --select` would see a true gain of 10 points by another prompt in {share}."
     args.output.line(text, indent=1)

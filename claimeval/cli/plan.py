@@ -37,7 +37,10 @@ class Plan(CommandGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands that can be planned: those with a `door`, and experiment."""
-        return [*sorted(name for name in COMMANDS if getattr(app.get_command(ctx, name), "door", None)), "experiment"]
+        return [
+            *sorted(name for name in COMMANDS if getattr(app.get_command(ctx, name), "door", None)),
+            "experiment",
+        ]
 
     def get_command(self, ctx: click.Context, name: str) -> RecordCommand | None:
         """Return the command, which forecasts instead of running; None if it cannot be planned."""
@@ -47,7 +50,9 @@ class Plan(CommandGroup):
         command.params = list(map(copy, command.params))
         for parameter in command.params:
             parameter.required &= parameter.name != "out"  # nothing is written
-        command.run = partial(forecast_job, name, command.door) if command.door else forecast_experiment
+        command.run = (
+            partial(forecast_job, name, command.door) if command.door else forecast_experiment
+        )
         return command
 
     def resolve_command(
@@ -87,7 +92,9 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
 
     plan = planned(door, args, options=args.options)
     args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name))
-    return int(args.output.result("plan", {**_record(plan.forecast), "cheaper": plan.forecast.cheaper}))
+    return int(
+        args.output.result("plan", {**_record(plan.forecast), "cheaper": plan.forecast.cheaper})
+    )
 
 
 def forecast_experiment(args: ExperimentCommand) -> int:
@@ -95,10 +102,15 @@ def forecast_experiment(args: ExperimentCommand) -> int:
     from claimeval.api.forecast import arm_forecasts
 
     output = args.output
-    forecasts = arm_forecasts(args.file, args.options, args.labels, select=args.select, anyway=args.anyway)
+    forecasts = arm_forecasts(
+        args.file, args.options, args.labels, select=args.select, anyway=args.anyway
+    )
     output.draw(views.arms(args.file.name, forecasts, select=args.select))
     records = {name: _record(ahead) for name, ahead in forecasts.items()}
-    total = {name: getattr(views.together(forecasts), name) for name in ("calls", "cost", "judges_without_price")}
+    total = {
+        name: getattr(views.together(forecasts), name)
+        for name in ("calls", "cost", "judges_without_price")
+    }
     return output.result("plan", {**total, "arms": records})
 
 
@@ -106,7 +118,10 @@ def _record(forecast: Forecast) -> dict[str, object]:
     figures = ("samples", "calls", "cost", "cost_per_verdict", "cost_bound", "judges_without_price")
     return {
         **{name: getattr(forecast, name) for name in figures},
-        "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in forecast.lines],
+        "lines": [
+            {**line.model_dump(), "price": line.price and line.price._asdict()}
+            for line in forecast.lines
+        ],
         "basis": forecast.basis,
         "long": [long.model_dump() for long in forecast.long],
         "not_counted": views.NOT_COUNTED,

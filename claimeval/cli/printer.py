@@ -53,14 +53,24 @@ class Output:
         """The console for text: standard output, or with --json standard error."""
         from rich.console import Console
 
-        return Console(highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet)
+        return Console(
+            highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet
+        )
 
     @property
     def scores_alone(self) -> bool:
         """Whether a run prints its scores in one line and nothing else."""
         return self.quiet and not self.json
 
-    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, lead: str = "bold") -> None:
+    def line(
+        self,
+        text: str = "",
+        *,
+        bold: str = "",
+        style: str = "",
+        indent: int = 0,
+        lead: str = "bold",
+    ) -> None:
         """Print a line that begins with `bold`, in the style `lead`, folded between words.
 
         Indented text may have lines of its own, and is folded at 100 columns at most. Without a terminal, other text is
@@ -68,7 +78,9 @@ class Output:
         """
         from rich.text import Text
 
-        shown = Text.assemble((escaped(bold), lead), (_lines(text) if indent else escaped(text), style))
+        shown = Text.assemble(
+            (escaped(bold), lead), (_lines(text) if indent else escaped(text), style)
+        )
         width = min(self.console.width, PROSE) - indent if indent else self._columns
         for line in self._fold(shown, width):
             self.console.print(Text(" " * indent) + line, soft_wrap=True)
@@ -154,7 +166,10 @@ class Output:
         wide = self.console.width
         cells = list(zip(*shown.rows, strict=True)) or [()] * len(shown.columns)
         for lines in (1, 2, 3, 9):
-            widths = [_width(column, cells[i], WORDS if i else NAMES, lines) for i, column in enumerate(shown.columns)]
+            widths = [
+                _width(column, cells[i], WORDS if i else NAMES, lines)
+                for i, column in enumerate(shown.columns)
+            ]
             if sum(widths) <= wide:
                 break
         kept = list(range(len(widths)))
@@ -169,7 +184,9 @@ class Output:
             names = [column.name for column in shown.columns]
             for row in shown.rows:
                 self.line(bold=row[0] or "-")
-                self.pairs([pair for pair in zip(names[1:], row[1:], strict=True) if pair[1]], indent=1)
+                self.pairs(
+                    [pair for pair in zip(names[1:], row[1:], strict=True) if pair[1]], indent=1
+                )
         else:
             grid = Grid(header_style="bold", box=None, padding=(0, 1))
             for i in kept:
@@ -177,17 +194,24 @@ class Output:
                 is_text = shown.columns[i].kind == "text"
                 head = "\n".join(_folded(column.name, widths[i] - 2))
                 grid.add_column(
-                    Text(head), justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold"
+                    Text(head),
+                    justify="left" if is_text else "right",
+                    no_wrap=not is_text,
+                    overflow="fold",
                 )
             for number, row in enumerate(shown.rows):
-                grid.add_row(*(Text(row[i]) for i in kept), style="dim" if number in shown.indented else "")
+                grid.add_row(
+                    *(Text(row[i]) for i in kept), style="dim" if number in shown.indented else ""
+                )
             console, width = self.console, self.console.width
             console.width = max(width, sum(widths[i] for i in kept))
             console.print(grid)
             console.width = width
         for note in shown.notes:
             self.line(note, style="dim", indent=1)
-        if absent := ", ".join(column.name for i, column in enumerate(shown.columns) if i not in kept):
+        if absent := ", ".join(
+            column.name for i, column in enumerate(shown.columns) if i not in kept
+        ):
             self.line(f"not shown below {sum(widths)} columns: {absent}", style="dim", indent=1)
 
     def pairs(self, rows: Iterable[tuple[str, str]], *, indent: int = 0, bold: str = "") -> None:
@@ -219,10 +243,16 @@ class Output:
             context = click.get_current_context(silent=True)
             sources = context and context.meta.get(SOURCES)
             head: dict[str, object] = {"claimeval": claimeval.__version__, "command": command}
-            head |= {"path": path and str(path), "exit_code": exit_code, "stopped": stopped or record.get("stopped")}
+            head |= {
+                "path": path and str(path),
+                "exit_code": exit_code,
+                "stopped": stopped or record.get("stopped"),
+            }
             head |= {"settings_from": sources} if sources else {}
             shown = {**head, **record, **head}
-            text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)
+            text = json_text.dumps(
+                shown, indent=1, ensure_ascii=False, allow_nan=False, default=str
+            )
             write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")
         return exit_code
 

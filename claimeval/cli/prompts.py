@@ -23,12 +23,22 @@ class PromptListCommand(OutputOptions):
     """List the shipped prompts with their reply formats, purposes and digests."""
 
     def do(self) -> int:
-        shipped = [prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)]
-        rows = [(one.name, one.reply, one.digest[:8], one.purpose) for one in shipped if "." not in one.name]
+        shipped = [
+            prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)
+        ]
+        rows = [
+            (one.name, one.reply, one.digest[:8], one.purpose)
+            for one in shipped
+            if "." not in one.name
+        ]
         self.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
-        translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
+        translated = ", ".join(
+            f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names
+        )
         languages = ", ".join(prompts.languages())
-        self.output.line(f"In {languages} there are {translated}, called assess/three_way.de and so on")
+        self.output.line(
+            f"In {languages} there are {translated}, called assess/three_way.de and so on"
+        )
         return self.output.result("prompts list", {"prompts": list(map(_named, shipped))})
 
 
@@ -92,7 +102,9 @@ class CheckCommand(PromptOptions):
         )
         if unused := prompts.STEPS[prompt.step].variables - prompt.reads:
             self.output.line(f"unused variables: {', '.join(sorted(unused))}")
-        return self.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
+        return self.output.result(
+            "prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name}
+        )
 
 
 @command("prompts render")
@@ -124,10 +136,15 @@ class RenderCommand(PromptOptions):
         row = metric(self.metric)
         found: Iterator[tuple[Sample, list[Claim] | None]]
         if has_results(self.data):
-            found = ((one.sample, [c for c in one.claims if c.of == row.claims_of]) for one in RunResults.of(self.data))
+            found = (
+                (one.sample, [c for c in one.claims if c.of == row.claims_of])
+                for one in RunResults.of(self.data)
+            )
         else:
             found = ((sample, None) for sample in read_samples(self.data, **arguments(self.rows)))
-        sample, claims = next((one for one in found if self.sample in (None, one[0].id)), (None, None))
+        sample, claims = next(
+            (one for one in found if self.sample in (None, one[0].id)), (None, None)
+        )
         if sample is None:
             raise UsageError(f"{self.data} has no sample {self.sample!r}")
         rendered = messages(prompt, sample, row, claims)
@@ -139,4 +156,6 @@ class RenderCommand(PromptOptions):
         return self.output.result("prompts render", record)
 
 
-group("prompts", "List, show, compare, check and render prompts, to see exactly what a judge reads.")
+group(
+    "prompts", "List, show, compare, check and render prompts, to see exactly what a judge reads."
+)

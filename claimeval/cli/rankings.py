@@ -48,7 +48,9 @@ class RankCommand:
     """Drop documents without a judgment first."""
     collection: Annotated[int, "-N", "--collection"] = 0
     """Documents in the collection, for utility."""
-    rel_info: Annotated[Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"], "-R", "--rel-info-format"] = "qrels"
+    rel_info: Annotated[
+        Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"], "-R", "--rel-info-format"
+    ] = "qrels"
     """Format of the judgments; only qrels is supported."""
     z_scores: Annotated[Path | None, "-Z", "--z-scores"] = None
     """File of query, measure, mean and standard deviation: show Z scores instead of values."""
@@ -77,7 +79,9 @@ class RankCommand:
         from claimeval.runs.jobs import relevant_from
 
         if self.paired and (len(self.trec_runs) < 2 or self.trec):
-            raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
+            raise UsageError(
+                "--paired compares runs with the first: give two or more of them, without --trec"
+            )
         if self.rel_info != "qrels":
             raise UsageError(
                 f"-R {self.rel_info}: judgments of preferences and of several groups of judges are for measures that "
@@ -85,7 +89,9 @@ class RankCommand:
             )
         if self.plot:
             charts.check_name(self.plot)
-        requested = measures.read(list(self.measures) or ("official" if self.trec else ir.DEFAULT_MEASURES))
+        requested = measures.read(
+            list(self.measures) or ("official" if self.trec else ir.DEFAULT_MEASURES)
+        )
         if requested.left_out:
             message = measures.unknown_measure_message(requested.left_out)
             if not (self.trec and requested.measures):
@@ -108,7 +114,9 @@ class RankCommand:
         evaluations = [evaluator.evaluate(run) for run in self.trec_runs]
         labels = output.labels(self.trec_runs)
         if self.plot:
-            rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(self.plot)
+            rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(
+                self.plot
+            )
         shown = [evaluated.only(requested.measures) for evaluated in evaluations]
         if self.z_scores:
             norms = ir.read_z_scores(self.z_scores)
@@ -121,7 +129,11 @@ class RankCommand:
             for label, evaluated in zip(labels, shown, strict=True):
                 for remark in output.warnings(evaluated):
                     say(f"{label}: {remark}")
-                shape = {"per_query": self.per_query, "summary": not self.no_summary, "run_id": requested.run_id}
+                shape = {
+                    "per_query": self.per_query,
+                    "summary": not self.no_summary,
+                    "run_id": requested.run_id,
+                }
                 write_data(ir.trec_text(evaluated, **shape, prefix="Z" if self.z_scores else ""))
             return 0
         text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
@@ -161,12 +173,19 @@ class FuseCommand(OutputOptions):
         from claimeval import ir
 
         try:
-            weights = None if self.weights is None else [float(part) for part in self.weights.split(",")]
+            weights = (
+                None if self.weights is None else [float(part) for part in self.weights.split(",")]
+            )
         except ValueError:
             message = f"--weights {self.weights!r}: give numbers separated by commas, as in 0.3,0.7"
             raise UsageError(message) from None
         fused = ir.fuse(
-            self.trec_runs, self.method, k=self.k, normalization=self.normalization, weights=weights, depth=self.depth
+            self.trec_runs,
+            self.method,
+            k=self.k,
+            normalization=self.normalization,
+            weights=weights,
+            depth=self.depth,
         )
         lines = io.StringIO()
         out = None if str(self.out) == "-" else self.out

@@ -41,7 +41,9 @@ class RateCommand(JobOptions):
         default_factory=dict
     )
     """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
-    prompts: Annotated[Mapping[str, str], "--prompt", Form("QUESTION=FILE"), QUESTIONS] = field(default_factory=dict)
+    prompts: Annotated[Mapping[str, str], "--prompt", Form("QUESTION=FILE"), QUESTIONS] = field(
+        default_factory=dict
+    )
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
     shown: Front = Shown()
 
@@ -66,7 +68,11 @@ class RateCommand(JobOptions):
         judged = members(run.results, run.manifest)
         answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
         if self.shown.details and not finished.stopped:
-            self.output.draw(ratings.view(counts | ({"outcomes": answered} if answered else {}), judged, compared))
+            self.output.draw(
+                ratings.view(
+                    counts | ({"outcomes": answered} if answered else {}), judged, compared
+                )
+            )
         more = {
             "ratings": counts,
             "members": {name: member.model_dump() for name, member in judged.items()},
@@ -146,7 +152,9 @@ class GradeCommand(JobOptions):
         if self.qrels:
             with suppress(DataError):  # no pair that people graded has a grade
                 measures = self.measures or MEASURES
-                compared = ce.agreement(run, self.qrels, trec_runs=self.trec_runs, measures=measures).assessors
+                compared = ce.agreement(
+                    run, self.qrels, trec_runs=self.trec_runs, measures=measures
+                ).assessors
         if self.against == "question" and run.path and not finished.stopped:
             output.draw(views.grades(grades, run.manifest))
             output.draw(views.validity(compared, confusions=True))
@@ -154,9 +162,13 @@ class GradeCommand(JobOptions):
                 named = " ".join(map(str, self.trec_runs)) or "YOUR.run"
                 scale = run.manifest.questions[0].scale
                 output.line(f"Grades: {run.path / QRELS}")
-                output.line(f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}")
+                output.line(
+                    f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}"
+                )
             else:
-                say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
+                say(
+                    f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why"
+                )
         failed = grades.counts.failures / (grades.counts.pairs or 1)
         most = self.gates.max_missing
         if failed > most:
@@ -164,10 +176,13 @@ class GradeCommand(JobOptions):
             finished = finished._replace(ending=finished.ending.gated((f"gate failed: {lost}",)))
         record = {
             "counts": grades.counts.model_dump(mode="json"),
-            "members": {name: counts.model_dump(mode="json") for name, counts in grades.members.items()},
+            "members": {
+                name: counts.model_dump(mode="json") for name, counts in grades.members.items()
+            },
             "alpha": grades.alpha and grades.alpha.model_dump(),
             "against_people": {
-                name: report.model_dump(mode="json", exclude={"steps", "refused"}) for name, report in compared.items()
+                name: report.model_dump(mode="json", exclude={"steps", "refused"})
+                for name, report in compared.items()
             },
         }
         return finished.show(record)
@@ -177,7 +192,9 @@ class GradeCommand(JobOptions):
         """The corpus; None if the contexts of samples are graded."""
         from claimeval.runs.directory import has_results
 
-        return self.corpus or (self.data if self.data.is_dir() and not has_results(self.data) else None)
+        return self.corpus or (
+            self.data if self.data.is_dir() and not has_results(self.data) else None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

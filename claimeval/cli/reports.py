@@ -56,7 +56,9 @@ class ReportCommand(OutputOptions):
             path = forms.write(self.run, form, self.out, compared=self.compare, rows=self.rows)
             if form == "html" and not is_experiment(self.run):
                 samples = load_summary(self.run).samples
-                more = f" (a selection of its {samples:,} samples; `claimeval view` shows all)" * (samples > WHOLE)
+                more = f" (a selection of its {samples:,} samples; `claimeval view` shows all)" * (
+                    samples > WHOLE
+                )
             self.output.line(f"Report: {path}{more}")
         return self.output.result("report", {"report": path and str(path)}, path=self.run)
 
@@ -132,7 +134,9 @@ class PushCommand(OutputOptions):
         for reason, count in pushed.left_out.items():
             output.line(f" scores {reason}: {count}", style="dim")
         output.line(pushed.note, style="dim")
-        return output.result("push", {"to": self.to, "dry_run": self.dry_run, **pushed._asdict()}, path=self.run)
+        return output.result(
+            "push", {"to": self.to, "dry_run": self.dry_run, **pushed._asdict()}, path=self.run
+        )
 
 
 @command("compare")
@@ -186,13 +190,17 @@ class CompareCommand(OutputOptions):
         metrics = self.metrics
         by = self.by
         cluster = self.cluster
-        compared = ce.compare(*self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster)
+        compared = ce.compare(
+            *self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster
+        )
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend
             output.draw(series.view(trend, min(self.flips, series.CHANGED)))
             tracks = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
             self._write(compared)
-            return output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": tracks})
+            return output.result(
+                "compare", {**trend.model_dump(exclude={"tracks"}), "metrics": tracks}
+            )
         others = [i for i in range(len(compared.runs)) if i != compared.baseline]
         pairs = [compared.against(i) for i in others]
         for i, pair in zip(others, pairs, strict=True):
@@ -202,12 +210,25 @@ class CompareCommand(OutputOptions):
             elif self.by:
                 output.draw([views.slices(pair, self.by)])
             output.line()
-            two = shlex.join([str(compared.runs[compared.baseline].path), "--compare", str(compared.runs[i].path)])
+            two = shlex.join(
+                [
+                    str(compared.runs[compared.baseline].path),
+                    "--compare",
+                    str(compared.runs[i].path),
+                ]
+            )
             more = "" if self.details else " (all metrics, causes, tests and flips: --details)"
             separate = pair.culprit.separate
-            output.lines(separate and f"To tell them apart: {separate}", f"Next: claimeval report {two}{more}")
+            output.lines(
+                separate and f"To tell them apart: {separate}",
+                f"Next: claimeval report {two}{more}",
+            )
         self._write(compared)
-        record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
+        record = (
+            pairs[0].model_dump()
+            if len(pairs) == 1
+            else {"pairs": [pair.model_dump() for pair in pairs]}
+        )
         return output.result("compare", record)
 
     def _write(self, compared: ce.Comparison) -> None:

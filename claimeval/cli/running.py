@@ -69,7 +69,9 @@ class Finished(NamedTuple):
         sent, cached = (self.progress.calls, self.progress.cached) if self.progress else (0, 0)
         claims, verdicts = self.reused
         words = f"claims of {claims:,} texts, {verdicts:,} lists of verdicts"
-        reused = f", {claims + verdicts:,} reused from the run ({words})" if claims or verdicts else ""
+        reused = (
+            f", {claims + verdicts:,} reused from the run ({words})" if claims or verdicts else ""
+        )
         return f"Calls: {sent:,} sent, {cached:,} answered from the reply cache{reused}"
 
     @property
@@ -80,7 +82,11 @@ class Finished(NamedTuple):
         return claims, cost.total.reused - claims if cost else 0
 
     def show(
-        self, more: Mapping[str, object] = MappingProxyType({}), *, tables: bool = True, shown: Shown | None = None
+        self,
+        more: Mapping[str, object] = MappingProxyType({}),
+        *,
+        tables: bool = True,
+        shown: Shown | None = None,
     ) -> int:
         """Print the run and how it ended, and return the exit code.
 
@@ -91,7 +97,9 @@ class Finished(NamedTuple):
         """
         folder = self.run.part.folder if isinstance(self.run, ShardRun) else self.run.path
         record = {**self.record(tables=tables, shown=shown), **more}
-        return self.output.result(self.command, record, path=folder, exit_code=self.ending.code, stopped=self.stopped)
+        return self.output.result(
+            self.command, record, path=folder, exit_code=self.ending.code, stopped=self.stopped
+        )
 
     def record(self, *, tables: bool = True, shown: Shown | None = None) -> dict[str, Any]:
         """Print the run and how it ended, and return the fields of the JSON object."""
@@ -112,7 +120,11 @@ class Finished(NamedTuple):
             return screen
         report = run.path and run.path / "report.html"
         written = str(report) if report and report.exists() else None
-        asked = {"calls_of_this_command": self.progress.record()} if self.progress and run.manifest.asked else {}
+        asked = (
+            {"calls_of_this_command": self.progress.record()}
+            if self.progress and run.manifest.asked
+            else {}
+        )
         told = {"notes": run.notes, "failed_gates": self.ending.failed}
         return {"report": written, **run.record.model_dump(), **told, **screen, **asked}
 
@@ -127,7 +139,9 @@ class Finished(NamedTuple):
             output.line(f"Shard {part.shard}: {number_of(len(run), 'sample')} in {part.lines}")
             if run.manifest.judges:
                 output.line(self.calls)
-            next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
+            next_step = f"`claimeval merge {part.folder}` joins them" + (
+                "" if ended == count else " when all are"
+            )
             output.line(f"{ended} of {count} shards are finished; {next_step}")
         return {"shard": str(part.shard), **run.record.model_dump(), "notes": run.notes}
 
@@ -147,7 +161,9 @@ class Finished(NamedTuple):
         if output.scores_alone:
             _print_scores(output, of)
         if shown:
-            first = of.model_copy(update={"read": of.read[: shown.top], "answers": of.answers[: shown.top]})
+            first = of.model_copy(
+                update={"read": of.read[: shown.top], "answers": of.answers[: shown.top]}
+            )
             record["front"] = first.model_dump(mode="json")
             print_front(output, first, shown, closing=len(last) + self.said)
         if details:
@@ -160,7 +176,11 @@ class Finished(NamedTuple):
 
 
 def watch(
-    command: str, door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, output: Output
+    command: str,
+    door: Callable[[RunOptions], Run],
+    options: RunOptions,
+    gates: Gates,
+    output: Output,
 ) -> Finished:
     """Call an API function with a progress line and check the gates; a run that stopped early is returned too."""
     if options.shard and (gates.fail_under or gates.fail_over or gates.by):
@@ -178,7 +198,13 @@ def watch(
         if gates.by:
             from claimeval.runs.slices import check_field
 
-            check_field(gates.by, (item.sample if isinstance(item, SampleResult) else item for item in prepared.items))
+            check_field(
+                gates.by,
+                (
+                    item.sample if isinstance(item, SampleResult) else item
+                    for item in prepared.items
+                ),
+            )
         jobs.append(prepared)
 
     said = click.get_current_context().meta[SAID]
@@ -196,9 +222,19 @@ def watch(
         run = run.with_slices(gates.by)
     failed: tuple[str, ...] = ()
     if not (isinstance(run, ShardRun) or run.ending.stopped):
-        failed = run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
+        failed = run.gate(
+            fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing
+        )
     prepared = jobs[0] if jobs else None
-    return Finished(command, output, run, prepared and progress, prepared, run.ending.gated(failed), len(said) - above)
+    return Finished(
+        command,
+        output,
+        run,
+        prepared and progress,
+        prepared,
+        run.ending.gated(failed),
+        len(said) - above,
+    )
 
 
 def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> None:
@@ -236,7 +272,9 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
 def _notes(output: Output, front: Front, most: int | None) -> list[str]:
     """Return the notes in at most so many lines; the ending says why a run stopped."""
     notes = [note for note in front.notes if note.kind != "incomplete"]
-    texts = [f"{'Note' if note.kind == 'note' else 'Caution'}: {visible(note.text)}" for note in notes]
+    texts = [
+        f"{'Note' if note.kind == 'note' else 'Caution'}: {visible(note.text)}" for note in notes
+    ]
     lines = [line for text in texts for line in output.wrap(text, output.size[1])]
     if most is None or len(lines) <= most:
         return lines
@@ -246,7 +284,9 @@ def _notes(output: Output, front: Front, most: int | None) -> list[str]:
 
 def _print_scores(output: Output, front: Front) -> None:
     """Print the scores in one line, which is wrapped only on a terminal."""
-    scores = (f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in front.scores)
+    scores = (
+        f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in front.scores
+    )
     rows, width = output.size
     write_data("\n".join([*output.wrap(", ".join(scores), width if rows else UNLIMITED), ""]))
 
@@ -288,7 +328,11 @@ def fitted(text: str, width: int) -> str:
 def report_line(folder: Path) -> str:
     """Return a line with the path of the report or, as for a large run, with the command that writes it."""
     report = folder / "report.html"
-    return f"Report: {report}" if report.exists() else f"`claimeval report {quote(str(folder))}` writes the report"
+    return (
+        f"Report: {report}"
+        if report.exists()
+        else f"`claimeval report {quote(str(folder))}` writes the report"
+    )
 
 
 def front_of(run: Run, top: int = views.READ) -> Front:
@@ -316,7 +360,9 @@ def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
     if progress:
         calls = number_of(progress.calls, "call")
         tokens = f"{progress.tokens:,} tokens"
-        at_most = "at most " * bool(progress.paid and (progress.possibly_paid or cost.total.dollars is None))
+        at_most = "at most " * bool(
+            progress.paid and (progress.possibly_paid or cost.total.dollars is None)
+        )
         paid = f"Paid now: {at_most}${dollars(progress.paid)} ({calls}, {tokens}). "
         if progress.paid is None:
             paid = f"Sent now: {calls} ({tokens}); price unknown (--prices). "

@@ -19,7 +19,9 @@ from claimeval.types.options import PanelOptions, RunOptions
 if TYPE_CHECKING:
     from claimeval.cli.running import Finished
 
-Voting = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families", "labels")]
+Voting = Annotated[
+    PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families", "labels")
+]
 
 
 @command("score")
@@ -66,7 +68,9 @@ class DemoCommand:
 
         judge = {"name": "recorded replies", "model": "recorded:demo"}
         door = partial(ce.score, bundled("demo.jsonl"), judges=judge, out=self.out, overwrite=True)
-        watched = watch("demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output)
+        watched = watch(
+            "demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output
+        )
         return watched.show(shown=self.shown)
 
 
@@ -103,9 +107,14 @@ class RejudgeCommand(shared.JobOptions):
         return self._rejudge(self.sources[0], self.out, options)
 
     def do(self) -> int:
-        folders = [self.out if len(self.sources) == 1 else self.out / source.stem for source in self.sources]
+        folders = [
+            self.out if len(self.sources) == 1 else self.out / source.stem
+            for source in self.sources
+        ]
         if len(set(folders)) < len(folders):
-            raise UsageError("two sources have the same name and would overwrite each other; rejudge them one by one")
+            raise UsageError(
+                "two sources have the same name and would overwrite each other; rejudge them one by one"
+            )
         finished, records = zip(*map(self._show, self.sources, folders), strict=True)
         return self.output.result(
             "rejudge",
@@ -116,7 +125,9 @@ class RejudgeCommand(shared.JobOptions):
         )
 
     def _rejudge(self, source: Path, folder: Path, options: RunOptions) -> ce.Run:
-        settings = shared.arguments(self, source=source, judges=self.judges or None, out=folder, options=options)
+        settings = shared.arguments(
+            self, source=source, judges=self.judges or None, out=folder, options=options
+        )
         del settings["sources"]
         return ce.rejudge(**settings)
 
@@ -131,7 +142,11 @@ class RejudgeCommand(shared.JobOptions):
         claims, verdicts = finished.reused
         calls = {"reused_claims": claims, "reused_verdicts": verdicts}
         sent = finished.progress.record() if finished.progress else {}
-        record = {"run": str(folder), **finished.record(shown=self.shown), "calls_of_this_command": {**sent, **calls}}
+        record = {
+            "run": str(folder),
+            **finished.record(shown=self.shown),
+            "calls_of_this_command": {**sent, **calls},
+        }
         return finished, record
 
 
@@ -211,4 +226,6 @@ class ExperimentCommand:
         elif stopped:
             failed = f"{number_of(len(table.failed), 'arm')} failed ({', '.join(table.failed)}), as said above"
             say(f"{failed}. Fix the problem, then run the same command to resume.")
-        return output.result("experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped)
+        return output.result(
+            "experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped
+        )

@@ -21,9 +21,29 @@ IN_ENVIRONMENT = ("judge", "metrics", "max_cost")
 OF_JUDGING = ("judge", "metrics", "extractor", "extract_prompt", "assess_prompt", "language")
 """Settings of commands that need a judge; in others, such as `rejudge`, a missing option is that of a run."""
 SETTINGS = (
-    *OF_JUDGING, "max_cost", "max_calls", "max_missing", "prices", "cache", "concurrency", "rpm", "tpm", "timeout",
-)  # fmt: skip
-REFUSED = ("data", "out", "overwrite", "limit", "skip_malformed", "field", "mapping", "group", "offline", "shard")
+    *OF_JUDGING,
+    "max_cost",
+    "max_calls",
+    "max_missing",
+    "prices",
+    "cache",
+    "concurrency",
+    "rpm",
+    "tpm",
+    "timeout",
+)
+REFUSED = (
+    "data",
+    "out",
+    "overwrite",
+    "limit",
+    "skip_malformed",
+    "field",
+    "mapping",
+    "group",
+    "offline",
+    "shard",
+)
 """Options that change which data count, or what is written."""
 _SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
 
@@ -37,7 +57,9 @@ class Setting(NamedTuple):
     source: str
 
     def __str__(self) -> str:
-        return f"{self.name} {', '.join(self.value) if isinstance(self.value, list) else self.value}"
+        return (
+            f"{self.name} {', '.join(self.value) if isinstance(self.value, list) else self.value}"
+        )
 
 
 def settings_of(options: Iterable[click.Parameter]) -> dict[str, Setting]:
@@ -47,7 +69,9 @@ def settings_of(options: Iterable[click.Parameter]) -> dict[str, Setting]:
     """
     typed = [option for option in options if isinstance(option, click.Option)]
     needs_judge = any(option.required and _name(option) == "judge" for option in typed)
-    having = [o for o in typed if _name(o) in SETTINGS and (needs_judge or _name(o) not in OF_JUDGING)]
+    having = [
+        o for o in typed if _name(o) in SETTINGS and (needs_judge or _name(o) not in OF_JUDGING)
+    ]
     known = {**_in_file(), **_in_environment()} if having else {}
     return {str(o.name): _converted(known[_name(o)], o) for o in having if _name(o) in known}
 
@@ -69,7 +93,11 @@ def _converted(setting: Setting, option: click.Option) -> Setting:
 def _in_environment() -> dict[str, Setting]:
     given = {name: text for name in IN_ENVIRONMENT if (text := os.environ.get(_variable(name)))}
     return {
-        name: Setting(name.replace("_", "-"), text.split(",") if name == "judge" else [text], f"${_variable(name)}")
+        name: Setting(
+            name.replace("_", "-"),
+            text.split(",") if name == "judge" else [text],
+            f"${_variable(name)}",
+        )
         for name, text in given.items()
     }
 
@@ -88,14 +116,22 @@ def _in_file() -> dict[str, Setting]:
     for given, value in table.items():
         name = "judge" if given == "judges" else given.replace("-", "_")
         if _SECRET.search(given) or masked(str(value)) != str(value):
-            raise UsageError(f"{source}: {given} holds a secret; put it into the environment, never into a file")
+            raise UsageError(
+                f"{source}: {given} holds a secret; put it into the environment, never into a file"
+            )
         if name in REFUSED:
-            raise UsageError(f"{source}: {given} changes which data count, or what is written; type it as an option")
+            raise UsageError(
+                f"{source}: {given} changes which data count, or what is written; type it as an option"
+            )
         if name not in SETTINGS:
-            raise unknown_name(f"setting in {source}:", given, [name.replace("_", "-") for name in SETTINGS])
+            raise unknown_name(
+                f"setting in {source}:", given, [name.replace("_", "-") for name in SETTINGS]
+            )
         values = value if isinstance(value, list) else [value]
         if not values or any(isinstance(item, (bool, dict, list)) for item in values):
-            raise UsageError(f"{source}: {given} is {value!r}; give a text, a number or a list of texts")
+            raise UsageError(
+                f"{source}: {given} is {value!r}; give a text, a number or a list of texts"
+            )
         if not os.environ.get(_variable(name)):
             texts = [_from_here(str(item), name, path.parent) for item in values]
             settings[name] = Setting(name.replace("_", "-"), texts, source)
@@ -112,8 +148,15 @@ def _nearest(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     """Return the nearest settings file up to the root of the repository; outside of one, only in this folder."""
     above = (folder, *folder.parents)
     depth = next((i for i, place in enumerate(above) if (place / ".git").exists()), 0)
-    for path in (place / name for place in above[: depth + 1] for name in ("claimeval.toml", "pyproject.toml")):
-        if not path.is_file() or b"claimeval" not in (content := path.read_bytes()) + path.name.encode():
+    for path in (
+        place / name
+        for place in above[: depth + 1]
+        for name in ("claimeval.toml", "pyproject.toml")
+    ):
+        if (
+            not path.is_file()
+            or b"claimeval" not in (content := path.read_bytes()) + path.name.encode()
+        ):
             continue
         import tomllib
 

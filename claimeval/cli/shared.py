@@ -27,10 +27,21 @@ Metrics = Annotated[str | None, "-m", "--metrics"]
 Out = Annotated[Path | None, "-o", "--out"]
 _COST = Heading(
     "Cost and speed",
-    "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",
-)  # fmt: skip
+    "max_cost",
+    "max_calls",
+    "prices",
+    "offline",
+    "ask_again",
+    "cache",
+    "concurrency",
+    "rpm",
+    "tpm",
+    "timeout",
+)
 _BATCHES = Heading("Batches and machines", "batch", "detach", "shard", "engine")
-Asking = Annotated[RunOptions, _COST, Heading(_BATCHES.name, *(name for name in _BATCHES.names if name != "shard"))]
+Asking = Annotated[
+    RunOptions, _COST, Heading(_BATCHES.name, *(name for name in _BATCHES.names if name != "shard"))
+]
 """For commands whose runs cannot be split into shards."""
 AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and gates", "cluster")]
 
@@ -82,9 +93,13 @@ _LIMIT = "METRIC=VALUE with a value from 0 to 1"
 class Gates:
     """Limits on the results; a failed one ends the command with exit code 1."""
 
-    fail_under: Annotated[Mapping[str, float], "--fail-under", Form(_LIMIT)] = field(default_factory=dict)
+    fail_under: Annotated[Mapping[str, float], "--fail-under", Form(_LIMIT)] = field(
+        default_factory=dict
+    )
     """METRIC=X: exit 1 if lower. Repeatable."""
-    fail_over: Annotated[Mapping[str, float], "--fail-over", Form(_LIMIT)] = field(default_factory=dict)
+    fail_over: Annotated[Mapping[str, float], "--fail-over", Form(_LIMIT)] = field(
+        default_factory=dict
+    )
     """METRIC=X: exit 1 if higher. Repeatable."""
     max_missing: float = 0.01
     """Exit 1 if a larger share is lost to failures."""
@@ -213,7 +228,9 @@ def arguments(args: object, **made: object) -> dict[str, Any]:
     return values | made
 
 
-def mapping(file: Path | None, fields: Mapping[str, tuple[str, ...]]) -> Path | dict[str, Any] | None:
+def mapping(
+    file: Path | None, fields: Mapping[str, tuple[str, ...]]
+) -> Path | dict[str, Any] | None:
     """Return the mapping in a file with the fields of `--field`, or one of them."""
     named = {name: paths[0] if len(paths) == 1 else paths for name, paths in fields.items()}
     return {**read_yaml(file, "mapping"), **named} if file and named else named or file

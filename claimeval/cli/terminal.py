@@ -63,7 +63,11 @@ def _patient(stream: TextIO) -> TextIO:
     raw = _Patient(stream.fileno(), "wb", closefd=False)
     line_buffering = stream.line_buffering
     return io.TextIOWrapper(
-        io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=line_buffering, write_through=False
+        io.BufferedWriter(raw),
+        stream.encoding,
+        stream.errors,
+        line_buffering=line_buffering,
+        write_through=False,
     )
 
 
@@ -87,7 +91,11 @@ def write_plain(text: str) -> None:
     lines = list(map(escaped, text.split("\n")))
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
-        lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False) or [""]]
+        lines = [
+            part
+            for line in lines
+            for part in textwrap.wrap(line, width, break_on_hyphens=False) or [""]
+        ]
     sys.stdout.write("\n".join(lines))
 
 
@@ -116,7 +124,9 @@ def say(*texts: str) -> list[str]:
     lines = [f"claimeval: {visible(text)}" for text in texts]
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
     if width:
-        lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+        lines = [
+            part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)
+        ]
     for line in lines:
         print(line, file=sys.stderr)
     return lines if width else []
@@ -137,7 +147,9 @@ def end_on_next_signal() -> None:
     _handle(("SIGINT", "SIGTERM", "SIGHUP"), signal.default_int_handler, lambda *_: os._exit(130))
 
 
-def _handle(names: Iterable[str], before: object, handler: Callable[[int, FrameType | None], object]) -> None:
+def _handle(
+    names: Iterable[str], before: object, handler: Callable[[int, FrameType | None], object]
+) -> None:
     """Set the handler of signals that have the one `before`; only the main thread can."""
     if threading.current_thread() is threading.main_thread():
         for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
@@ -179,7 +191,9 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
     while True:
         info = signal.sigwaitinfo(waited)
         if info.si_signo != signal.SIGCHLD:
-            if info.si_code <= 0:  # another process sent it; the terminal sends it to the child as well
+            if (
+                info.si_code <= 0
+            ):  # another process sent it; the terminal sends it to the child as well
                 os.kill(child, info.si_signo)
             continue
         finished, status = os.waitpid(child, os.WNOHANG)
@@ -205,9 +219,14 @@ def in_words(error: OSError) -> tuple[str, int] | None:
         unwritten = sys.stdout
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # not flushed again at exit
         if isinstance(getattr(getattr(unwritten, "buffer", None), "raw", None), _Patient):
-            with contextlib.suppress(OSError):  # Python 3.13 would report it when the stream is deleted
+            with contextlib.suppress(
+                OSError
+            ):  # Python 3.13 would report it when the stream is deleted
                 unwritten.close()
-    return f"{error.filename or 'cannot write the output'}: {error.strerror}", 3 if error.errno in _FULL else 2
+    return (
+        f"{error.filename or 'cannot write the output'}: {error.strerror}",
+        3 if error.errno in _FULL else 2,
+    )
 
 
 class Keys:
@@ -260,7 +279,10 @@ class ProgressLine:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._drawn:
             self._stream.write("\r" + " " * self._drawn + "\r")

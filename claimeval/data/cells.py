@@ -60,7 +60,13 @@ def read_cell(text: str) -> object:
         value = ast.literal_eval(_with_commas(text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
-    return list(value) if isinstance(value, tuple) else value if isinstance(value, (list, dict)) else text
+    return (
+        list(value)
+        if isinstance(value, tuple)
+        else value
+        if isinstance(value, (list, dict))
+        else text
+    )
 
 
 def _with_commas(text: str) -> str:

@@ -8,20 +8,69 @@ from typing import Any
 from claimeval.data.cells import read_cell
 
 _TEXT = (
-    "text", "content", "page_content", "pageContent", "document.content", "body", "chunk", "passage", "snippet",
-    "segment", "contents", "document", "paragraph", "chunk_text", "passage_text", "text_content", "message",
-)  # fmt: skip
+    "text",
+    "content",
+    "page_content",
+    "pageContent",
+    "document.content",
+    "body",
+    "chunk",
+    "passage",
+    "snippet",
+    "segment",
+    "contents",
+    "document",
+    "paragraph",
+    "chunk_text",
+    "passage_text",
+    "text_content",
+    "message",
+)
 """Names of the text of a document, most reliable first."""
-_ID = ("id", "doc_id", "document_id", "id_", "node_id", "docid", "_id", "chunk_id", "document.id", "docno", "pid")
+_ID = (
+    "id",
+    "doc_id",
+    "document_id",
+    "id_",
+    "node_id",
+    "docid",
+    "_id",
+    "chunk_id",
+    "document.id",
+    "docno",
+    "pid",
+)
 _SCORE = ("score", "document.score", "_score", "relevance_score", "similarity")
 _AROUND = (
-    "kwargs", "node", "document", "doc", "payload", "_source", "content", "segment", "chunk", "entity", "data",
+    "kwargs",
+    "node",
+    "document",
+    "doc",
+    "payload",
+    "_source",
+    "content",
+    "segment",
+    "chunk",
+    "entity",
+    "data",
     "dataclass",
-)  # fmt: skip
+)
 """Names of the object with the text, within the object of a document."""
-_TEXTS = ("sentences", "passage_text", "texts", "documents", "contents", "passages", "chunks", "text", "content")
+_TEXTS = (
+    "sentences",
+    "passage_text",
+    "texts",
+    "documents",
+    "contents",
+    "passages",
+    "chunks",
+    "text",
+    "content",
+)
 """Names of the list of texts in an object of lists."""
-_NOT_IDS = frozenset({"question", "query", "answer", "response", "context", "input", "output", "title", "prompt"})
+_NOT_IDS = frozenset(
+    {"question", "query", "answer", "response", "context", "input", "output", "title", "prompt"}
+)
 
 
 def document(item: Any) -> dict[str, Any] | None:
@@ -29,9 +78,15 @@ def document(item: Any) -> dict[str, Any] | None:
     if isinstance(item, str):
         return {"text": item}
     if isinstance(item, (list, tuple)):
-        if len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list):  # a title and its sentences
+        if (
+            len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list)
+        ):  # a title and its sentences
             return {"title": item[0], "text": "".join(map(str, item[1]))}
-        scored = len(item) == 2 and isinstance(item[1], (int, float)) and isinstance(item[0], (str, dict))
+        scored = (
+            len(item) == 2
+            and isinstance(item[1], (int, float))
+            and isinstance(item[0], (str, dict))
+        )
         inner = document(item[0]) if scored else None
         return inner and {**inner, "score": item[1]}
     if not isinstance(item, Mapping):
@@ -45,7 +100,11 @@ def document(item: Any) -> dict[str, Any] | None:
         text = _first(metadata, _TEXT, str)
     if text is None:
         return None
-    fields = {"text": text, "id": _first(item, _ID, (str, int, float)), "title": _first(item, ("title",), str)}
+    fields = {
+        "text": text,
+        "id": _first(item, _ID, (str, int, float)),
+        "title": _first(item, ("title",), str),
+    }
     fields["score"] = _first(item, _SCORE, (int, float))
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -66,7 +125,12 @@ def _of_lists(value: Mapping[str, Any]) -> list[Any]:
     """Return the documents of an object with a list for each of their fields, as Chroma and data sets have them."""
     for name in _TEXTS:
         texts = value.get(name)
-        if isinstance(texts, list) and texts and isinstance(texts[0], list) and "title" not in value:
+        if (
+            isinstance(texts, list)
+            and texts
+            and isinstance(texts[0], list)
+            and "title" not in value
+        ):
             texts = texts[0]  # of the first query
         if isinstance(texts, list):
             ids, titles = (_beside(value.get(key), len(texts)) for key in ("ids", "title"))
@@ -89,12 +153,21 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
     if all(isinstance(item, str) and " " in item for item in value.values()):
         return [{"id": name, "text": text} for name, text in value.items()]
     found = {name: document(item) for name, item in value.items() if isinstance(item, Mapping)}
-    return [{"id": name, **item} for name, item in found.items() if item] if all(found.values()) else []
+    return (
+        [{"id": name, **item} for name, item in found.items() if item]
+        if all(found.values())
+        else []
+    )
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...], kind: Any) -> Any:
     for name in names:
         value = fields.get(name)
-        if isinstance(value, kind) and not isinstance(value, bool) and value == value and value != "":
+        if (
+            isinstance(value, kind)
+            and not isinstance(value, bool)
+            and value == value
+            and value != ""
+        ):
             return value
     return None

@@ -19,7 +19,9 @@ def words_of(name: str) -> list[str]:
 
 _DEPTH = 5
 """Keys of a path at most."""
-_GOLD = frozenset(words_of("reference references truth gold golden expected ideal target correct gt truths"))
+_GOLD = frozenset(
+    words_of("reference references truth gold golden expected ideal target correct gt truths")
+)
 _DOCUMENTS = frozenset(
     words_of(
         "context chunk passage document doc source retrieved evidence snippet hit retrieval paragraph node knowledge "
@@ -44,7 +46,9 @@ _NO_TEXT = frozenset(
     )
 )
 """Words in the names of columns that describe something."""
-_OF_DOCUMENTS = frozenset({"page_content", "pageContent", "node", "document.content", "kwargs", "_source"})
+_OF_DOCUMENTS = frozenset(
+    {"page_content", "pageContent", "node", "document.content", "kwargs", "_source"}
+)
 """Names that only documents have."""
 _UNNAMED = 2
 """The rank of a list of texts whose name does not say that these are documents."""
@@ -61,7 +65,11 @@ class _Found(NamedTuple):
 
 
 def proposals(
-    rows: Iterable[Mapping[str, Any]], fields: Collection[str], taken: Collection[str] = (), *, certain: bool = False
+    rows: Iterable[Mapping[str, Any]],
+    fields: Collection[str],
+    taken: Collection[str] = (),
+    *,
+    certain: bool = False,
 ) -> dict[str, str]:
     """Return the likely path of each of these fields, the best first.
 
@@ -78,11 +86,19 @@ def proposals(
     proposed: dict[str, str] = {}
     for field in fields:
         used = (*taken, *proposed.values())
-        free = [path for path in found if not any(path == at or path.startswith((f"{at}.", f"{at}[")) for at in used)]
-        ranked = [
-            (rank, -_shared(path, used), path) for path in free if (rank := _rank(field, found[path])) is not None
+        free = [
+            path
+            for path in found
+            if not any(path == at or path.startswith((f"{at}.", f"{at}[")) for at in used)
         ]
-        rank, _, path = min(ranked, key=lambda each: each[:2], default=((), 0, ""))  # of equals the first
+        ranked = [
+            (rank, -_shared(path, used), path)
+            for path in free
+            if (rank := _rank(field, found[path])) is not None
+        ]
+        rank, _, path = min(
+            ranked, key=lambda each: each[:2], default=((), 0, "")
+        )  # of equals the first
         if path and not (certain and field == "contexts" and rank[0] == _UNNAMED):
             proposed[field] = _with_siblings(path, found) if field == "contexts" else path
     return proposed
@@ -103,19 +119,32 @@ def by_shape(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             texts.setdefault(path, []).append(each.sample)
         elif each.kind in ("documents", "texts"):
             lists[path] = None
-    asked = {path: sum(text.rstrip().endswith("?") for text in of_path) for path, of_path in texts.items()}
+    asked = {
+        path: sum(text.rstrip().endswith("?") for text in of_path)
+        for path, of_path in texts.items()
+    }
     question = max(asked, key=lambda path: asked[path], default="")
     if not asked.get(question):
         return {}
-    answer = max((path for path in texts if path != question), key=lambda path: len(texts[path]), default="")
-    proposed = {"question": question, "answer": answer, "contexts": next(iter(lists), "") if answer else ""}
+    answer = max(
+        (path for path in texts if path != question), key=lambda path: len(texts[path]), default=""
+    )
+    proposed = {
+        "question": question,
+        "answer": answer,
+        "contexts": next(iter(lists), "") if answer else "",
+    }
     return {field: path for field, path in proposed.items() if path}
 
 
 def options(paths: Mapping[str, str | Sequence[str]]) -> str:
     """Return `--field` options for these paths."""
-    pairs = [(field, [named] if isinstance(named, str) else named) for field, named in paths.items()]
-    return " ".join(f"--field {field}={shlex.quote(path)}" for field, named in pairs for path in named)
+    pairs = [
+        (field, [named] if isinstance(named, str) else named) for field, named in paths.items()
+    ]
+    return " ".join(
+        f"--field {field}={shlex.quote(path)}" for field, named in pairs for path in named
+    )
 
 
 def longest_text(value: Any, path: str) -> str | None:
@@ -150,7 +179,11 @@ def _paths(value: Any, path: str = "", keys: tuple[str, ...] = ()) -> Iterator[t
             yield from _paths(value[0], f"{path}[0]", keys)
         items = [item for item in reversed(value) if isinstance(item, Mapping) and not _role(item)]
         for key, inner in {key: inner for item in items for key, inner in item.items()}.items():
-            at = f"{path}[*].{key}" if len(value) > 1 or isinstance(inner, list) else f"{path}[0].{key}"
+            at = (
+                f"{path}[*].{key}"
+                if len(value) > 1 or isinstance(inner, list)
+                else f"{path}[0].{key}"
+            )
             yield from _paths(inner, at, (*keys, str(key)))
 
 
@@ -162,7 +195,11 @@ def _with_siblings(path: str, found: Mapping[str, _Found]) -> str:
     """Return the path of a numbered column as that of all that have another number."""
     stem = path.rstrip("0123456789")
     alike = [other for other in found if other.rstrip("0123456789") == stem != other]
-    return f"{stem}*" if stem != path and len(alike) > 1 and "." not in path and "[" not in path else path
+    return (
+        f"{stem}*"
+        if stem != path and len(alike) > 1 and "." not in path and "[" not in path
+        else path
+    )
 
 
 def _rank(field: str, found: _Found) -> tuple[int, ...] | None:
@@ -186,10 +223,20 @@ def _rank(field: str, found: _Found) -> tuple[int, ...] | None:
     words = _WORDS[field]
     matches = [words.index(word) for word in last if word in words]
     if not matches or (last[-1] in _GENERIC and depth > 1):
-        above = [words.index(word) for keys in of_keys[:-1] for word in keys if word in words and word not in _GENERIC]
+        above = [
+            words.index(word)
+            for keys in of_keys[:-1]
+            for word in keys
+            if word in words and word not in _GENERIC
+        ]
         matches = above if last and last[-1] in _GENERIC | {"question", "answer"} else []
-    spoken = max((at for at, words in enumerate(of_keys) if {"answer", "question", "query"} & {*words}), default=-1)
-    retrieved = max((at for at, words in enumerate(of_keys) if speaks_of_documents(words)), default=-1)
+    spoken = max(
+        (at for at, words in enumerate(of_keys) if {"answer", "question", "query"} & {*words}),
+        default=-1,
+    )
+    retrieved = max(
+        (at for at, words in enumerate(of_keys) if speaks_of_documents(words)), default=-1
+    )
     if not matches or retrieved > spoken:
         return None
     return (min(matches), depth, len(last))
@@ -205,7 +252,9 @@ def speaks_of_documents(words: Collection[str]) -> bool:
     return any(word.removesuffix("s") in _DOCUMENTS or word in _DOCUMENTS for word in words)
 
 
-def _rank_of_documents(found: _Found, named: bool, last: bool, depth: int) -> tuple[int, ...] | None:
+def _rank_of_documents(
+    found: _Found, named: bool, last: bool, depth: int
+) -> tuple[int, ...] | None:
     if found.kind == "documents":
         first = found.sample[0] if isinstance(found.sample, (list, tuple)) else found.sample
         typed = isinstance(first, Mapping) and not _OF_DOCUMENTS.isdisjoint(first)
@@ -213,5 +262,11 @@ def _rank_of_documents(found: _Found, named: bool, last: bool, depth: int) -> tu
     if found.kind == "texts":
         return (1, depth) if named and any(" " in text for text in found.sample) else None
     words = len(found.sample.split()) if found.kind == "text" else 0
-    several = any(word.endswith("s") for word in words_of(found.keys[-1]) if speaks_of_documents([word]))
-    return (3, depth) if last and (words > 3 or several) and not describes(words_of(found.keys[-1])) else None
+    several = any(
+        word.endswith("s") for word in words_of(found.keys[-1]) if speaks_of_documents([word])
+    )
+    return (
+        (3, depth)
+        if last and (words > 3 or several) and not describes(words_of(found.keys[-1]))
+        else None
+    )

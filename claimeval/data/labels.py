@@ -89,8 +89,12 @@ class LabelFile:
             counts = f"{self.blank} rows are blank, {self.undecided} undecided"
             if columns and columns.keys().isdisjoint((*NAMES["label"], *NAMES["grade"])):
                 counts = f"its columns are {', '.join(columns)}"
-            files = " and ".join(map(str, self._paths)) + (" has" if len(self._paths) == 1 else " have")
-            raise DataError(f"{files} no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})")
+            files = " and ".join(map(str, self._paths)) + (
+                " has" if len(self._paths) == 1 else " have"
+            )
+            raise DataError(
+                f"{files} no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})"
+            )
 
 
 def label_rows(path: Path) -> Iterator[SourceRow]:
@@ -105,13 +109,17 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     """Return the label in a row, or None if it is blank or undecided; `words` are additional labels."""
     values = {field: row.first(names) for field, names in NAMES.items()}
     if values["sample"] is None:
-        raise DataError(f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
+        raise DataError(
+            f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})"
+        )
     word = values.pop("label")
     number = values.pop("grade")
     if _empty(word) and _empty(number):
         return None
     scale_word = next((known for known in words if known == str(word).strip().casefold()), None)
-    meaning, grade = (None, None) if scale_word else parse_label(number if _empty(word) else word, row.location)
+    meaning, grade = (
+        (None, None) if scale_word else parse_label(number if _empty(word) else word, row.location)
+    )
     if not _empty(number):
         grade = parse_label(number, row.location)[1]
     if meaning is None and grade is None and scale_word is None:
@@ -124,7 +132,9 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     )
 
 
-def parse_label(value: Any, location: str, words: Vocabulary = _WORDS) -> tuple[Label | None, int | None]:
+def parse_label(
+    value: Any, location: str, words: Vocabulary = _WORDS
+) -> tuple[Label | None, int | None]:
     """Return the label and the grade that a value stands for, or neither if the annotator was undecided.
 
     1 and 0 are a grade and also a label (yes and no). The run that they are compared with decides which one counts.

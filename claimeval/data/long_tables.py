@@ -60,11 +60,20 @@ class Layout(NamedTuple):
         unread = (name for name in names if name not in used and _words(name) & _DOCUMENT)
         document = contexts[0] if contexts else next(unread, None)
         other = tuple(name for name in names if name != document and not _describes_document(name))
-        return cls(document, bool(contexts), "id" in columns, other, not set(columns.get("id", ())).isdisjoint(other))
+        return cls(
+            document,
+            bool(contexts),
+            "id" in columns,
+            other,
+            not set(columns.get("id", ())).isdisjoint(other),
+        )
 
 
 def _words(column: str) -> set[str]:
-    return {word.removesuffix("s") if word.removesuffix("s") in _DOCUMENT else word for word in words_of(column)}
+    return {
+        word.removesuffix("s") if word.removesuffix("s") in _DOCUMENT else word
+        for word in words_of(column)
+    }
 
 
 def _describes_document(column: str) -> bool:
@@ -152,13 +161,19 @@ class LongTable:
     def _key(self) -> str:
         """Return the column that tells the groups apart, an id before a text, or several columns."""
         count = len(self._groups)
-        alone = [name for name, values in self._values.items() if len(values) == len(self._pairs[name]) == count]
+        alone = [
+            name
+            for name, values in self._values.items()
+            if len(values) == len(self._pairs[name]) == count
+        ]
         best = sorted(alone, key=lambda name: not name.lower().endswith("id"))
         steady = [name for name, pairs in self._pairs.items() if len(pairs) == count]
         return best[0] if best else ",".join(steady)
 
 
-def joined(rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout]) -> Iterator[Row | SourceRow]:
+def joined(
+    rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout]
+) -> Iterator[Row | SourceRow]:
     """Yield one row for the rows with equal values of a column, or of several columns, with a list of their documents.
 
     The documents are ordered by a column with their ranks, else as they stand.
@@ -178,7 +193,9 @@ def joined(rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout
             continue
         values = [next(iter(values_at(row.origin, name)), None) for name in _names(row, group)]
         if None in values:
-            raise DataError(f"{row.location}: no {group!r}, which --group names; it has {', '.join(row.origin)}")
+            raise DataError(
+                f"{row.location}: no {group!r}, which --group names; it has {', '.join(row.origin)}"
+            )
         groups.setdefault(" / ".join(map(str, values)), []).append(row)
     for number, (name, members) in enumerate(groups.items(), 1):
         yield _joined(name, number, members, layout(members[0]), group)
@@ -192,8 +209,12 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
     first = rows[0]
     keys = _names(first, group)
     if layout.document is None:
-        raise DataError(f"{first.location}: no column with a document to join; name it: --field contexts=")
-    kept = {field: value for field, value in first.fields.items() if field in (*layout.other, *keys)}
+        raise DataError(
+            f"{first.location}: no column with a document to join; name it: --field contexts="
+        )
+    kept = {
+        field: value for field, value in first.fields.items() if field in (*layout.other, *keys)
+    }
     for row in rows[1:]:
         for field, value in kept.items():
             if row.fields.get(field) != value and not isinstance(value, float):
@@ -201,14 +222,19 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
                     f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from {first.location}, "
                     f"though {group} is {name!r} in both; rows to join differ in their documents alone"
                 )
-    ranks = [field for field in first.fields if _describes_document(field) and _words(field) & _RANK]
+    ranks = [
+        field for field in first.fields if _describes_document(field) and _words(field) & _RANK
+    ]
     if ranks:
         with suppress(ValueError):  # no number
             rows = sorted(rows, key=lambda row: float(str(row.fields.get(ranks[0]))))
     documents = [_document(row, layout.document, kept) for row in rows]
     names = [document.get("id") for document in documents if isinstance(document, dict)]
     if len(set(names)) < len(documents):
-        documents = [{**document, "id": None} if isinstance(document, dict) else document for document in documents]
+        documents = [
+            {**document, "id": None} if isinstance(document, dict) else document
+            for document in documents
+        ]
     column = layout.document if layout.mapped else "contexts"
     own = {} if layout.named else {"id": name}
     return SourceRow(first.location, number, {**own, **kept, column: documents}, first.origin)
@@ -219,6 +245,8 @@ def _document(row: SourceRow, column: str, kept: Collection[str]) -> object:
     value = row.fields.get(column)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    beside = {name: cell for name, cell in row.fields.items() if name not in kept and name != column}
+    beside = {
+        name: cell for name, cell in row.fields.items() if name not in kept and name != column
+    }
     found = document({**beside, "text": value}) if isinstance(value, str) else document(value)
     return found or value

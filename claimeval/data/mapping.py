@@ -25,7 +25,11 @@ MappingSpec = str | Path | Mapping[str, Any]
 _PRESETS = Path(__file__).with_name("presets.yaml")
 LOOKED_AT = 20
 """Rows that are looked at to recognize an export."""
-FIELDS = (*(name for name in Sample.model_fields if name != "references"), "context_ids", "messages")
+FIELDS = (
+    *(name for name in Sample.model_fields if name != "references"),
+    "context_ids",
+    "messages",
+)
 _DOCUMENT_LISTS = ("contexts", "reference_contexts")
 
 
@@ -66,7 +70,9 @@ class RowMapping(Record):
     def changes_rows(self) -> bool:
         """Whether fields are elsewhere than in columns by their names."""
         paths = self.fields.values()
-        has_paths = bool(paths) if self.preset else any(len(each) > 1 or is_path(each[0]) for each in paths)
+        has_paths = (
+            bool(paths) if self.preset else any(len(each) > 1 or is_path(each[0]) for each in paths)
+        )
         return has_paths or any((self.where, self.split, self.missing))
 
     @property
@@ -77,7 +83,11 @@ class RowMapping(Record):
     def overridden_by(self, other: RowMapping) -> RowMapping:
         """Return this mapping with what the other one has."""
         settings = {name: value for name in _SETTINGS if (value := getattr(other, name))}
-        own = {field for field, paths in other.fields.items() if not other.preset or self.fields.get(field) != paths}
+        own = {
+            field
+            for field, paths in other.fields.items()
+            if not other.preset or self.fields.get(field) != paths
+        }
         fields = {"fields": {**self.fields, **other.fields}, "given": self.given | own}
         return self.model_copy(update={**settings, **fields})
 
@@ -85,7 +95,9 @@ class RowMapping(Record):
     def content(self) -> dict[str, str | tuple[str, ...]]:
         """The content of a mapping file."""
         settings = self.model_dump(exclude={"fields", "read_as"}, exclude_none=True)
-        return settings | {name: paths[0] if len(paths) == 1 else paths for name, paths in self.fields.items()}
+        return settings | {
+            name: paths[0] if len(paths) == 1 else paths for name, paths in self.fields.items()
+        }
 
 
 class Preset(Record):
@@ -103,7 +115,9 @@ class Preset(Record):
 
 
 NO_MAPPING = RowMapping()
-_SETTINGS = tuple(name for name in RowMapping.model_fields if name not in ("fields", "given", "read_as"))
+_SETTINGS = tuple(
+    name for name in RowMapping.model_fields if name not in ("fields", "given", "read_as")
+)
 
 
 def _has(row: Mapping[str, Any], paths: Iterable[str], quantifier: Any) -> bool:
@@ -139,12 +153,18 @@ def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMap
         content = given or {}
         name = "mapping"
     if not isinstance(content, Mapping):
-        raise UsageError(f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer: draft")
+        raise UsageError(
+            f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer: draft"
+        )
     mapping = _parsed({**content, **({"group": group} if group else {})}, name)
     if mapping.preset and not mapping.of_spans and mapping.preset not in presets():
         raise unknown_name("preset", mapping.preset, presets())
     if mapping.preset:
-        known = RowMapping(preset=mapping.preset) if mapping.of_spans else presets()[mapping.preset].mapping
+        known = (
+            RowMapping(preset=mapping.preset)
+            if mapping.of_spans
+            else presets()[mapping.preset].mapping
+        )
         mapping = known.overridden_by(mapping)
     return mapping
 
@@ -157,10 +177,15 @@ def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
     try:
         return RowMapping(
             **{key: content[key] for key in _SETTINGS if key in content},
-            fields={key: (value,) if isinstance(value, str) else tuple(value or ("",)) for key, value in paths.items()},
+            fields={
+                key: (value,) if isinstance(value, str) else tuple(value or ("",))
+                for key, value in paths.items()
+            },
         )
     except (ValidationError, TypeError) as error:
-        field, problem, value = first_problem(error) if isinstance(error, ValidationError) else ("", str(error), "")
+        field, problem, value = (
+            first_problem(error) if isinstance(error, ValidationError) else ("", str(error), "")
+        )
         raise UsageError(f"{name}, {field}: {problem}{value and f', got {value}'}") from error
 
 
@@ -172,13 +197,21 @@ def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
             for path in paths
             for row in rows
             if path and _has(row.fields, (path,), any)
-            for name in (roots(tuple(row.fields), path) if is_pattern(path) and field not in LISTS else (path,))
+            for name in (
+                roots(tuple(row.fields), path)
+                if is_pattern(path) and field not in LISTS
+                else (path,)
+            )
         )
         for field, paths in mapping.fields.items()
         if field in ("question", "answer", "contexts", "reference_answers")
     }
-    parts = ", ".join(f"{field} from {' or '.join(paths)}" for field, paths in used.items() if paths)
-    return mapping.model_copy(update={"read_as": f"read as {mapping.preset}{parts and f': {parts}'}"})
+    parts = ", ".join(
+        f"{field} from {' or '.join(paths)}" for field, paths in used.items() if paths
+    )
+    return mapping.model_copy(
+        update={"read_as": f"read as {mapping.preset}{parts and f': {parts}'}"}
+    )
 
 
 def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[SourceRow | Sample]:
@@ -188,14 +221,20 @@ def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[
             yield row
         elif mapping.where is None or _is_chosen(row.fields, mapping.where):
             if missing := mapping.missing:
-                row = row._replace(fields={name: None if at in missing else at for name, at in row.fields.items()})
+                row = row._replace(
+                    fields={name: None if at in missing else at for name, at in row.fields.items()}
+                )
             yield _mapped(row, mapping)
 
 
 def _is_chosen(row: Mapping[str, Any], where: str) -> bool:
     name, equals, wanted = where.partition("=")
     found = values_at(row, name)
-    return any(str(value) == wanted for value in found) if wanted else any(True for _ in found) != bool(equals)
+    return (
+        any(str(value) == wanted for value in found)
+        if wanted
+        else any(True for _ in found) != bool(equals)
+    )
 
 
 def columns(mapping: RowMapping) -> dict[str, str]:
@@ -237,13 +276,24 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
         if not found:
             empty = [] if field in LISTS and _is_empty_list(row, path) else empty
         elif field in _DOCUMENT_LISTS:
-            merged += [item for value in found for item in _documents(value, mapping.split) if item not in merged]
+            merged += [
+                item
+                for value in found
+                for item in _documents(value, mapping.split)
+                if item not in merged
+            ]
             empty = []
         elif field in LISTS:
             return _one(found)
         else:
-            value = _text(found, field, mapping.join) if field in ("question", "answer") else _one(found)
-            if value is not None and (not isinstance(value, str) or value.strip() or path == paths[-1]):
+            value = (
+                _text(found, field, mapping.join)
+                if field in ("question", "answer")
+                else _one(found)
+            )
+            if value is not None and (
+                not isinstance(value, str) or value.strip() or path == paths[-1]
+            ):
                 return value
     return merged or empty
 
@@ -267,7 +317,9 @@ def _text(found: list[Any], field: str, join: str | None) -> object:
     parts = opened(value)
     if parts in ({}, []):
         return None
-    if isinstance(parts, list) and (field == "question" or all(isinstance(part, str) for part in parts)):
+    if isinstance(parts, list) and (
+        field == "question" or all(isinstance(part, str) for part in parts)
+    ):
         return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
     text = spoken(parts, field)
     return value if text is None else text

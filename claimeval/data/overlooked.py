@@ -37,7 +37,9 @@ Reads = Callable[[Sequence[SourceRow], RowMapping], bool]
 class Overlooked:
     """Looks at samples and their rows one by one."""
 
-    def __init__(self, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]], reads: Reads) -> None:
+    def __init__(
+        self, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]], reads: Reads
+    ) -> None:
         self._name = name
         self._mapping = mapping
         self._names = names
@@ -63,16 +65,23 @@ class Overlooked:
         self._rows += 1
         texts = [each.text for each in sample.contexts or ()]
         has = {
-            "question": bool(sample.question.strip()), "answer": sample.answer is not None,
-            "contexts": any(text.strip() for text in texts), "reference_answers": bool(sample.reference_answers),
-        }  # fmt: skip
+            "question": bool(sample.question.strip()),
+            "answer": sample.answer is not None,
+            "contexts": any(text.strip() for text in texts),
+            "reference_answers": bool(sample.reference_answers),
+        }
         for field, present in has.items():
             self._seen[field] += present
             kept = (self._having if present else self._lacking)[field]
             if len(kept) < _KEPT:
                 kept.append(row)
         for field, text in zip(_TEXTS, (sample.question, sample.answer), strict=True):
-            if text and text[0] in "{[" and text.rstrip()[-1:] in ("}", "]") and not isinstance(opened(text), str):
+            if (
+                text
+                and text[0] in "{["
+                and text.rstrip()[-1:] in ("}", "]")
+                and not isinstance(opened(text), str)
+            ):
                 self._jsons[field] += 1
                 self._json.setdefault(field, row)
         self._references += bool(_REFERENCE.fullmatch(sample.question))
@@ -88,7 +97,9 @@ class Overlooked:
         if not self._rows:
             return None
         notes = presets()[self._mapping.preset].notes if self._mapping.preset in presets() else {}
-        if self._references == self._seen["question"] > 0 and not self._mapping.is_given("question"):
+        if self._references == self._seen["question"] > 0 and not self._mapping.is_given(
+            "question"
+        ):
             whole = notes.get("question", "export the texts that they refer to")
             raise self._error(f"questions are references, not texts: {whole}")
         self._check_json()
@@ -96,7 +107,11 @@ class Overlooked:
             return None
         self._check_names()
         self._check_joined()
-        absent = [field for field in self._having if not self._seen[field] and self._mapping.fields.get(field) != ("",)]
+        absent = [
+            field
+            for field in self._having
+            if not self._seen[field] and self._mapping.fields.get(field) != ("",)
+        ]
         found = self._offered({field: self._lacking[field] for field in absent})
         missing = [field for field in found if field != "reference_answers"]
         if missing:
@@ -120,10 +135,20 @@ class Overlooked:
         originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
         names = tuple(dict.fromkeys(name for row in originals for name in row.fields))
         paths = [path for of_field in self._mapping.fields.values() for path in of_field]
-        taken = {*paths, *(name for path in paths if is_pattern(path) for name in roots(names, path))}
-        taken |= {name for field, names in self._names.items() if field not in (*lacking, "sources") for name in names}
+        taken = {
+            *paths,
+            *(name for path in paths if is_pattern(path) for name in roots(names, path)),
+        }
+        taken |= {
+            name
+            for field, names in self._names.items()
+            if field not in (*lacking, "sources")
+            for name in names
+        }
         readable: dict[str, tuple[str, ...]] = {}
-        for field, path in proposals([row.fields for row in originals], list(lacking), taken, certain=True).items():
+        for field, path in proposals(
+            [row.fields for row in originals], list(lacking), taken, certain=True
+        ).items():
             leading = sum(row.leads(path) for row in lacking[field])
             fields = {**readable, field: (path,) if leading == len(lacking[field]) else (path, "")}
             if 2 * leading >= len(lacking[field]) and self._reads(
@@ -137,14 +162,22 @@ class Overlooked:
             if 2 * self._jsons[field] < self._seen[field] or self._mapping.is_given(field):
                 continue
             names = [*self._mapping.fields.get(field, ()), *self._names[field]]
-            column = next((root for name in names for root in roots(tuple(row.origin), name)), field)
+            column = next(
+                (root for name in names for root in roots(tuple(row.origin), name)), field
+            )
             inside = {column: row.origin.get(column)}
             path = proposals([inside], [field]).get(field) or longest_text(inside[column], column)
             better = f"add {options({field: path})}, or " if path else "add "
-            raise self._error(f"{field} is JSON text: {better}{options({field: column})} to take the whole")
+            raise self._error(
+                f"{field} is JSON text: {better}{options({field: column})} to take the whole"
+            )
 
     def _check_names(self) -> None:
-        if self._names_only[True] and not self._names_only[False] and not self._mapping.is_given("contexts"):
+        if (
+            self._names_only[True]
+            and not self._names_only[False]
+            and not self._mapping.is_given("contexts")
+        ):
             column = self._path_of_contexts()
             raise self._error(
                 f"{column} seem to be names of documents, without their texts, which are in the corpus: add the texts "
@@ -153,7 +186,11 @@ class Overlooked:
 
     def _check_joined(self) -> None:
         """Raise DataError if contexts seem to be joined in one text."""
-        if self._joined and self._joined >= self._separate and not self._mapping.is_given("contexts"):
+        if (
+            self._joined
+            and self._joined >= self._separate
+            and not self._mapping.is_given("contexts")
+        ):
             raise self._error(
                 f"contexts seem to be joined by {_SEPARATOR!r}: add --field split={shlex.quote(_SEPARATOR)}, or "
                 f"{options({'contexts': self._path_of_contexts()})} if each is one text"
@@ -166,11 +203,19 @@ class Overlooked:
 
     def _check_documents_without_texts(self) -> None:
         """Raise DataError if the rows only have the names of their documents."""
-        if self._seen["contexts"] or not self._seen["answer"] or self._mapping.fields.get("contexts") == ("",):
+        if (
+            self._seen["contexts"]
+            or not self._seen["answer"]
+            or self._mapping.fields.get("contexts") == ("",)
+        ):
             return
         for name, value in self._lacking["contexts"][0].origin.items():
             listed = opened(value)
-            objects = isinstance(listed, list) and listed and all(isinstance(item, dict) for item in listed)
+            objects = (
+                isinstance(listed, list)
+                and listed
+                and all(isinstance(item, dict) for item in listed)
+            )
             if objects and speaks_of_documents(words_of(name)):
                 raise self._error(
                     f"{name} has {', '.join(listed[0])} of documents, but not their texts, which are in the corpus: "
@@ -190,7 +235,9 @@ class Overlooked:
                     name for name in self._names[field] if any(name in row.origin for row in having)
                 )
                 where = lacking[0].location
-                raise self._error(f"{where}: {field} is in {paths[0]!r}: add {options({field: [*usual, *paths]})}")
+                raise self._error(
+                    f"{where}: {field} is in {paths[0]!r}: add {options({field: [*usual, *paths]})}"
+                )
 
     def _error(self, problem: str) -> DataError:
         return DataError(f"{self._name}: {problem}", kind=OVERLOOKED)
@@ -198,7 +245,9 @@ class Overlooked:
 
 def _are_joined(parts: Sequence[str]) -> bool:
     """Return whether these parts of a text are texts; those of a table have spaces beside the separators."""
-    return len(parts) > 1 and all(part == part.strip() and len(part.split()) >= _WORDS for part in parts)
+    return len(parts) > 1 and all(
+        part == part.strip() and len(part.split()) >= _WORDS for part in parts
+    )
 
 
 def _and(names: Sequence[str]) -> str:

@@ -14,10 +14,17 @@ from typing import Any
 
 from claimeval.data.cells import read_cell
 
-LISTS = frozenset((
-    "contexts", "context_ids", "history", "messages",
-    "reference_answers", "reference_contexts", "reference_context_ids",
-))  # fmt: skip
+LISTS = frozenset(
+    (
+        "contexts",
+        "context_ids",
+        "history",
+        "messages",
+        "reference_answers",
+        "reference_contexts",
+        "reference_context_ids",
+    )
+)
 """Fields of a sample that take all values at a path; the others take one."""
 _SELECTED = re.compile(r"\[(\*|-?\d+|[^\[\]=]+=[^\[\]]*)\]\.?")
 _DIGITS = re.compile(r"(\d+)")
@@ -68,13 +75,19 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
 
 def flat(values: Iterable[Any]) -> list[Any]:
     """Return the values with those of lists in them."""
-    return [inner for value in values for inner in (flat(value) if isinstance(value, (list, tuple)) else [value])]
+    return [
+        inner
+        for value in values
+        for inner in (flat(value) if isinstance(value, (list, tuple)) else [value])
+    ]
 
 
 def _items(values: list[Any], selector: str) -> list[Any]:
     name, equals, wanted = selector.partition("=")
     if equals:
-        return [item for item in values if any(str(found) == wanted for found in values_at(item, name))]
+        return [
+            item for item in values if any(str(found) == wanted for found in values_at(item, name))
+        ]
     if selector == "*":
         return values
     number = int(selector)

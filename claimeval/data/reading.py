@@ -21,7 +21,15 @@ from claimeval.data import documents
 from claimeval.data.cells import looks_like_list, read_cell
 from claimeval.data.hints import by_shape, describes, options, proposals, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
-from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
+from claimeval.data.mapping import (
+    LOOKED_AT,
+    NO_MAPPING,
+    RowMapping,
+    columns,
+    described,
+    mapped,
+    presets,
+)
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
 from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow, read_rows
@@ -40,7 +48,12 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "context_ids": ("context_ids", "contexts_id", "retrieved_context_ids"),
     "sources": ("sources",),
     "reference_answers": (
-        "reference_answers", "reference_answer", "reference", "gt_answer", "ground_truth", "ground_truths",
+        "reference_answers",
+        "reference_answer",
+        "reference",
+        "gt_answer",
+        "ground_truth",
+        "ground_truths",
     ),
     "reference_claims": ("reference_claims", "nuggets"),
     "reference_contexts": ("reference_contexts",),
@@ -50,7 +63,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "reference_author": ("reference_author", "reference_answer_by"),
     "evidence": ("evidence",),
     "metadata": ("metadata", "metadata_field"),
-}  # fmt: skip
+}
 """The fields of a sample, and their names in claimeval, the TREC RAG track, LlamaIndex, ragas and RAGChecker."""
 
 NUGGETS: dict[str, tuple[str, ...]] = {"id": ("qid",), "answer": ("answer_text",)}
@@ -76,7 +89,9 @@ _SHOWN = 20
 class Problems:
     """Errors of malformed rows. Either the first one ends the pass, or all such rows are left out and listed."""
 
-    def __init__(self, *, skip: bool = False, unique_ids: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self, *, skip: bool = False, unique_ids: bool = False, quiet: bool = False
+    ) -> None:
         """With `quiet`, rows that are left out are not listed."""
         self.skip = skip
         """Whether malformed rows are left out. If not, `stop` raises DataError."""
@@ -106,7 +121,11 @@ class Problems:
 
     def note(self, *, complete: bool = True) -> str | None:
         """Return a note for the run if rows were left out; `complete` says whether all rows were read."""
-        return f"{self.count}{'' if complete else ' or more'} malformed rows were left out" if self.errors else None
+        return (
+            f"{self.count}{'' if complete else ' or more'} malformed rows were left out"
+            if self.errors
+            else None
+        )
 
     def clear(self) -> None:
         """Remove all errors."""
@@ -129,13 +148,18 @@ class Problems:
             self._quiet = True
             lines = [f"  {error}" for error in self.errors]
             more = [f"  ... and {count - _SHOWN} more"] if count > _SHOWN else []
-            warnings.warn("\n".join([f"{count} malformed {_rows(count)} left out:", *lines, *more]), stacklevel=2)
+            warnings.warn(
+                "\n".join([f"{count} malformed {_rows(count)} left out:", *lines, *more]),
+                stacklevel=2,
+            )
             return
         unlike = count - 1 - alike
         up_to = f" up to row {self.last:,}" if self.last else ""
         parts = [f"{alike} more {_rows(alike)} like it{up_to}"] if alike else []
         parts += [f"{unlike} {_rows(unlike)} with other problems{up_to}"] if unlike else []
-        raise DataError(". ".join([str(first), *parts, "--skip-malformed leaves them out"])) from first
+        raise DataError(
+            ". ".join([str(first), *parts, "--skip-malformed leaves them out"])
+        ) from first
 
 
 def _rows(count: int) -> str:
@@ -170,11 +194,16 @@ def read_samples(
     problems = problems or Problems()
     problems.clear()
     rows = rows_of_file(Path(path), mapping, problems.add, positions)
-    return samples_of_rows(rows, str(path), problems, mapping=mapping, references=references, limit=limit)
+    return samples_of_rows(
+        rows, str(path), problems, mapping=mapping, references=references, limit=limit
+    )
 
 
 def rows_of_file(
-    path: Path, mapping: RowMapping, on_error: Callable[[DataError], None], positions: range | None = None
+    path: Path,
+    mapping: RowMapping,
+    on_error: Callable[[DataError], None],
+    positions: range | None = None,
 ) -> Iterator[SourceRow]:
     """Yield the rows of a file, or those in the list that the mapping names.
 
@@ -246,7 +275,9 @@ def samples_of_rows(
     if mapping.changes_rows:
         rows = mapped(rows, mapping)
     if mapping.group not in (None, "none"):
-        rows = joined(rows, mapping.group, lambda row: _layout(tuple(row.fields), tuple(fields.items())))
+        rows = joined(
+            rows, mapping.group, lambda row: _layout(tuple(row.fields), tuple(fields.items()))
+        )
     for number, row in enumerate(rows, 1):
         rows_after_error += problems.stopped
         if rows_after_error > MAX_FURTHER:
@@ -261,7 +292,9 @@ def samples_of_rows(
                     problems.offered = _offered(overlooked, table)
             if problems.unique_ids and record.id in ids:
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
-                raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
+                raise DataError(
+                    f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
+                )
         except DataError as error:
             if error.kind in REFUSED:
                 raise
@@ -289,7 +322,9 @@ def samples_of_rows(
 def _unknown_columns(rows: Sequence[SourceRow]) -> str:
     """Return the problem of rows without a known column, with the options that read them."""
     origins = [row.origin for row in rows]
-    found = proposals(origins, ("question", "answer", "contexts", "reference_answers", "reference_contexts"))
+    found = proposals(
+        origins, ("question", "answer", "contexts", "reference_answers", "reference_contexts")
+    )
     found = {**by_shape(origins), **found} if not found.keys() & {"question", "answer"} else found
     names = ", ".join(dict.fromkeys(name for row in rows for name in row.fields)) or "none"
     return f"{NO_COLUMN}; it has {names}. " + (
@@ -366,7 +401,9 @@ def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) ->
     fields: dict[str, tuple[str, ...]] = {field: (column,) for field, column in columns}
     for field, aliases in ALIASES.items():
         aliases += NUGGETS.get(field, ()) if "nuggets" in names else ()
-        present = tuple(name for name in aliases if name in names and name not in requested.values())
+        present = tuple(
+            name for name in aliases if name in names and name not in requested.values()
+        )
         if present and field not in requested:
             fields[field] = present
     used = {name for candidates in fields.values() for name in candidates}
@@ -401,12 +438,16 @@ class _CellValues:
                 if field in self.present:
                     first = self._columns[field]
                     both = f"both {first!r} and {column!r} are names of {field}"
-                    raise self._error(f"{both}: add {options({field: first})} or {options({field: column})}")
+                    raise self._error(
+                        f"{both}: add {options({field: first})} or {options({field: column})}"
+                    )
                 self.present[field], self._columns[field] = value, column
         self._id_column = dict(assigned.fields).get("id", ("",))[0]
         if not assigned.known:
             raise DataError(f"{row.location}: {_unknown_columns([row])}", kind=NO_COLUMN)
-        self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
+        self._other = {
+            name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
+        }
         self._read_turns(columns)
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
@@ -429,7 +470,9 @@ class _CellValues:
                 del self.present[field]
                 self.present["history" if field == "history" else "messages"] = turns
             elif field in columns:
-                raise self._error("no messages; give a list of objects with role and content", field=field)
+                raise self._error(
+                    "no messages; give a list of objects with role and content", field=field
+                )
             elif field != "question":
                 del self.present[field]
                 self._other[self._columns[field]] = value
@@ -438,13 +481,17 @@ class _CellValues:
         """Return whether `sources` are names of contexts, texts or integers, beside contexts."""
         items = self._items("sources") or []
         return "contexts" in self.present and all(
-            isinstance(item, int) or (isinstance(item, str) and len(item.split()) < _WORDS_OF_A_TEXT) for item in items
+            isinstance(item, int)
+            or (isinstance(item, str) and len(item.split()) < _WORDS_OF_A_TEXT)
+            for item in items
         )
 
     def _error(self, problem: str, given: str = "", field: str | None = None) -> DataError:
         """Return the error of a value; `given` is the part of the message that differs between rows."""
         column = f", {self._columns.get(field, field)}" if field else ""
-        return DataError(f"{self._row.location}{column}: {problem}{given}", kind=f"{column}: {problem}")
+        return DataError(
+            f"{self._row.location}{column}: {problem}{given}", kind=f"{column}: {problem}"
+        )
 
     def invalid(self, error: ValidationError) -> DataError:
         """Return the error of a value that is invalid in a record."""
@@ -454,7 +501,9 @@ class _CellValues:
     def id(self) -> str:
         """Return the id, by default the number of the row."""
         if self._id_column and "id" not in self.present:
-            raise self._error("nothing; give every row an id, or none to number the rows", field=self._id_column)
+            raise self._error(
+                "nothing; give every row an id, or none to number the rows", field=self._id_column
+            )
         value = self.present.get("id", self._row.number)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
@@ -471,7 +520,12 @@ class _CellValues:
             column = self._path(field)
             paths = proposals([{column: value}], [field]) if field in ("question", "answer") else {}
             better = f": add {options(paths)}" if paths else ""
-            if field == "answer" and isinstance(value, list) and value and all(isinstance(t, str) for t in value):
+            if (
+                field == "answer"
+                and isinstance(value, list)
+                and value
+                and all(isinstance(t, str) for t in value)
+            ):
                 better = f", or if these are gold answers, add {options({'reference_answers': column, 'answer': ''})}"
             if is_pattern(column):
                 columns = roots(tuple(self._row.origin), column)
@@ -483,12 +537,16 @@ class _CellValues:
         """Return the path that a field has its value from."""
         column = self._columns.get(field, field)
         paths = column.split(" or ")
-        return next((path for path in paths if any(True for _ in values_at(self._row.origin, path))), column)
+        return next(
+            (path for path in paths if any(True for _ in values_at(self._row.origin, path))), column
+        )
 
     def conversation(self) -> dict[str, Any]:
         """Return the fields of a sample in its messages: the last question, with answer and tool results after it."""
         turns = cast("tuple[Turn, ...]", self.present["messages"])
-        last = max((number for number, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
+        last = max(
+            (number for number, turn in enumerate(turns) if turn.role == "user"), default=len(turns)
+        )
         asked = turns[last].content if last < len(turns) else ""
         after: dict[str, list[str]] = {"assistant": [], "tool": []}
         for turn in turns[last + 1 :]:
@@ -499,10 +557,18 @@ class _CellValues:
             return {"history": turns}
         said = after["assistant"][-1:]
         if answer is not None and said and answer.strip() != said[0].strip():
-            raise self._error("the last message of the assistant is not the answer", field="messages")
-        given: dict[str, Any] = {"history": turns[:last], "question": asked, **({"answer": said[0]} if said else {})}
+            raise self._error(
+                "the last message of the assistant is not the answer", field="messages"
+            )
+        given: dict[str, Any] = {
+            "history": turns[:last],
+            "question": asked,
+            **({"answer": said[0]} if said else {}),
+        }
         if after["tool"] and "contexts" not in self.present:
-            given["contexts"] = [{"id": str(i), "text": text} for i, text in enumerate(after["tool"], 1)]
+            given["contexts"] = [
+                {"id": str(i), "text": text} for i, text in enumerate(after["tool"], 1)
+            ]
         return given
 
     def _items(self, field: str) -> list[Any] | None:
@@ -528,7 +594,10 @@ class _CellValues:
 
     def texts(self, field: str) -> list[str]:
         """Return the texts of a list."""
-        items = (item.get("text") if isinstance(item, dict) else item for item in self._items(field) or ())
+        items = (
+            item.get("text") if isinstance(item, dict) else item
+            for item in self._items(field) or ()
+        )
         return [
             self._scalar(item, number, field, (str, bool, int, float), "a text")
             for number, item in enumerate(items, 1)
@@ -538,9 +607,14 @@ class _CellValues:
     def ids(self, field: str) -> list[str]:
         """Return a list of ids."""
         items = enumerate(self._items(field) or (), 1)
-        return [self._scalar(item, number, field, (str, int), "a text or an integer") for number, item in items]
+        return [
+            self._scalar(item, number, field, (str, int), "a text or an integer")
+            for number, item in items
+        ]
 
-    def _scalar(self, item: Any, number: int, field: str, kinds: tuple[type, ...], what: str) -> str:
+    def _scalar(
+        self, item: Any, number: int, field: str, kinds: tuple[type, ...], what: str
+    ) -> str:
         if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
             raise self._error(f"item {number}: {_kind(item)}; give {what}", field=field)
         return _written(cast("str | int", item))
@@ -557,13 +631,17 @@ class _CellValues:
                 claims.append(GivenClaim.model_validate(values))
             except ValidationError as error:
                 name, problem, value = first_problem(error)
-                raise self._error(f"item {number}, {name}: {problem}", f", got {value}", field) from error
+                raise self._error(
+                    f"item {number}, {name}: {problem}", f", got {value}", field
+                ) from error
         return claims
 
     def contexts(self, field: str = "contexts") -> list[dict[str, Any]]:
         """Return the retrieved documents."""
         items = self._items(field) or []
-        ids = self.ids("context_ids") if "context_ids" in self.present else self._ids_of_texts(items)
+        ids = (
+            self.ids("context_ids") if "context_ids" in self.present else self._ids_of_texts(items)
+        )
         one = len(items) == 1 and isinstance(items[0], dict)
         return self._documents(documents.listed(items[0]) if one else items, field, ids)
 
@@ -573,7 +651,9 @@ class _CellValues:
         unique = len(set(names)) == len(names) == len(items) and not any(map(str.isdecimal, names))
         return names if names and unique and all(isinstance(item, str) for item in items) else None
 
-    def _documents(self, items: list[Any], field: str, ids: list[str] | None = None) -> list[dict[str, Any]]:
+    def _documents(
+        self, items: list[Any], field: str, ids: list[str] | None = None
+    ) -> list[dict[str, Any]]:
         """Return the fields of documents from objects, or from texts with a list of ids. The default id is the rank."""
         if ids is not None and len(ids) != len(items):
             raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
@@ -586,7 +666,9 @@ class _CellValues:
             if document["id"] in seen:
                 column = self._columns.get(field, field)
                 better = f"(to number them, add {options({field: f'{column}[*].text'})})"
-                raise self._error(f"duplicate document id {better}", f", got {document['id'][:60]!r}", field=field)
+                raise self._error(
+                    f"duplicate document id {better}", f", got {document['id'][:60]!r}", field=field
+                )
             seen.add(document["id"])
         return found
 
@@ -595,7 +677,9 @@ class _CellValues:
         if isinstance(item, str):
             return {"text": item, "id": name or str(rank)}
         if not isinstance(item, (dict, list, tuple)):
-            raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
+            raise self._error(
+                f"item {rank}: {_kind(item)}; give a text or an object with text", field=field
+            )
         found = documents.document(item)
         if found is None:
             raise self._error(f"item {rank}: no text{self._elsewhere(item, field)}", field=field)
@@ -604,9 +688,15 @@ class _CellValues:
     def _elsewhere(self, item: Any, field: str) -> str:
         """Return what to do about an item without a text under a known name."""
         names = (
-            {name: value for name, value in item.items() if value not in (None, "")} if isinstance(item, dict) else {}
+            {name: value for name, value in item.items() if value not in (None, "")}
+            if isinstance(item, dict)
+            else {}
         )
-        named = {name: value for name, value in names.items() if isinstance(value, str) and not name.endswith("id")}
+        named = {
+            name: value
+            for name, value in names.items()
+            if isinstance(value, str) and not name.endswith("id")
+        }
         texts = {name: value for name, value in named.items() if not describes(words_of(name))}
         longest = max(texts, key=lambda name: len(texts[name]), default=None)
         if longest:
@@ -618,7 +708,11 @@ class _CellValues:
         value = self.present[field]
         if isinstance(value, bool):
             return value
-        word = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip().lower()
+        word = (
+            str(int(value) if isinstance(value, float) and value.is_integer() else value)
+            .strip()
+            .lower()
+        )
         if word not in _ANSWERABLE:
             raise self._error("expected true or false", f", got {str(value)[:60]!r}", field)
         return _ANSWERABLE[word]
@@ -638,14 +732,20 @@ class _CellValues:
         if isinstance(value, str):
             value = self._parsed(value, field)
         if not isinstance(value, dict):
-            raise self._error(f"{_kind(value)}; give an object of named document lists", field=field)
+            raise self._error(
+                f"{_kind(value)}; give an object of named document lists", field=field
+            )
         for name in map(str, value):
             if name in BUILT_IN:
-                raise self._error(f"{name!r} is a part of every sample. Use another name", field=field)
+                raise self._error(
+                    f"{name!r} is a part of every sample. Use another name", field=field
+                )
             if problem := ambiguous(name):
                 raise self._error(problem, field=field)
         return {
-            str(name): self._documents(given if isinstance(given, list) else [given], f"evidence.{name}")
+            str(name): self._documents(
+                given if isinstance(given, list) else [given], f"evidence.{name}"
+            )
             for name, given in value.items()
         }
 
@@ -685,13 +785,27 @@ def _is_nothing(value: object) -> bool:
 def _kind(value: object) -> str:
     if _is_nothing(value):
         return "nothing"
-    kinds = {dict: "an object", list: "a list", tuple: "a list", bool: "true or false", str: "a text"}
-    return kinds.get(type(value), "a number" if isinstance(value, (int, float)) else f"a {type(value).__name__}")
+    kinds = {
+        dict: "an object",
+        list: "a list",
+        tuple: "a list",
+        bool: "true or false",
+        str: "a text",
+    }
+    return kinds.get(
+        type(value), "a number" if isinstance(value, (int, float)) else f"a {type(value).__name__}"
+    )
 
 
 def _written(value: str | float | bool) -> str:
     """Return a text unchanged, and numbers, true and false as JSON writes them."""
-    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        value
+        if isinstance(value, str)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
 
 
 def _finite(value: Any) -> Any:
@@ -703,7 +817,13 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
-_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "gpt": "assistant", "model": "assistant"}
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+}
 """Names of roles in LangChain, ragas and ShareGPT."""
 
 
@@ -725,7 +845,11 @@ def turns_in(value: object) -> tuple[Turn, ...] | None:
         role, content = _message(item)
         if role is None:
             return None
-        turns += [Turn(role="tool", content=words) for part in _tool_results(item) if (words := _words(part)).strip()]
+        turns += [
+            Turn(role="tool", content=words)
+            for part in _tool_results(item)
+            if (words := _words(part)).strip()
+        ]
         if content.strip():
             turns.append(Turn(role=role, content=content))
     return tuple(turns)
@@ -736,7 +860,9 @@ def _message(item: object) -> tuple[str | None, str]:
         return None, ""
     if isinstance(item.get("data"), Mapping):  # LangChain's format
         item = {"type": item.get("type"), **item["data"]}
-    role = next((item[name] for name in ("role", "from", "type") if isinstance(item.get(name), str)), None)
+    role = next(
+        (item[name] for name in ("role", "from", "type") if isinstance(item.get(name), str)), None
+    )
     contents = [item[name] for name in ("content", "value", "text", "tool_calls") if name in item]
     if role is None or not contents:
         return None, ""
@@ -748,7 +874,11 @@ def _tool_results(item: Any) -> list[Any]:
     parts = item.get("content")
     if not isinstance(parts, list):
         return []
-    return [part.get("content") for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_result"]
+    return [
+        part.get("content")
+        for part in parts
+        if isinstance(part, Mapping) and part.get("type") == "tool_result"
+    ]
 
 
 def _words(content: Any) -> str:

@@ -118,7 +118,10 @@ class FieldMap(Record):
             return fields
         judges = fields.get("judges")
         if isinstance(judges, dict):
-            judges = {str(n): {"reply": judge} if isinstance(judge, str) else judge for n, judge in judges.items()}
+            judges = {
+                str(n): {"reply": judge} if isinstance(judge, str) else judge
+                for n, judge in judges.items()
+            }
         forms = fields.get("forms")
         return {**fields, "judges": judges, "forms": (forms,) if isinstance(forms, str) else forms}
 
@@ -126,8 +129,14 @@ class FieldMap(Record):
     def _check(self) -> FieldMap:
         if problem := ambiguous(self.of) or ambiguous(self.against):
             raise ValueError(problem)
-        by_name = isinstance(self.judges, dict) and not (self.replies or self.items_field or self.judge or self.reply)
-        by_list = isinstance(self.judges, tuple) and self.replies and not (self.items_field or self.judge or self.reply)
+        by_name = isinstance(self.judges, dict) and not (
+            self.replies or self.items_field or self.judge or self.reply
+        )
+        by_list = (
+            isinstance(self.judges, tuple)
+            and self.replies
+            and not (self.items_field or self.judge or self.reply)
+        )
         by_row = not self.judges and self.judge and self.reply and not self.replies
         if not (by_name or by_list or by_row):
             raise ValueError(
@@ -145,7 +154,9 @@ def read_mapping(path: Path) -> FieldMap:
     """Read a mapping from a YAML file, or one of `MAPPINGS` by its name. Raises UsageError if it is invalid."""
     if str(path) not in MAPPINGS and not (path.suffix or path.exists()):
         raise unknown_name("mapping", str(path), MAPPINGS)
-    return field_map(read_yaml(MAPPINGS.get(str(path), path), "mapping"), f"the mapping {str(path)!r}")
+    return field_map(
+        read_yaml(MAPPINGS.get(str(path), path), "mapping"), f"the mapping {str(path)!r}"
+    )
 
 
 def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
@@ -166,7 +177,9 @@ def value_at(row: SourceRow, path: str | None, *, optional: bool = False) -> Any
         return None
     values = list(values_at(row.fields, path))
     if not values and "/" in path and path.partition("/")[0] in row.fields:
-        raise DataError(f"{row.location}: no field {path!r}; paths have dots, as in {path.replace('/', '.')}")
+        raise DataError(
+            f"{row.location}: no field {path!r}; paths have dots, as in {path.replace('/', '.')}"
+        )
     if not values and not optional:
         raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
     return (values[0] if len(values) == 1 else values) if values else None
@@ -194,12 +207,23 @@ class RecordedReplies:
         self._path = path
         self._fields = fields
         self._evidence = Evidence(part=fields.against)
-        binary = fields.scale == "binary" if fields.scale else not fields.grades and is_binary(fields.forms)
-        grades = grade_scale("grades", **fields.grades.model_dump(), divided=False) if fields.grades else None
+        binary = (
+            fields.scale == "binary"
+            if fields.scale
+            else not fields.grades and is_binary(fields.forms)
+        )
+        grades = (
+            grade_scale("grades", **fields.grades.model_dump(), divided=False)
+            if fields.grades
+            else None
+        )
         self._words = Vocabulary(fields.words, binary=binary, grades=grades)
         self._scale = grades or (BINARY if binary else THREE_WAY)
         by_name = fields.judges if isinstance(fields.judges, dict) else {}
-        self._readers = {name: Reader(judge.forms or fields.forms, self._words) for name, judge in by_name.items()}
+        self._readers = {
+            name: Reader(judge.forms or fields.forms, self._words)
+            for name, judge in by_name.items()
+        }
         self._reader = Reader(fields.forms, self._words)
 
     def recorded_results(self) -> RecordedResults:
@@ -211,7 +235,9 @@ class RecordedReplies:
             for answered in self._by_claim(rows).values():
                 if not (fields.claim_id or fields.document):
                     repeated += _repeating_rows(answered)
-                times = Counter((reply.judge, reply.document) for _, replies in answered for reply in replies)
+                times = Counter(
+                    (reply.judge, reply.document) for _, replies in answered for reply in replies
+                )
                 for (name, _), count in times.items():
                     judges[name] = max(judges[name], count)
         if not judges:
@@ -246,7 +272,9 @@ class RecordedReplies:
         digests: set[bytes] = set()
         for sample, rows in groupby(self._rows(), key=self._id):
             sample_rows = list(rows)
-            digest = hashlib.blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            digest = hashlib.blake2b(
+                sample.encode("utf-8", "surrogatepass"), digest_size=8
+            ).digest()
             if digest in digests:
                 raise DataError(
                     f"{sample_rows[0].location}: rows of sample {sample!r} are not consecutive. Sort the file"
@@ -268,7 +296,10 @@ class RecordedReplies:
                 by_claim.setdefault((name, times[name]), []).append(_AnsweredRow(row, replies))
         if fields.claim_id:
             return {name: answered for (name, _), answered in by_claim.items()}
-        return {f"{fields.of}-{number}": answered for number, answered in enumerate(by_claim.values(), 1)}
+        return {
+            f"{fields.of}-{number}": answered
+            for number, answered in enumerate(by_claim.values(), 1)
+        }
 
     def _claims(self, row: SourceRow) -> Iterator[SourceRow]:
         """Yield a row for each claim, with the fields of the claim and of the row."""
@@ -288,7 +319,9 @@ class RecordedReplies:
             assert fields.replies, "the mapping is valid"
             replies = value_at(row, fields.replies)
             if not isinstance(replies, list) or len(replies) != len(fields.judges):
-                raise DataError(f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies")
+                raise DataError(
+                    f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies"
+                )
             for name, reply in zip(fields.judges, replies, strict=True):
                 yield self._reply(name, reply, row)
         else:
@@ -302,7 +335,10 @@ class RecordedReplies:
     def _reply(self, judge: str, reply: object, row: SourceRow) -> _Reply:
         """Return a reply with the explanation beside it; empty ones are None, and numbers are recorded grades."""
         because = value_at(row, self._fields.explanation, optional=True)
-        return _Reply(judge, *(None if value is None or value == "" else str(value) for value in (reply, because)))
+        return _Reply(
+            judge,
+            *(None if value is None or value == "" else str(value) for value in (reply, because)),
+        )
 
     def _sample(self, name: str, rows: Sequence[SourceRow]) -> JudgedSample:
         fields = self._fields
@@ -310,9 +346,12 @@ class RecordedReplies:
         chunks: dict[str, Document] = {}
         for row in rows if fields.document else ():
             chunk = str(value_at(row, fields.document))
-            chunks.setdefault(chunk, Document(id=chunk, text="\n".join(_texts(row, fields.contexts))))
+            chunks.setdefault(
+                chunk, Document(id=chunk, text="\n".join(_texts(row, fields.contexts)))
+            )
         evidence_of: dict[str | None, Evidence] = {
-            chunk: self._evidence.model_copy(update={"document": rank}) for rank, chunk in enumerate(chunks, 1)
+            chunk: self._evidence.model_copy(update={"document": rank})
+            for rank, chunk in enumerate(chunks, 1)
         }
         source = _as_sample(name, rows[0], fields)
         if chunks:
@@ -324,7 +363,9 @@ class RecordedReplies:
         assessments = list[Assessment]()
         per_document = list[Assessment]()
         for claim_id, answered in self._by_claim(rows).items():
-            claims.append(claim(claim_id, str(value_at(answered[0].row, fields.claim)), fields.of, source))
+            claims.append(
+                claim(claim_id, str(value_at(answered[0].row, fields.claim)), fields.of, source)
+            )
             verdicts: dict[str | None, list[Verdict]] = {}
             times = Counter[tuple[str, str | None]]()
             for reply in (reply for _, replies in answered for reply in replies):
@@ -342,10 +383,17 @@ class RecordedReplies:
                 for chunk, evidence in evidence_of.items()
                 if chunk in verdicts
             ]
-            labeled = [self._human_label(name, claim_id, row) for row, _ in answered[: None if chunks else 1]]
-            labels += sorted(filter(None, labeled), key=lambda label: label.label != "supported")[:1]
+            labeled = [
+                self._human_label(name, claim_id, row)
+                for row, _ in answered[: None if chunks else 1]
+            ]
+            labels += sorted(filter(None, labeled), key=lambda label: label.label != "supported")[
+                :1
+            ]
         # without a list, the step that lists claims failed
-        missing = not claims and None in [value_at(row, fields.claims, optional=True) for row in rows]
+        missing = not claims and None in [
+            value_at(row, fields.claims, optional=True) for row in rows
+        ]
         result = SampleResult(
             sample=source,
             claims=tuple(claims),
@@ -355,7 +403,9 @@ class RecordedReplies:
         )
         return JudgedSample(result, tuple(labels), tuple(forms))
 
-    def _verdict(self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence) -> tuple[Verdict, Call, str]:
+    def _verdict(
+        self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence
+    ) -> tuple[Verdict, Call, str]:
         unassessed: Reason | None = None
         label: dict[str, Any] = {}
         message = None
@@ -381,7 +431,9 @@ class RecordedReplies:
                 if form == "probability":
                     label |= {"probability": float(reply.text), "explanation": reply.explanation}
         call = Call(
-            key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
+            key=hashlib.sha256(
+                f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")
+            ).hexdigest(),
             step="assess",
             judge=reply.judge,
             part=self._fields.of,
@@ -393,7 +445,11 @@ class RecordedReplies:
             failed=unassessed if message else None,
             message=message,
         )
-        return Verdict(judge=reply.judge, replicate=replicate, unassessed=unassessed, **label), call, form
+        return (
+            Verdict(judge=reply.judge, replicate=replicate, unassessed=unassessed, **label),
+            call,
+            form,
+        )
 
     def _human_label(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
         value = value_at(row, self._fields.human_label, optional=True)
@@ -402,7 +458,9 @@ class RecordedReplies:
         label, grade = parse_label(value, row.location, self._words)
         if label is None and grade is None:
             return None
-        return HumanLabel(sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade)
+        return HumanLabel(
+            sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade
+        )
 
 
 def _objects(row: SourceRow, path: str) -> Iterator[SourceRow]:
@@ -419,9 +477,13 @@ def _by_system(value: object, row: SourceRow, path: str) -> Iterator[tuple[str, 
     if isinstance(value, dict):
         listed = [(str(name), answer) for name, answer in value.items()]
     elif isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
-        listed = [(str(entry.get("system", number)), entry) for number, entry in enumerate(value, 1)]
+        listed = [
+            (str(entry.get("system", number)), entry) for number, entry in enumerate(value, 1)
+        ]
     else:
-        raise DataError(f"{row.location}, field {path!r}: expected an object by system, or a list of objects")
+        raise DataError(
+            f"{row.location}, field {path!r}: expected an object by system, or a list of objects"
+        )
     for name, answer in listed:
         yield name, dict(answer) if isinstance(answer, dict) else {"answer": answer}
 
@@ -441,13 +503,19 @@ def _merge_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[
     by_judge: dict[tuple[str, int], list[tuple[str, Verdict]]] = {}
     for chunk, of_chunk in verdicts.items():
         for verdict in of_chunk:
-            by_judge.setdefault((verdict.judge, verdict.replicate), []).append((str(chunk), verdict))
+            by_judge.setdefault((verdict.judge, verdict.replicate), []).append(
+                (str(chunk), verdict)
+            )
     order = (*BEST_FIRST, None)
     for by_chunk in by_judge.values():
         _, best = min(by_chunk, key=lambda pair: order.index(pair[1].support))
-        probabilities = [verdict.probability for _, verdict in by_chunk if verdict.probability is not None]
+        probabilities = [
+            verdict.probability for _, verdict in by_chunk if verdict.probability is not None
+        ]
         cites = tuple(chunk for chunk, verdict in by_chunk if verdict.support == "supported")
-        yield best.model_copy(update={"cites": cites, "probability": max(probabilities, default=None)})
+        yield best.model_copy(
+            update={"cites": cites, "probability": max(probabilities, default=None)}
+        )
 
 
 def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
@@ -474,12 +542,17 @@ def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
         return None if value is None else str(value)
 
     has_contexts = value_at(row, fields.contexts, optional=True) is not None
-    contexts = (Document(id=str(rank), text=text) for rank, text in enumerate(_texts(row, fields.contexts), 1))
+    contexts = (
+        Document(id=str(rank), text=text)
+        for rank, text in enumerate(_texts(row, fields.contexts), 1)
+    )
     return Sample(
         id=name,
         question=str(value_at(row, fields.question)) if fields.question else "",
         answer=text(fields.answer),
         contexts=tuple(contexts) if has_contexts else None,
         reference_answers=_texts(row, fields.reference_answers),
-        generator=text(fields.generator) if fields.generator else text("system" if fields.systems else None),
+        generator=text(fields.generator)
+        if fields.generator
+        else text("system" if fields.systems else None),
     )

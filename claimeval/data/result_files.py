@@ -21,7 +21,17 @@ from claimeval.judging.grounding import ground
 from claimeval.metrics.derived import DERIVED, GROUPS
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.types.errors import DataError
-from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, Sample, SampleResult, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Evidence,
+    Label,
+    Part,
+    Record,
+    Sample,
+    SampleResult,
+    Verdict,
+)
 from claimeval.types.requests import IMPORTED, Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
@@ -132,8 +142,10 @@ _VERDICTS: dict[tuple[Part, Part], tuple[str, ...]] = {
 """The fields with the labels of the claims of one part against another: RAGChecker's name and a descriptive one."""
 _RAGCHECKER_FIELDS = {"metrics", *chain(*_CLAIMS.values(), *_VERDICTS.values())}
 _RAGCHECKER_LABELS: dict[str, Label] = {
-    "Entailment": "supported", "Contradiction": "contradicted", "Neutral": "not_found",
-}  # fmt: skip
+    "Entailment": "supported",
+    "Contradiction": "contradicted",
+    "Neutral": "not_found",
+}
 BEST_FIRST = (*_RAGCHECKER_LABELS.values(),)
 """The labels for single documents, of which the first in this order is the label for all of them."""
 
@@ -141,8 +153,14 @@ BEST_FIRST = (*_RAGCHECKER_LABELS.values(),)
 def _of_ragchecker(path: Path) -> RecordedResults:
     contexts = [_VERDICTS[part, "contexts"] for part in _CLAIMS]
     labels = (row.first(names) for row in read_rows(path) for names in contexts)
-    per_document = any(isinstance(words, list) for listed in labels if isinstance(listed, list) for words in listed)
-    names = (*GROUPS["ragchecker"], "contradiction_rate") if per_document else ("f1", "contradiction_rate")
+    per_document = any(
+        isinstance(words, list) for listed in labels if isinstance(listed, list) for words in listed
+    )
+    names = (
+        (*GROUPS["ragchecker"], "contradiction_rate")
+        if per_document
+        else ("f1", "contradiction_rate")
+    )
     return RecordedResults(
         judges=(recorded_judge("ragchecker"),),
         metrics=tuple(metric_of(of, against) for of, against in _VERDICTS),
@@ -157,18 +175,32 @@ def _ragchecker_sample(row: SourceRow) -> JudgedSample:
     fields = {name: value for name, value in row.fields.items() if name not in _RAGCHECKER_FIELDS}
     sample = read_sample(row._replace(fields=fields), {})
     documents = [document.id for document in sample.contexts or ()]
-    claims = {part: of_part for part in _CLAIMS if (of_part := _ragchecker_claims(row, part, sample)) is not None}
+    claims = {
+        part: of_part
+        for part in _CLAIMS
+        if (of_part := _ragchecker_claims(row, part, sample)) is not None
+    }
     assessments = []
     per_document = []
     for of, against in _VERDICTS:
-        for judged_claim, labels in _labeled_claims(row, claims.get(of), _VERDICTS[of, against], len(documents)):
-            by_document = dict(zip(documents, labels, strict=True)) if isinstance(labels, list) else {}
-            for rank, label in enumerate(labels if against == "contexts" and len(by_document) > 1 else (), 1):
+        for judged_claim, labels in _labeled_claims(
+            row, claims.get(of), _VERDICTS[of, against], len(documents)
+        ):
+            by_document = (
+                dict(zip(documents, labels, strict=True)) if isinstance(labels, list) else {}
+            )
+            for rank, label in enumerate(
+                labels if against == "contexts" and len(by_document) > 1 else (), 1
+            ):
                 verdict = Verdict(judge="ragchecker", label=label)
-                per_document.append(assessment(judged_claim.id, Evidence.of(against, document=rank), (verdict,)))
+                per_document.append(
+                    assessment(judged_claim.id, Evidence.of(against, document=rank), (verdict,))
+                )
             cites = tuple(name for name, label in by_document.items() if label == "supported")
             verdict = Verdict(
-                judge="ragchecker", label=min(labels, key=BEST_FIRST.index, default="not_found"), cites=cites
+                judge="ragchecker",
+                label=min(labels, key=BEST_FIRST.index, default="not_found"),
+                cites=cites,
             )
             assessments.append(assessment(judged_claim.id, Evidence.of(against), (verdict,)))
     result = SampleResult(
@@ -187,8 +219,12 @@ def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Clai
         return None
     if not isinstance(entries, list):
         raise DataError(f"{row.location}, field {_CLAIMS[part][0]!r}: expected a list of claims")
-    texts = [" ".join(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in entries]
-    return tuple(claim(f"{part}-{number}", text, part, sample) for number, text in enumerate(texts, 1))
+    texts = [
+        " ".join(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in entries
+    ]
+    return tuple(
+        claim(f"{part}-{number}", text, part, sample) for number, text in enumerate(texts, 1)
+    )
 
 
 def _labeled_claims(
@@ -211,4 +247,7 @@ def _labeled_claims(
     for of_entry, entry in zip(claims, entries, strict=True):
         if isinstance(entry, list) and len(entry) != documents:
             raise DataError(f"{location}: expected {documents} labels per claim")
-        yield of_entry, [label(word) for word in entry] if isinstance(entry, list) else (label(entry),)
+        yield (
+            of_entry,
+            [label(word) for word in entry] if isinstance(entry, list) else (label(entry),),
+        )

@@ -54,7 +54,9 @@ class SourceRow(NamedTuple):
 
     def first(self, names: Iterable[str]) -> object:
         """Return the first of these fields that has a value, or None."""
-        return next((self.fields[name] for name in names if self.fields.get(name) is not None), None)
+        return next(
+            (self.fields[name] for name in names if self.fields.get(name) is not None), None
+        )
 
 
 OnError = Callable[[DataError], None]
@@ -90,15 +92,23 @@ def read_rows(
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if not path.is_file():
-        raise DataError(f"{path} is a pipe or a device, but data is read more than once. Write it to a file first")
+        raise DataError(
+            f"{path} is a pipe or a device, but data is read more than once. Write it to a file first"
+        )
     csv_reader = partial(_csv, texts=texts)
     readers: dict[str, Callable[[Path, OnError, range | None], Iterator[SourceRow]]] = {
-        ".jsonl": _json_lines, ".ndjson": _json_lines, ".json": partial(_json, under=under), ".csv": csv_reader,
-        ".parquet": _parquet, ".tsv": csv_reader,
-    }  # fmt: skip
+        ".jsonl": _json_lines,
+        ".ndjson": _json_lines,
+        ".json": partial(_json, under=under),
+        ".csv": csv_reader,
+        ".parquet": _parquet,
+        ".tsv": csv_reader,
+    }
     if path.suffix.lower() not in readers:
         formats = ", ".join((*FORMATS, ".tsv"))
-        raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}")
+        raise DataError(
+            f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}"
+        )
     try:
         rows = readers[path.suffix.lower()](path, on_error, positions)
         yield from rows if under is None or path.suffix.lower() == ".json" else _within(rows, under)
@@ -136,7 +146,11 @@ def _decode(name: str, line: int, data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        hint = "it looks like UTF-16" if utf16 else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
+        hint = (
+            "it looks like UTF-16"
+            if utf16
+            else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
+        )
         encoding = "UTF-16" if utf16 else "ISO-8859-1" if _NOT_IN_CP1252.search(data) else "CP1252"
         path = Path(name)
         raise DataError(
@@ -146,7 +160,10 @@ def _decode(name: str, line: int, data: bytes) -> str:
 
 
 def read_json_lines(
-    file: Iterable[bytes], name: str, on_error: OnError = stop_at_error, positions: range | None = None
+    file: Iterable[bytes],
+    name: str,
+    on_error: OnError = stop_at_error,
+    positions: range | None = None,
 ) -> Iterator[SourceRow]:
     """Yield the rows of JSON Lines from any source, such as a pipe.
 
@@ -159,7 +176,9 @@ def read_json_lines(
     lines = ((line, data) for line, data in enumerate(file, 1) if not data.isspace())
     for number, (line, data) in _numbered(lines, positions):
         try:
-            row = _json_line(name, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data)
+            row = _json_line(
+                name, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data
+            )
         except DataError as error:
             on_error(error)
             continue
@@ -187,7 +206,9 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
     return SourceRow(location, number, _object(fields, location))
 
 
-def _json(path: Path, on_error: OnError, positions: range | None, under: str | None = None) -> Iterator[SourceRow]:
+def _json(
+    path: Path, on_error: OnError, positions: range | None, under: str | None = None
+) -> Iterator[SourceRow]:
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         content = parse_json(_decode(str(path), 1, data))
@@ -216,12 +237,29 @@ def _json(path: Path, on_error: OnError, positions: range | None, under: str | N
 
 
 CONTAINERS = (
-    *("examples", "predictions", "results", "results.results", "testCases", "test_cases", "samples", "data"),
+    *(
+        "examples",
+        "predictions",
+        "results",
+        "results.results",
+        "testCases",
+        "test_cases",
+        "samples",
+        "data",
+    ),
     *("rows", "records", "items", "goldens", "runs", "data.data", "data.items", "data.rows"),
 )
 """Paths of the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas, promptfoo and others."""
 _OF_A_TRACE = frozenset({"info", "spans", "resourceSpans", "observations", "trace"})
-_OF_A_ROW = _OF_A_TRACE | {"question", "query", "answer", "response", "input", "user_input", "messages"}
+_OF_A_ROW = _OF_A_TRACE | {
+    "question",
+    "query",
+    "answer",
+    "response",
+    "input",
+    "user_input",
+    "messages",
+}
 """Fields of objects that are rows, although they have lists of objects."""
 
 
@@ -238,8 +276,14 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
         return [dict(zip(table["columns"], row, strict=False)) for row in table["data"]]
     if container := _container(table):
         (rows,) = values_at(table, container)
-        made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == ["index"]
-        return [{k: v for k, v in row.items() if k != "index"} for row in rows] if made_up else list(rows)
+        made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == [
+            "index"
+        ]
+        return (
+            [{k: v for k, v in row.items() if k != "index"} for row in rows]
+            if made_up
+            else list(rows)
+        )
     if not _OF_A_TRACE.isdisjoint(table):
         return [dict(table)]
     if values and all(isinstance(value, dict) for value in values):
@@ -260,9 +304,17 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
 
 def _container(table: Mapping[str, Any]) -> str | None:
     """Return the path of the rows in an object: a known one, else that of its only list of objects."""
-    if known := next((name for name in CONTAINERS if any(isinstance(at, list) for at in values_at(table, name))), None):
+    if known := next(
+        (name for name in CONTAINERS if any(isinstance(at, list) for at in values_at(table, name))),
+        None,
+    ):
         return known
-    inner = {f"{name}.{key}": item for name, at in table.items() if isinstance(at, dict) for key, item in at.items()}
+    inner = {
+        f"{name}.{key}": item
+        for name, at in table.items()
+        if isinstance(at, dict)
+        for key, item in at.items()
+    }
     lists = [
         path
         for path, value in {**table, **inner}.items()
@@ -275,13 +327,17 @@ _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """The line before the header that tells Excel the separator of the columns."""
 
 
-def _csv(path: Path, on_error: OnError, positions: range | None, texts: Collection[str]) -> Iterator[SourceRow]:
+def _csv(
+    path: Path, on_error: OnError, positions: range | None, texts: Collection[str]
+) -> Iterator[SourceRow]:
     csv.field_size_limit(2**31 - 1)
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
             header = file.readline()
             declared = _SEPARATOR.fullmatch(header)
-            reader = csv.reader(file, strict=True, delimiter=declared[1] if declared else _delimiter(header))
+            reader = csv.reader(
+                file, strict=True, delimiter=declared[1] if declared else _delimiter(header)
+            )
             file.seek(0)
             if declared:
                 next(reader)
@@ -302,7 +358,11 @@ def _csv(path: Path, on_error: OnError, positions: range | None, texts: Collecti
                     for name, cell in zip(names, cells, strict=True)
                     if name
                 }
-                fields.update((name, _items(cells, items)) for name, items in lists.items() if name not in fields)
+                fields.update(
+                    (name, _items(cells, items))
+                    for name, items in lists.items()
+                    if name not in fields
+                )
                 yield SourceRow(location, number, fields)
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
@@ -337,7 +397,11 @@ def guarded(cell: Any) -> Any:
 
 def unguarded(cell: Any) -> Any:
     """Undo `guarded`."""
-    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and cell.lstrip("'")[:1] in FORMULAS else cell
+    return (
+        cell[1:]
+        if isinstance(cell, str) and cell[:1] == "'" and cell.lstrip("'")[:1] in FORMULAS
+        else cell
+    )
 
 
 def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
@@ -361,9 +425,15 @@ def _spread(names: Sequence[str]) -> dict[str, list[list[tuple[int, str]]]]:
     lists: dict[str, dict[int, list[tuple[int, str]]]] = {}
     for position, name in enumerate(names):
         if match := _OF_ITEM.fullmatch(name):
-            lists.setdefault(match[1], {}).setdefault(int(match[2]), []).append((position, match[3] or ""))
-    complete = {name: items for name, items in lists.items() if items.keys() == set(range(len(items)))}
-    return {name: [columns for _, columns in sorted(items.items())] for name, items in complete.items()}
+            lists.setdefault(match[1], {}).setdefault(int(match[2]), []).append(
+                (position, match[3] or "")
+            )
+    complete = {
+        name: items for name, items in lists.items() if items.keys() == set(range(len(items)))
+    }
+    return {
+        name: [columns for _, columns in sorted(items.items())] for name, items in complete.items()
+    }
 
 
 def _items(cells: Sequence[str], items: Iterable[Iterable[tuple[int, str]]]) -> list[object] | None:
@@ -373,8 +443,12 @@ def _items(cells: Sequence[str], items: Iterable[Iterable[tuple[int, str]]]) -> 
 
 
 def _duplicate(path: Path, *columns: str) -> DataError:
-    found = f"columns {', '.join(map(repr, columns))}" if len(columns) > 1 else f"column {columns[0]!r}"
-    return DataError(f"{path}, line 1: duplicate {found}; rename all but one of each, or export JSON")
+    found = (
+        f"columns {', '.join(map(repr, columns))}" if len(columns) > 1 else f"column {columns[0]!r}"
+    )
+    return DataError(
+        f"{path}, line 1: duplicate {found}; rename all but one of each, or export JSON"
+    )
 
 
 def _delimiter(header: str) -> str:
@@ -400,12 +474,18 @@ def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator
                 if positions is None or row - 1 in positions:
                     yield SourceRow(f"{path}, row {row}", row, plain(fields))
     except ArrowException as error:
-        raise DataError(f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from error
+        raise DataError(
+            f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}"
+        ) from error
 
 
 def _object(fields: object, location: str) -> dict[str, object]:
     if not isinstance(fields, dict):
-        hint = '; of a DataFrame, write to_json(orient="records", lines=True)' if isinstance(fields, list) else ""
+        hint = (
+            '; of a DataFrame, write to_json(orient="records", lines=True)'
+            if isinstance(fields, list)
+            else ""
+        )
         problem = f"expected a JSON object, not {type(fields).__name__}{hint}"
         raise DataError(f"{location}: {problem}", kind=problem)
     return fields

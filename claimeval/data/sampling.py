@@ -58,7 +58,9 @@ class LogStratum(NamedTuple):
 class DrawnRows(list[dict[str, Any]]):
     """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and sampling probability."""
 
-    def __init__(self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int) -> None:
+    def __init__(
+        self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int
+    ) -> None:
         super().__init__(rows)
         self.strata = strata
         """Counts of rows and distinct questions, in the log and drawn, by value of the field `stratify`."""
@@ -154,7 +156,9 @@ def draw(
         DataError: If a row has no question, no row has the field of the strata, or the log is empty.
     """
     if every is not None and (count is not None or stratify):
-        raise UsageError(f"every draws the same share of all questions; leave out {'n' if count else 'stratify'}")
+        raise UsageError(
+            f"every draws the same share of all questions; leave out {'n' if count else 'stratify'}"
+        )
     if every is not None and every < 1:
         raise UsageError(f"every: {every!r}; it needs 1 or more")
     count = COUNT if count is None else count
@@ -183,10 +187,17 @@ def draw(
             reservoirs[stratum] = _Reservoir(size, 1 / every if every else 1.0)
         reservoirs[stratum].offer(seeded(key, seed) / 2**64, row, words)
     if not reservoirs:
-        raise DataError(f"The log has no rows{f' but {empty} with a blank question' if empty else ''}")
+        raise DataError(
+            f"The log has no rows{f' but {empty} with a blank question' if empty else ''}"
+        )
     if stratify and set(reservoirs) == {NO_STRATUM}:
-        raise DataError(f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}")
-    counted = {name: kept.rows if keep_duplicates else kept.questions() for name, kept in sorted(reservoirs.items())}
+        raise DataError(
+            f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}"
+        )
+    counted = {
+        name: kept.rows if keep_duplicates else kept.questions()
+        for name, kept in sorted(reservoirs.items())
+    }
     sizes = counted
     if every is not None:
         count = len(reservoirs[""].smallest())
@@ -201,20 +212,34 @@ def draw(
     distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
     drawn: list[dict[str, Any]] = []
     strata = {}
-    for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]):
+    for (name, size), share in sorted(
+        zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]
+    ):
         reservoir = reservoirs[name]
         candidates, duplicates = _without_duplicates(reservoir.smallest(), share, distinct)
         probability = 1 / every if every else min(1.0, len(candidates) / max(1, size - duplicates))
         of_stratum = {"stratum": name} if stratify else {}
-        drawn += [with_origin(kept.row, source, seed, probability, **of_stratum) for kept in candidates]
+        drawn += [
+            with_origin(kept.row, source, seed, probability, **of_stratum) for kept in candidates
+        ]
         exact = keep_duplicates or reservoir.exact
         strata[name] = LogStratum(reservoir.rows, counted[name], exact, len(candidates), duplicates)
-    return DrawnRows(sorted(drawn, key=lambda row: row["drawn"]["row"]), dict(sorted(strata.items())), empty)
+    return DrawnRows(
+        sorted(drawn, key=lambda row: row["drawn"]["row"]), dict(sorted(strata.items())), empty
+    )
 
 
-def with_origin(row: SourceRow, source: str, seed: int, probability: float, **stratum: str) -> dict[str, Any]:
+def with_origin(
+    row: SourceRow, source: str, seed: int, probability: float, **stratum: str
+) -> dict[str, Any]:
     """Return a row as JSON, with its source and the probability in (0, 1] of its question in the field `drawn`."""
-    origin = {"from": source, "row": row.number, "seed": seed, **stratum, "probability": float(f"{probability:.6g}")}
+    origin = {
+        "from": source,
+        "row": row.number,
+        "seed": seed,
+        **stratum,
+        "probability": float(f"{probability:.6g}"),
+    }
     drawn: dict[str, Any] = json.loads(json.dumps({**row.fields, "drawn": origin}, default=str))
     return drawn
 

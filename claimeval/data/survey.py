@@ -94,10 +94,16 @@ class Survey(Record):
     @property
     def availability(self) -> list[tuple[str, str, str, str]]:
         """The name, the two parts and the availability of the inputs of each metric."""
-        return [(metric.name, metric.claims_of, metric.against, self._availability(metric)) for metric in self.metrics]
+        return [
+            (metric.name, metric.claims_of, metric.against, self._availability(metric))
+            for metric in self.metrics
+        ]
 
     def _availability(self, metric: Metric) -> str:
-        remarks = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in self.missing_fields[metric.name]]
+        remarks = [
+            f"{lack.count} lack {lack.field} (first: {lack.first})"
+            for lack in self.missing_fields[metric.name]
+        ]
         if not self.has_inputs_for(metric.name):
             return f"no: {'; '.join(remarks)}"
         if "contexts" in (metric.claims_of, metric.against) and self.empty_contexts:
@@ -109,7 +115,9 @@ class Survey(Record):
         """Remarks on unusual data and on other fields, one line each."""
         remarks = [self.mapping.read_as] if self.mapping.read_as else []
         if self.no_question:
-            remarks.append(f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})")
+            remarks.append(
+                f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})"
+            )
         if self.duplicate_numbers:
             first, second = self.duplicate_numbers
             remarks.append(
@@ -117,7 +125,9 @@ class Survey(Record):
                 f"(samples {first} and {second})"
             )
         if self.no_answer or self.empty_answers:
-            remarks.append(f"{self.no_answer} samples have no answer, {self.empty_answers} an empty one")
+            remarks.append(
+                f"{self.no_answer} samples have no answer, {self.empty_answers} an empty one"
+            )
         if self.invalid_text:
             sample, excerpt = next(iter(self.invalid_text.items()))
             remarks.append(
@@ -131,7 +141,9 @@ class Survey(Record):
             )
         if self.contexts:
             fewest, median, most_contexts = self.contexts
-            remarks.append(f"contexts per sample: min {fewest}, median {median:g}, max {most_contexts}")
+            remarks.append(
+                f"contexts per sample: min {fewest}, median {median:g}, max {most_contexts}"
+            )
         if self.metadata:
             remarks.append("kept as metadata: " + ", ".join(self.metadata))
         if self.offered:
@@ -178,7 +190,10 @@ class Survey(Record):
             html.listed(f"{self.malformed_rows} malformed", malformed),
             html.table(("metric", "claims of", "against", "available"), self.availability),
             html.listed("Remarks", self.remarks),
-            html.listed("The first sample as read", (f"{name}: {text}" for name, text in self.example_in_words)),
+            html.listed(
+                "The first sample as read",
+                (f"{name}: {text}" for name, text in self.example_in_words),
+            ),
         )
 
 
@@ -233,7 +248,9 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             contexts.append(len(sample.contexts))
         if (earlier := numbers.setdefault(sample.id, count)) != count:
             duplicates.setdefault(sample.id, (earlier, count))
-        empty_contexts += sample.contexts is not None and not any(context.has_words for context in sample.contexts)
+        empty_contexts += sample.contexts is not None and not any(
+            context.has_words for context in sample.contexts
+        )
         no_answer += sample.answer is None
         if not sample.question.strip():
             no_question = counted(no_question, "question", sample)
@@ -246,7 +263,9 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         metadata.update(sample.metadata.keys())
         has = (bool(sample.reference_claims), *(sample.has(part) for part in parts))
         if has not in lacks:
-            lacks[has] = [(metric.name, part) for metric in metrics if (part := metric.missing_part(sample))]
+            lacks[has] = [
+                (metric.name, part) for metric in metrics if (part := metric.missing_part(sample))
+            ]
         for name, part in lacks[has]:
             n, first = missing[name].get(part, (0, sample.id))
             missing[name][part] = n + 1, first
@@ -255,7 +274,9 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     return Survey(
         samples=count,
         missing_fields={
-            name: tuple(MissingField(part=part, count=n, first=first) for part, (n, first) in parts.items())
+            name: tuple(
+                MissingField(part=part, count=n, first=first) for part, (n, first) in parts.items()
+            )
             for name, parts in missing.items()
         },
         empty_contexts=empty_contexts,
@@ -275,7 +296,12 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
 
 
 def _texts(sample: Sample) -> tuple[str, ...]:
-    return sample.question, sample.answer or "", *(d.text for d in sample.contexts or ()), *sample.reference_answers
+    return (
+        sample.question,
+        sample.answer or "",
+        *(d.text for d in sample.contexts or ()),
+        *sample.reference_answers,
+    )
 
 
 def _invalid_text(sample: Sample) -> str | None:

@@ -33,7 +33,9 @@ def read_corpus(path: Path) -> Iterator[Document]:
     In a BEIR directory, `corpus.jsonl` is read. Raises DataError for a row without id or text and a duplicate id.
     """
     for document in _named(path, "corpus.jsonl", DOCUMENT_NAMES, "document"):
-        yield Document(id=document["id"], text=document["text"], title=document.get("title") or None)
+        yield Document(
+            id=document["id"], text=document["text"], title=document.get("title") or None
+        )
 
 
 def read_queries(path: Path) -> dict[str, str]:
@@ -44,9 +46,15 @@ def read_queries(path: Path) -> dict[str, str]:
     if path.suffix.lower() == ".json" and path.is_file():
         with suppress(ValueError, RecursionError):
             value = json.loads(path.read_bytes())
-            if isinstance(value, dict) and value and all(isinstance(text, str) for text in value.values()):
+            if (
+                isinstance(value, dict)
+                and value
+                and all(isinstance(text, str) for text in value.values())
+            ):
                 return value
-    return {query["id"]: query["text"] for query in _named(path, "queries.jsonl", QUERY_NAMES, "query")}
+    return {
+        query["id"]: query["text"] for query in _named(path, "queries.jsonl", QUERY_NAMES, "query")
+    }
 
 
 def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
@@ -65,7 +73,9 @@ def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
         raise DataError(f"{file} cannot be read: {error}") from error
 
 
-def _named(path: Path, beir_file: str, names: Mapping[str, tuple[str, ...]], what: str) -> Iterator[dict[str, str]]:
+def _named(
+    path: Path, beir_file: str, names: Mapping[str, tuple[str, ...]], what: str
+) -> Iterator[dict[str, str]]:
     """Yield the values of rows by our field names. Every field but the title is required, and an id is unique."""
     ids: set[str] = set()
     for row in _rows(path, beir_file):
@@ -76,7 +86,9 @@ def _named(path: Path, beir_file: str, names: Mapping[str, tuple[str, ...]], wha
             if value is None and field != "title":
                 raise DataError(f"{row.location}: no {field} (one of {', '.join(aliases)})")
             if value is not None and not isinstance(value, str):
-                raise DataError(f"{row.location}, field {field!r}: expected a text, got {str(value)[:60]!r}")
+                raise DataError(
+                    f"{row.location}, field {field!r}: expected a text, got {str(value)[:60]!r}"
+                )
             if value is not None:
                 values[field] = value
         if values["id"] in ids:
@@ -140,8 +152,13 @@ def _whole(path: Path) -> Grades:
     for query, documents in qrels.items():
         for document, grade in documents.items():
             if grade != int(grade):
-                raise DataError(f"{path}: the grade of {document!r} for {query!r} is {grade}, not a whole number")
-    return {query: {name: int(grade) for name, grade in documents.items()} for query, documents in qrels.items()}
+                raise DataError(
+                    f"{path}: the grade of {document!r} for {query!r} is {grade}, not a whole number"
+                )
+    return {
+        query: {name: int(grade) for name, grade in documents.items()}
+        for query, documents in qrels.items()
+    }
 
 
 def qrels_file(folder: Path, assessor: str) -> Path:
@@ -153,7 +170,9 @@ def write_assessors(assessors: Mapping[str, ir.Qrels], folder: Path) -> None:
     """Write the grades of each assessor to `FOLDER/NAME.qrels`. Raises UsageError if two names give the same file."""
     paths = {name: qrels_file(folder, name) for name in assessors}
     if len(set(paths.values())) < len(paths):
-        raise UsageError(f"Two of the assessors {', '.join(paths)} have the same file name. Rename one")
+        raise UsageError(
+            f"Two of the assessors {', '.join(paths)} have the same file name. Rename one"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for name, path in paths.items():
         with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
@@ -168,10 +187,22 @@ def read_names(path: Path) -> tuple[str, ...]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON: {error}") from error
-    lists = [content] if isinstance(content, list) else list(content.values()) if isinstance(content, dict) else []
-    names = [names for names in lists if isinstance(names, list) and names and all(isinstance(n, str) for n in names)]
+    lists = (
+        [content]
+        if isinstance(content, list)
+        else list(content.values())
+        if isinstance(content, dict)
+        else []
+    )
+    names = [
+        names
+        for names in lists
+        if isinstance(names, list) and names and all(isinstance(n, str) for n in names)
+    ]
     if len(names) != 1 or len(set(names[0])) < len(names[0]):
-        raise DataError(f"{path}: expected a JSON list of unique names, or an object with one such list")
+        raise DataError(
+            f"{path}: expected a JSON list of unique names, or an object with one such list"
+        )
     return tuple(names[0])
 
 
@@ -182,9 +213,13 @@ def _row_grades(row: SourceRow, name: str, names: Sequence[str] | None) -> Mappi
         return {assessor: _grade(grade, row) for assessor, grade in grades.items()}
     if isinstance(grades, list):
         if names and len(names) != len(grades):
-            raise DataError(f"{row.location}: {len(grades)} grades for {len(names)} names of assessors")
+            raise DataError(
+                f"{row.location}: {len(grades)} grades for {len(names)} names of assessors"
+            )
         assessors = names or [str(number) for number, _ in enumerate(grades, 1)]
-        return {assessor: _grade(grade, row) for assessor, grade in zip(assessors, grades, strict=True)}
+        return {
+            assessor: _grade(grade, row) for assessor, grade in zip(assessors, grades, strict=True)
+        }
     return {name: _grade(row.first(GRADE_FIELDS), row)}
 
 
@@ -192,7 +227,11 @@ def _grade(value: object, row: SourceRow) -> int | None:
     if value is None or value == "":
         return None
     try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+        number = (
+            float(value)
+            if isinstance(value, str | int | float) and not isinstance(value, bool)
+            else None
+        )
     except (ValueError, OverflowError):
         number = None
     if number is None or not number.is_integer():
@@ -220,7 +259,9 @@ def relevance_scale(spec: str) -> Scale:
         return RELEVANCE_SCALES[spec]
     path = Path(spec)
     if path.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"{unknown_name('scale', spec, RELEVANCE_SCALES)}. For a custom scale, give a YAML file")
+        raise UsageError(
+            f"{unknown_name('scale', spec, RELEVANCE_SCALES)}. For a custom scale, give a YAML file"
+        )
     fields = read_yaml(path, "scale")
     if not isinstance(fields, dict):
         raise UsageError(f"the scale {spec!r} needs the fields `meanings` and `positive_from`")
@@ -230,5 +271,7 @@ def relevance_scale(spec: str) -> Scale:
         field, problem, _ = first_problem(error)
         raise UsageError(f"the scale {spec!r}, {field}: {problem}") from error
     if scale.positive_from >= len(scale.meanings):
-        raise UsageError(f"the scale {spec!r}: positive_from {scale.positive_from} is above its highest grade")
+        raise UsageError(
+            f"the scale {spec!r}: positive_from {scale.positive_from} is above its highest grade"
+        )
     return grade_scale(scale.name, scale.meanings, positive_from=scale.positive_from)

@@ -30,10 +30,19 @@ _KIND_NAMES = {
     "llm": ("llm", "chat", "text_completion", "generate_content", "generation", "chat_model"),
     "chain": ("chain", "agent", "invoke_agent", "invoke_workflow", "span", "trace", "workflow"),
     "other": (
-        *("embedding", "embeddings", "tool", "execute_tool", "guardrail", "evaluator", "event", "prompt"),
+        *(
+            "embedding",
+            "embeddings",
+            "tool",
+            "execute_tool",
+            "guardrail",
+            "evaluator",
+            "event",
+            "prompt",
+        ),
         *("create_agent", "plan"),
     ),
-}  # fmt: skip
+}
 _KINDS = {name: kind for kind, names in _KIND_NAMES.items() for name in names}
 """The kind of a span by its OpenInference kind, GenAI operation or Langfuse type."""
 _KIND = ("openinference.span.kind", "gen_ai.operation.name")
@@ -43,24 +52,38 @@ _SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
 _TRACE = ("context.trace_id", "trace_id", "traceId", "id")
 _SPAN = ("context.span_id", "span_id", "spanId", "id")
 _PARENT = (
-    "parent_id", "parentSpanId", "parentObservationId", "parent_observation_id", "parent_span_id", "parent_run_id",
-)  # fmt: skip
+    "parent_id",
+    "parentSpanId",
+    "parentObservationId",
+    "parent_observation_id",
+    "parent_span_id",
+    "parent_run_id",
+)
 _START = ("start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime", "timestamp")
 _OF_TOOLS = {
     "openinference.span.kind": (
-        "type", "observationType", "observation_type", "run_type", "mlflow.spanType", "span_type",
+        "type",
+        "observationType",
+        "observation_type",
+        "run_type",
+        "mlflow.spanType",
+        "span_type",
     ),
     "input.value": ("input", "mlflow.spanInputs", "inputs"),
     "output.value": ("output", "mlflow.spanOutputs", "outputs"),
     "reference.value": ("expectedOutput", "expected_output", "reference_outputs"),
     "llm.model_name": ("model", "providedModelName", "provided_model_name", "modelId"),
     "session.id": ("sessionId", "session_id"),
-}  # fmt: skip
+}
 """Attributes of OpenInference, and their names in the spans of Langfuse, Opik, LangSmith and MLflow."""
 _ASKED = (
-    "gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "llm.input_messages",
+    "gen_ai.retrieval.query.text",
+    "reranker.query",
+    "input.value",
+    "gen_ai.input.messages",
+    "llm.input_messages",
     "gen_ai.prompt",
-)  # fmt: skip
+)
 _SAID = ("llm.output_messages", "gen_ai.completion", "output.value", "gen_ai.output.messages")
 _RETRIEVED = ("reranker.output_documents", "retrieval.documents", "gen_ai.retrieval.documents")
 _ID_BESIDE = ("metadata.id", "metadata.doc_id")
@@ -69,14 +92,40 @@ _WHOLE -= {"llm.input_messages", "llm.output_messages"}
 """Attributes that are values, not prefixes of others."""
 
 _QUESTION = (
-    *("question", "query", "user_input", "input", "query_str", "user_query", "prompt", "message", "messages"),
+    *(
+        "question",
+        "query",
+        "user_input",
+        "input",
+        "query_str",
+        "user_query",
+        "prompt",
+        "message",
+        "messages",
+    ),
     *("text", "content", "parts", "kwargs"),
-)  # fmt: skip
+)
 _ANSWER = (
-    *("answer", "response", "output", "result", "output_text", "message", "messages", "choices", "generations"),
+    *(
+        "answer",
+        "response",
+        "output",
+        "result",
+        "output_text",
+        "message",
+        "messages",
+        "choices",
+        "generations",
+    ),
     *("text", "content", "parts", "kwargs"),
-)  # fmt: skip
-_ROLES = {"user": _QUESTION, "human": _QUESTION, "assistant": _ANSWER, "ai": _ANSWER, "model": _ANSWER}
+)
+_ROLES = {
+    "user": _QUESTION,
+    "human": _QUESTION,
+    "assistant": _ANSWER,
+    "ai": _ANSWER,
+    "model": _ANSWER,
+}
 _DOCUMENT = re.compile(
     r"(?P<list>retrieval\.documents|reranker\.output_documents)\.(?P<rank>\d+)\.document\.(?P<field>\w+)"
 )
@@ -85,21 +134,55 @@ _MESSAGE = re.compile(
     r"(?:message\.)?(?P<field>role|content|contents\.\d+\.message_content\.text)"
 )
 _BESIDE = (
-    *("contexts", "context", "retrieved_contexts", "retrieved_context", "retrieved_documents", "retrieval_context"),
-    *("documents", "docs", "source_documents", "source_nodes", "sources", "chunks", "passages", "results"),
+    *(
+        "contexts",
+        "context",
+        "retrieved_contexts",
+        "retrieved_context",
+        "retrieved_documents",
+        "retrieval_context",
+    ),
+    *(
+        "documents",
+        "docs",
+        "source_documents",
+        "source_nodes",
+        "sources",
+        "chunks",
+        "passages",
+        "results",
+    ),
 )
 """Names of the documents in what went into or came out of a span."""
 _OF_LANGFUSE = frozenset(
-    {"sessionId", "session_id", "userId", "user_id", "projectId", "project_id", "public", "bookmarked"}
+    {
+        "sessionId",
+        "session_id",
+        "userId",
+        "user_id",
+        "projectId",
+        "project_id",
+        "public",
+        "bookmarked",
+    }
 )
 _OF_OPIK = frozenset({"trace_id", "trace_start_time", "span_parent_span_id"})
 """Columns of the table in which Opik writes the spans of a trace, each beside the trace."""
 TRACES = (
-    *("OpenTelemetry spans", "Phoenix spans", "Langfuse observations", "Langfuse traces", "LangSmith runs"),
+    *(
+        "OpenTelemetry spans",
+        "Phoenix spans",
+        "Langfuse observations",
+        "Langfuse traces",
+        "LangSmith runs",
+    ),
     *("MLflow traces of spans", "Opik trace", "TruLens events"),
 )
 """The kinds of spans that are read as one sample a trace."""
-_EXPECTED = [f"assessments[{name}=expected_response].expectation.value" for name in ("assessment_name", "name")]
+_EXPECTED = [
+    f"assessments[{name}=expected_response].expectation.value"
+    for name in ("assessment_name", "name")
+]
 """Paths of the gold answer in a trace of MLflow."""
 _NAMED = 3
 """Number of names of unknown spans in the warning."""
@@ -180,7 +263,11 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
         return "TruLens events"
     if isinstance(_mlflow_spans(fields), list):
         return "MLflow traces of spans"
-    return "Langfuse traces" if {"id", "timestamp", "input", "output"} <= names and names & _OF_LANGFUSE else None
+    return (
+        "Langfuse traces"
+        if {"id", "timestamp", "input", "output"} <= names and names & _OF_LANGFUSE
+        else None
+    )
 
 
 def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
@@ -206,7 +293,9 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
             unanswered += 1
     if not number:
         raise DataError(f"{location}: {len(traces)} traces, none with a question or an answer")
-    parts = [f"traces without a question or an answer, left out: {unanswered}"] if unanswered else []
+    parts = (
+        [f"traces without a question or an answer, left out: {unanswered}"] if unanswered else []
+    )
     if total := unknown.total():
         names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
         more = f", and {len(unknown) - _NAMED} other names" if len(unknown) > _NAMED else ""
@@ -218,7 +307,9 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
 def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
     """Yield the spans in a row."""
     if "resourceSpans" in fields:
-        yield from map(_span, _listed(list(values_at(fields, "resourceSpans[*].scopeSpans[*].spans[*]"))))
+        yield from map(
+            _span, _listed(list(values_at(fields, "resourceSpans[*].scopeSpans[*].spans[*]")))
+        )
     elif isinstance(observations := fields.get("observations", _opik_spans(fields)), list):
         top = fields["trace"] if isinstance(fields.get("trace"), dict) else fields
         name = str(top.get("id", ""))
@@ -231,7 +322,9 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
     elif "run_type" in fields:
         name = _first(fields, ("trace_id", "id"))
         model = _first(fields, ("extra.metadata.ls_model_name",))
-        yield _of_tool({**fields, "model": model, "session_id": None}, name)  # the session of LangSmith is a project
+        yield _of_tool(
+            {**fields, "model": model, "session_id": None}, name
+        )  # the session of LangSmith is a project
         for run in _listed(fields.get("child_runs")):
             yield from _spans({"trace_id": name, **run})
     elif "record_attributes" in fields:
@@ -249,7 +342,9 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+    return [
+        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
+    ]
 
 
 def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,7 +352,11 @@ def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
     attributes = opened(fields.get("attributes"))
     if isinstance(attributes, list):
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _listed(attributes)}
-    return {str(name): value for name, value in attributes.items()} if isinstance(attributes, dict) else {}
+    return (
+        {str(name): value for name, value in attributes.items()}
+        if isinstance(attributes, dict)
+        else {}
+    )
 
 
 def _trulens(fields: Mapping[str, Any]) -> _Span:
@@ -265,12 +364,16 @@ def _trulens(fields: Mapping[str, Any]) -> _Span:
     attributes = _attributes({"attributes": fields["record_attributes"]})
     recorded = {name.removeprefix("ai.observability."): value for name, value in attributes.items()}
     span = {
-        "id": fields["event_id"], "parent_id": _first(fields, ("record.parent_span_id",)),
-        "start_time": fields.get("start_timestamp"), "type": recorded.get("span_type"),
-        "input": recorded.get("record_root.input"), "output": recorded.get("record_root.output"),
-        "expected_output": recorded.get("record_root.ground_truth_output"), "model": recorded.get("cost.model"),
+        "id": fields["event_id"],
+        "parent_id": _first(fields, ("record.parent_span_id",)),
+        "start_time": fields.get("start_timestamp"),
+        "type": recorded.get("span_type"),
+        "input": recorded.get("record_root.input"),
+        "output": recorded.get("record_root.output"),
+        "expected_output": recorded.get("record_root.ground_truth_output"),
+        "model": recorded.get("cost.model"),
         "attributes": {"retrieval.documents": recorded.get("retrieval.retrieved_contexts")},
-    }  # fmt: skip
+    }
     return _of_tool(span, str(recorded.get("record_id")))
 
 
@@ -279,16 +382,26 @@ def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
     spans = fields.get("spans")
     return (
         spans
-        if isinstance(fields.get("trace"), dict) and isinstance(spans, list) and "trace_id" not in fields
+        if isinstance(fields.get("trace"), dict)
+        and isinstance(spans, list)
+        and "trace_id" not in fields
         else None
     )
 
 
 def _opik_columns(fields: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the trace or the span in a row of Opik's table, where names begin with a prefix and `_` is for a dot."""
-    own = {name.removeprefix(prefix): value for name, value in fields.items() if name.startswith(prefix)}
+    own = {
+        name.removeprefix(prefix): value
+        for name, value in fields.items()
+        if name.startswith(prefix)
+    }
     for put in ("input", "output"):
-        inner = {name[len(put) + 1 :]: value for name, value in own.items() if name.startswith(f"{put}_") and value}
+        inner = {
+            name[len(put) + 1 :]: value
+            for name, value in own.items()
+            if name.startswith(f"{put}_") and value
+        }
         own[put] = inner or own.get(put)
     return own
 
@@ -297,7 +410,11 @@ def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:
     """Return the spans of a trace of MLflow, as its data frames, files and records have them."""
     data = opened(fields.get("data")) if "info" in fields else fields
     spans = opened(data.get("spans")) if isinstance(data, dict) else None
-    return spans if isinstance(spans, list) and {"trace_id", "request_id", "info"} & fields.keys() else None
+    return (
+        spans
+        if isinstance(spans, list) and {"trace_id", "request_id", "info"} & fields.keys()
+        else None
+    )
 
 
 def _any_value(value: Any) -> Any:
@@ -327,7 +444,9 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Span:
     """Return a span of a tool that records input and output: those of unknown kinds are parts of a chain."""
-    attributes = {name: next(filter(None, map(fields.get, keys)), None) for name, keys in _OF_TOOLS.items()}
+    attributes = {
+        name: next(filter(None, map(fields.get, keys)), None) for name, keys in _OF_TOOLS.items()
+    }
     kind = str(_parsed(attributes["openinference.span.kind"]))
     attributes["openinference.span.kind"] = kind if kind.lower() in _KINDS else "chain"
     return _span({**fields, "attributes": {**_attributes(fields), **attributes}}, trace, parent)
@@ -357,7 +476,10 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
         if match := _DOCUMENT.fullmatch(name) or _MESSAGE.fullmatch(name):
             field = match["field"].partition(".")[0].removesuffix("s")
             found.setdefault(match["list"], {}).setdefault(int(match["rank"]), {})[field] = value
-    by_name = {**attributes, **{name: [entry for _, entry in sorted(ranked.items())] for name, ranked in found.items()}}
+    by_name = {
+        **attributes,
+        **{name: [entry for _, entry in sorted(ranked.items())] for name, ranked in found.items()},
+    }
     output = attributes.get("output.value")
     kind = _KINDS.get(_first(attributes, _KIND).lower(), "")
     documents = next((by_name[name] for name in _RETRIEVED if by_name.get(name)), None)
@@ -374,7 +496,9 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
     facts = facts._replace(kind=kind, question=question)
     if kind in ("retriever", "reranker"):
         return facts._replace(documents=_documents(output if documents is None else documents))
-    beside = _documents(documents or []) or _beside(output) or _beside(attributes.get("input.value"))
+    beside = (
+        _documents(documents or []) or _beside(output) or _beside(attributes.get("input.value"))
+    )
     answer = next((text for name in _SAID if (text := _text(by_name.get(name), _ANSWER))), None)
     return facts._replace(
         answer=answer,
@@ -395,7 +519,9 @@ def _beside(value: Any, depth: int = 2) -> list[dict[str, Any]]:
         items = listed(value.get(name))
         if items and all(isinstance(item, str) or document(item) for item in items):
             return _documents(items)
-    return next((found for inner in value.values() if depth and (found := _beside(inner, depth - 1))), [])
+    return next(
+        (found for inner in value.values() if depth and (found := _beside(inner, depth - 1))), []
+    )
 
 
 def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
@@ -405,10 +531,15 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     documents of a reranker replace those of the retrieval.
     """
     spans = sorted(
-        trace.spans, key=lambda span: (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
+        trace.spans,
+        key=lambda span: (
+            (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
+        ),
     )
     with_text = [
-        span for span in spans if span.kind in ("chain", "llm") and any((span.question, span.answer, span.said))
+        span
+        for span in spans
+        if span.kind in ("chain", "llm") and any((span.question, span.answer, span.said))
     ]
     parents = {span.id: span.parent for span in spans}
     depth = {span.id: _depth(span.id, parents) for span in with_text}
@@ -430,7 +561,9 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
         "response_id": next((span.response for span in reversed(calls) if span.response), None),
     }
     reranked = [span for span in retrievals if span.kind == "reranker"]
-    contexts = next((span.documents for span in [*reversed(top), *reversed(with_text)] if span.documents), None)
+    contexts = next(
+        (span.documents for span in [*reversed(top), *reversed(with_text)] if span.documents), None
+    )
     if retrievals and (any(span.documents for span in retrievals) or not contexts):
         contexts = [found for span in reranked[-1:] or retrievals for found in span.documents]
     reference = next((span.reference for span in top if span.reference), None)
@@ -440,7 +573,9 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
         "answer": answer,
         "contexts": None if contexts is None else _unique(contexts),
         "reference_answers": reference and [reference],
-        "generator": next((span.model for span in (*reversed(calls), *reversed(top)) if span.model), None),
+        "generator": next(
+            (span.model for span in (*reversed(calls), *reversed(top)) if span.model), None
+        ),
         "metadata": {key: value for key, value in metadata.items() if value},
     }
     return {key: value for key, value in fields.items() if value is not None or key == "answer"}
@@ -462,7 +597,9 @@ def _unique(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     names: dict[str, dict[str, Any]] = {}
     for rank, each in enumerate(distinct.values(), 1):
         given = rank if each.get("id") in (None, "") else each["id"]
-        name = next(name for n in count(1) if (name := f"{given}#{n}" if n > 1 else str(given)) not in names)
+        name = next(
+            name for n in count(1) if (name := f"{given}#{n}" if n > 1 else str(given)) not in names
+        )
         names[name] = {**each, "id": name}
     return list(names.values())
 
@@ -472,16 +609,28 @@ def _documents(value: Any) -> list[dict[str, Any]]:
     value = _parsed(value)
     if isinstance(value, dict):
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
-    items = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, (str, dict))]
+    items = [
+        item
+        for item in (value if isinstance(value, list) else [value])
+        if isinstance(item, (str, dict))
+    ]
     return [
-        {"id": (isinstance(item, dict) and _first(item, _ID_BESIDE)) or None, "text": "", **(document(item) or {})}
+        {
+            "id": (isinstance(item, dict) and _first(item, _ID_BESIDE)) or None,
+            "text": "",
+            **(document(item) or {}),
+        }
         for item in items
     ]
 
 
 def _are_pages(value: Any) -> bool:
     value = _parsed(value) if isinstance(value, str) and "page_content" in value else value
-    return isinstance(value, list) and bool(value) and all(isinstance(p, dict) and "page_content" in p for p in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(p, dict) and "page_content" in p for p in value)
+    )
 
 
 def _first(fields: Mapping[str, Any], paths: Iterable[str]) -> str:
@@ -525,7 +674,9 @@ def _text(value: Any, keys: tuple[str, ...]) -> str | None:
         first = next((text for key in keys if (text := _text(value.get(key), keys))), None)
     else:
         return None
-    return first or (original if isinstance(original, str) and not isinstance(value, dict) else None)
+    return first or (
+        original if isinstance(original, str) and not isinstance(value, dict) else None
+    )
 
 
 def _as_json(value: Any) -> str | None:
@@ -564,14 +715,21 @@ def _is_response(value: Any) -> bool:
 
 def _of_response(response: Any) -> dict[str, Any]:
     answer = response if "response_gen" in dir(response) else response.response
-    return {"answer": None if answer is None else str(answer), "contexts": _content(response.source_nodes)}
+    return {
+        "answer": None if answer is None else str(answer),
+        "contexts": _content(response.source_nodes),
+    }
 
 
 def _content(value: Any) -> Any:
     """Return the text of a message of LangChain, the fields of its documents and of nodes of LlamaIndex."""
-    if isinstance(content := getattr(value, "content", None), (str, list)) and hasattr(value, "type"):
+    if isinstance(content := getattr(value, "content", None), (str, list)) and hasattr(
+        value, "type"
+    ):
         parts = [content] if isinstance(content, str) else content
-        return "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in parts)
+        return "".join(
+            part if isinstance(part, str) else str(part.get("text", "")) for part in parts
+        )
     return _page(value)
 
 
@@ -583,5 +741,9 @@ def _page(item: Any) -> Any:
         return {"id": getattr(item, "id", None), "page_content": item.page_content}
     node = getattr(item, "node", item)
     if hasattr(node, "get_content") and hasattr(node, "node_id"):
-        return {"id": node.node_id, "text": node.get_content(), "score": plain(getattr(item, "score", None))}
+        return {
+            "id": node.node_id,
+            "text": node.get_content(),
+            "score": plain(getattr(item, "score", None)),
+        }
     return item

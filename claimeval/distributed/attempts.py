@@ -103,7 +103,10 @@ class AttemptsFile:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Forget the items in work, unless one of them may have caused the exception."""
         os.close(self._file)
@@ -133,7 +136,9 @@ class _Turns:
         async with self._changed:
             self._suspects += alone
             try:
-                await self._changed.wait_for(lambda: not (self._alone or (self._inside if alone else self._suspects)))
+                await self._changed.wait_for(
+                    lambda: not (self._alone or (self._inside if alone else self._suspects))
+                )
             finally:
                 self._suspects -= alone
             self._inside = self._inside + 1
@@ -152,7 +157,9 @@ class _Died(Executor):
 
     async def ask(self, request: Request) -> Outcome:
         """Return the failure `worker_died`."""
-        return Failure(reason="worker_died", message=f"the sample ended {CRASHES} processes that worked on it")
+        return Failure(
+            reason="worker_died", message=f"the sample ended {CRASHES} processes that worked on it"
+        )
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,9 @@ class WatchedJob:
         (position, sample), crashes = item, self.attempts.crashes
         if crashes.get(position, 0) >= CRASHES:
             return await self.job.evaluate(sample, _Died())
-        async with self.turns.turn(alone=position in crashes) if crashes else contextlib.nullcontext():
+        async with (
+            self.turns.turn(alone=position in crashes) if crashes else contextlib.nullcontext()
+        ):
             self.attempts.begun(position)
             result = await self.job.evaluate(sample, executor)
             self.attempts.done(position)
@@ -191,18 +200,28 @@ class WatchedMeasure(ComputedJob[SampleResult]):
     job: MeasureJob
     attempts: Attempts
 
-    def compute(self, items: Iterable[Sample], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
+    def compute(
+        self, items: Iterable[Sample], options: RunOptions, progress: Progress
+    ) -> Iterator[SampleResult]:
         """Yield the result of each sample, in order; suspects are measured alone."""
         with self.job.cache(options) as store:
             yield from self._results(items, store, texts_counted(progress))
 
-    def _results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
+    def _results(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[SampleResult]:
         crashes = self.attempts.crashes
         numbered = enumerate(samples)
-        for suspect, group in groupby(numbered, key=lambda numbered: numbered[0] if numbered[0] in crashes else None):
+        for suspect, group in groupby(
+            numbered, key=lambda numbered: numbered[0] if numbered[0] in crashes else None
+        ):
             if suspect is not None and crashes[suspect] >= CRASHES:
-                units = {name: unit for source in self.job.sources for name, unit in source.units.items()}
-                scores = {name: Score.undefined("worker_died", unit) for name, unit in units.items()}
+                units = {
+                    name: unit for source in self.job.sources for name, unit in source.units.items()
+                }
+                scores = {
+                    name: Score.undefined("worker_died", unit) for name, unit in units.items()
+                }
                 yield from (SampleResult.of(sample, scores=scores) for _, sample in group)
                 continue
             positions: deque[int] = deque()
@@ -210,7 +229,9 @@ class WatchedMeasure(ComputedJob[SampleResult]):
                 self.attempts.done(positions.popleft())
                 yield result
 
-    def _begun(self, group: Iterable[tuple[int, Sample]], positions: deque[int]) -> Iterator[Sample]:
+    def _begun(
+        self, group: Iterable[tuple[int, Sample]], positions: deque[int]
+    ) -> Iterator[Sample]:
         for position, sample in group:
             self.attempts.begun(position)
             positions.append(position)

@@ -154,7 +154,9 @@ class Part:
         try:
             return PartIndex.model_validate(json.loads(self.index_file.read_bytes()))
         except (OSError, ValueError, ValidationError) as error:
-            raise UsageError(f"{self.index_file} cannot be read: {_first_line(error)}; {self.again}") from error
+            raise UsageError(
+                f"{self.index_file} cannot be read: {_first_line(error)}; {self.again}"
+            ) from error
 
     @property
     def settings(self) -> str | None:
@@ -172,7 +174,9 @@ class Part:
                 f"{self.again}"
             )
         if index.settings != manifest.settings_digest:
-            raise UsageError(f"{self.index_file} is of other settings or data than the run; remove it and {self.again}")
+            raise UsageError(
+                f"{self.index_file} is of other settings or data than the run; remove it and {self.again}"
+            )
 
     @property
     def again(self) -> str:
@@ -203,7 +207,11 @@ class PartWriter(ResultFiles):
             super().__init__(part.folder, results, replies, f"shard {part.shard} of {part.folder}")
 
     def finish(
-        self, manifest: Manifest, items: range, tallies: Mapping[str, Any], learned: Mapping[str, Learned]
+        self,
+        manifest: Manifest,
+        items: range,
+        tallies: Mapping[str, Any],
+        learned: Mapping[str, Learned],
     ) -> PartIndex:
         """Rename the files to their final names and write the index.
 
@@ -239,7 +247,12 @@ class PartWriter(ResultFiles):
 
 
 def begin(
-    folder: Path, manifest: Manifest, shard: Shard, labels: str | Path | None = None, *, overwrite: bool
+    folder: Path,
+    manifest: Manifest,
+    shard: Shard,
+    labels: str | Path | None = None,
+    *,
+    overwrite: bool,
 ) -> Manifest | None:
     """Create the run directory that shards share, unless another shard has, and return its manifest.
 
@@ -267,11 +280,15 @@ def begin(
             "need the same version. Give another --out, or --overwrite it"
         )
     if before and before.settings_digest != manifest.settings_digest:
-        raise UsageError(f"{folder} holds a run with other judges; give another --out, or --overwrite it")
+        raise UsageError(
+            f"{folder} holds a run with other judges; give another --out, or --overwrite it"
+        )
     with explained(folder):
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
         for part in parts_in(folder):
-            if overwrite and (part.shard.count != shard.count or part.settings != manifest.settings_digest):
+            if overwrite and (
+                part.shard.count != shard.count or part.settings != manifest.settings_digest
+            ):
                 part.remove()
             elif part.shard.count != shard.count:
                 raise UsageError(
@@ -317,7 +334,10 @@ def is_merged(folder: Path, manifest: Manifest) -> bool:
     merged = (folder / MANIFEST).exists() and (folder / SUMMARY).exists()
     if not (merged and any((folder / name).exists() for name in (RESULTS, RESULTS_COMPRESSED))):
         return False
-    return load_manifest(folder).settings_digest == manifest.settings_digest and load_summary(folder).complete
+    return (
+        load_manifest(folder).settings_digest == manifest.settings_digest
+        and load_summary(folder).complete
+    )
 
 
 class PartTallies(SummaryBuilder):
@@ -338,7 +358,9 @@ class PartTallies(SummaryBuilder):
         """Return the hashes of duplicate ids."""
         import numpy as np
 
-        values, counts = np.unique(np.frombuffer(self._ids, np.int64) if self._ids else [], return_counts=True)
+        values, counts = np.unique(
+            np.frombuffer(self._ids, np.int64) if self._ids else [], return_counts=True
+        )
         return frozenset(map(int, values[counts > 1]))
 
 
@@ -359,12 +381,16 @@ def _keep_labels(folder: Path, labels: Path) -> None:
         draft(kept).write_bytes(text)
         draft(kept).replace(kept)
     elif stored.read_bytes() != text:
-        raise UsageError(f"{labels} is not the file of labels that other shards of {folder} were given")
+        raise UsageError(
+            f"{labels} is not the file of labels that other shards of {folder} were given"
+        )
 
 
 def labels_in(folder: Path) -> Path | None:
     """Return the file of labels next to the parts of a run."""
-    return next((file for file in (folder / PARTS).glob("labels.*") if file.suffix != ".part"), None)
+    return next(
+        (file for file in (folder / PARTS).glob("labels.*") if file.suffix != ".part"), None
+    )
 
 
 PIECE = 2**20
@@ -384,14 +410,18 @@ def merge(folder: Path, *, compress: bool = False) -> None:
     """
     manifest = load_manifest(folder)
     if is_merged(folder, manifest):
-        shutil.rmtree(folder / PARTS, ignore_errors=True)  # left by a merge that was killed at its end
+        shutil.rmtree(
+            folder / PARTS, ignore_errors=True
+        )  # left by a merge that was killed at its end
         kept = f"; {RESULTS} stays uncompressed" if compress and (folder / RESULTS).exists() else ""
         logger.info("%s is merged already%s", folder, kept)
         return
     parts = parts_in(folder)
     missing = missing_shards(parts)
     if not parts:
-        raise UsageError(f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard 1/16")
+        raise UsageError(
+            f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard 1/16"
+        )
     if missing:
         count = parts[0].shard.count
         named = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
@@ -408,7 +438,9 @@ def merge(folder: Path, *, compress: bool = False) -> None:
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress) as writer:
         tallies = PartTallies(manifest)
         finished = list(zip(parts, indexes, strict=True))
-        results = chain.from_iterable(_checked(part, part.lines, index.results) for part, index in finished)
+        results = chain.from_iterable(
+            _checked(part, part.lines, index.results) for part, index in finished
+        )
         replies = chain.from_iterable(_replies(part, index) for part, index in finished)
         writer.add_lines(results, replies, asked=any(index.has_calls for index in indexes))
         for index in indexes:
@@ -429,7 +461,9 @@ def missing_shards(parts: Sequence[Part]) -> list[int]:
             f"{parts[0].folder / PARTS} has parts of {counts[0]} and of {counts[1]} shards; remove those of one"
         )
     present = {part.shard.number for part in parts}
-    return [number for number in range(1, (counts[0] if counts else 0) + 1) if number not in present]
+    return [
+        number for number in range(1, (counts[0] if counts else 0) + 1) if number not in present
+    ]
 
 
 def _repeated_id(results: Iterable[SampleResult], hashes: frozenset[int]) -> DataError:
@@ -446,7 +480,9 @@ def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
     """Return the lessons about each judge's server, from the last shard that has some."""
     lessons: dict[str, Learned] = {}
     for index in indexes:
-        lessons |= {judge: learned for judge, learned in index.learned.items() if learned != Learned()}
+        lessons |= {
+            judge: learned for judge, learned in index.learned.items() if learned != Learned()
+        }
     return lessons
 
 
@@ -470,6 +506,8 @@ def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:
     except FileNotFoundError as error:
         raise UsageError(f"{path} is missing; {part.again}") from error
     if size != expected.bytes:
-        raise UsageError(f"{path} has {size:,} bytes and had {expected.bytes:,} when it was finished; {part.again}")
+        raise UsageError(
+            f"{path} has {size:,} bytes and had {expected.bytes:,} when it was finished; {part.again}"
+        )
     if digest.hexdigest() != expected.digest:
         raise UsageError(f"{path} was changed after it was finished; {part.again}")

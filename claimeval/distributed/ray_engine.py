@@ -110,7 +110,9 @@ class Coordinator:
         self._in_work: dict[int, set[int]] = {}
         self._attempts: Counter[int] = Counter()
 
-    async def open(self, version: str, judges: Sequence[Judge], options: RunOptions, budget: str) -> None:
+    async def open(
+        self, version: str, judges: Sequence[Judge], options: RunOptions, budget: str
+    ) -> None:
         """Open the reply cache and the judges.
 
         Args:
@@ -122,15 +124,21 @@ class Coordinator:
         _check_version(version)
         self._judges = {judge.name: judge for judge in judges}
         if judges:
-            self._asker = await self._stack.enter_async_context(open_asker(judges, options, self._progress, budget))
+            self._asker = await self._stack.enter_async_context(
+                open_asker(judges, options, self._progress, budget)
+            )
             self._asking = self._asker.learning()
             self._stored = self._asker.stored
 
     async def ask(self, request: Request, *, stored: bool) -> Answer:
         """Answer a request; with `stored` only from the reply cache. Equal requests are one call."""
-        judge = self._judges[request.judge.name]  # the same object for all requests, as in a run of one process
+        judge = self._judges[
+            request.judge.name
+        ]  # the same object for all requests, as in a run of one process
         try:
-            outcome = await (self._stored if stored else self._asking).ask(replace(request, judge=judge))
+            outcome = await (self._stored if stored else self._asking).ask(
+                replace(request, judge=judge)
+            )
         except StoreError:
             await self.drain(GRACE)  # further replies could not be kept either
             raise
@@ -143,7 +151,9 @@ class Coordinator:
     async def status(self) -> Status:
         """Return the counts of the calls."""
         now = self._progress
-        return Status(now.calls, now.cached, now.replies, now.tokens, now.in_flight, now.failures, now.spent)
+        return Status(
+            now.calls, now.cached, now.replies, now.tokens, now.in_flight, now.failures, now.spent
+        )
 
     async def drain(self, seconds: float) -> None:
         """Send nothing more, and wait at most this long for the replies in flight."""
@@ -163,7 +173,9 @@ class Coordinator:
         self._attempts[shard] += 1
         crashes = self._crashes.setdefault(shard, Counter())
         for position in self._in_work.pop(shard, ()):
-            crashes[position] += 1 if crashes[position] else 2  # the first lost worker recorded nothing
+            crashes[position] += (
+                1 if crashes[position] else 2
+            )  # the first lost worker recorded nothing
         return dict(crashes) if self._attempts[shard] > 1 else None
 
     async def begun(self, shard: int, position: int) -> None:
@@ -211,12 +223,16 @@ class ActorExecutor(Elsewhere):
     async def _ask(self, request: Request, *, stored: bool) -> Outcome:
         judge = request.judge.name
         if ended := self.exhausted or self.lost:
-            return Failure(reason="over_budget" if self.exhausted else "provider_error", message=ended)
+            return Failure(
+                reason="over_budget" if self.exhausted else "provider_error", message=ended
+            )
         if judge in self.stopped:
             return Failure(reason="judge_stopped", message=self.stopped[judge])
         try:
             # Only engines on this machine read the task.
-            answer: Answer = await self._actor.ask.remote(replace(request, task=None), stored=stored)
+            answer: Answer = await self._actor.ask.remote(
+                replace(request, task=None), stored=stored
+            )
         except RayTaskError as error:
             raise error.cause from None  # such as a StoreError
         except RayError as error:
@@ -270,7 +286,14 @@ class Worker:
         self._asker: Asker | None = None
         self._progress = Progress()
 
-    def score(self, version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, coordinator: str) -> Worked:
+    def score(
+        self,
+        version: str,
+        recipe: Sequence[Any],
+        items: Sequence[Any],
+        shard: int,
+        coordinator: str,
+    ) -> Worked:
         """Run a shard.
 
         Args:
@@ -284,7 +307,9 @@ class Worker:
         (ref,) = recipe
         if self._recipe is None or self._recipe[0] != ref.hex():
             self._recipe = ref.hex(), ray.get(ref)
-            self._asker = self._loop.run_until_complete(_reopened(self._judges, self._recipe[1], self._progress))
+            self._asker = self._loop.run_until_complete(
+                _reopened(self._judges, self._recipe[1], self._progress)
+            )
         calls = self._progress.calls
         cached = self._progress.cached
         work = _work(self._recipe[1], items, shard, coordinator, self._asker)
@@ -292,7 +317,9 @@ class Worker:
         return Worked(result, status, self._progress.calls - calls, self._progress.cached - cached)
 
 
-async def _reopened(judges: contextlib.AsyncExitStack, recipe: Recipe, progress: Progress) -> Asker | None:
+async def _reopened(
+    judges: contextlib.AsyncExitStack, recipe: Recipe, progress: Progress
+) -> Asker | None:
     """Close the judges of an earlier run, and open those of this run that are local; None if there are none.
 
     Their reply cache is deleted when they are closed.
@@ -320,7 +347,9 @@ _WORKER: list[Worker] = []
 """The worker of this process, which Ray uses for many tasks."""
 
 
-def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, coordinator: str) -> Worked:
+def _score(
+    version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, coordinator: str
+) -> Worked:
     """Run a shard as a task, as `Worker.score` does."""
     if not _WORKER:
         _WORKER.append(Worker())
@@ -390,15 +419,28 @@ class _Cluster:
 
     async def open(self) -> None:
         """Start the coordinator on this node, and the workers for local models."""
-        on_this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        settings = {"name": self._name, "namespace": NAMESPACE, "num_cpus": 0, "max_concurrency": CALLS}
-        self._actor = ray.remote(Coordinator).options(**settings, scheduling_strategy=on_this_node).remote()
+        on_this_node = NodeAffinitySchedulingStrategy(
+            ray.get_runtime_context().get_node_id(), soft=False
+        )
+        settings = {
+            "name": self._name,
+            "namespace": NAMESPACE,
+            "num_cpus": 0,
+            "max_concurrency": CALLS,
+        }
+        self._actor = (
+            ray.remote(Coordinator).options(**settings, scheduling_strategy=on_this_node).remote()
+        )
         options = replace(self._recipe.options, engine=None, progress=None)
         await self._actor.open.remote(VERSION, _far(self._recipe), options, self._run)
         sent = replace(
-            options, max_cost=None, max_calls=None, rpm=None, tpm=None,
+            options,
+            max_cost=None,
+            max_calls=None,
+            rpm=None,
+            tpm=None,
             cache=options.cache if isinstance(self._recipe.job, MeasureJob) else None,
-        )  # fmt: skip
+        )
         self._sent = [ray.put(replace(self._recipe, options=sent))]
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]  # as Ray has it
         self._cpus = max(1, int(resources.get("CPU", 1)))
@@ -408,11 +450,15 @@ class _Cluster:
                 raise UsageError(
                     f"a judge needs {gpus:g} GPUs (num_gpus), and the cluster has {resources.get('GPU', 0):g}"
                 )
-            pooled = ray.remote(Worker).options(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=-1)
+            pooled = ray.remote(Worker).options(
+                num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=-1
+            )
             self._pool = [pooled.remote() for _ in range(count)]
         self._task = ray.remote(_score).options(num_cpus=1, max_retries=-1)
 
-    async def do(self, works: Sequence[Work], items: Iterable[Any], progress: Progress) -> RunStatus:
+    async def do(
+        self, works: Sequence[Work], items: Iterable[Any], progress: Progress
+    ) -> RunStatus:
         """Run the shards, and write their parts."""
         ahead = list(reversed(works))
         position = 0
@@ -421,18 +467,30 @@ class _Cluster:
         while ahead or self._refs:
             while ahead and len(self._refs) < AHEAD * (len(self._pool) or self._cpus):
                 work = ahead.pop()
-                batch = list(islice(iterator, work.positions.start - position, work.positions.stop - position))
+                batch = list(
+                    islice(
+                        iterator, work.positions.start - position, work.positions.stop - position
+                    )
+                )
                 position = work.positions.stop
                 self._begin(work, batch)
-            finished, _ = await asyncio.wait(self._refs, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            finished, _ = await asyncio.wait(
+                self._refs, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED
+            )
             await self._look(progress)
             for future in finished:
                 (work, _), worked = self._refs.pop(future), future.result()
                 if not worked.status.complete:
                     await self.drain()  # other shards may wait for paid replies
                     return worked.status
-                learned |= {judge: lesson for judge, lesson in worked.status.learned.items() if lesson != Learned()}
-                write_part(self._recipe, work.part, work.positions, worked.result, worked.status.learned)
+                learned |= {
+                    judge: lesson
+                    for judge, lesson in worked.status.learned.items()
+                    if lesson != Learned()
+                }
+                write_part(
+                    self._recipe, work.part, work.positions, worked.result, worked.status.learned
+                )
                 progress.batched(worked.calls)
                 progress.cached += worked.cached
                 for _ in work.positions:
@@ -512,17 +570,29 @@ def _connected(engine: str) -> Iterator[None]:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     address = engine if "://" in engine else os.environ.get("RAY_ADDRESS") or None
-    settings: dict[str, Any] = {"namespace": NAMESPACE, "log_to_driver": False, "logging_level": logging.ERROR}
+    settings: dict[str, Any] = {
+        "namespace": NAMESPACE,
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+    }
     if address is None:
         settings |= {"include_dashboard": False}
     main = threading.current_thread() is threading.main_thread()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)} if main else {}
-    logger.info("connecting to Ray at %s", address) if address else logger.info("starting Ray on this machine")
+    handlers = (
+        {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
+        if main
+        else {}
+    )
+    logger.info("connecting to Ray at %s", address) if address else logger.info(
+        "starting Ray on this machine"
+    )
     try:
         ray.init(address, **settings)
     except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
         where = address or "on this machine"
-        raise UsageError(f"engine {engine!r}: Ray {where} cannot be used: {_first_line(error)}") from error
+        raise UsageError(
+            f"engine {engine!r}: Ray {where} cannot be used: {_first_line(error)}"
+        ) from error
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
@@ -533,4 +603,6 @@ def _connected(engine: str) -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
+    return next(
+        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+    )[:300]

@@ -84,13 +84,21 @@ async def score_shard(
     """Run the job for the items of a shard, and return the content of its part and its status."""
     written: list[WrittenResult] = []
     tallies, status = await _run(
-        recipe, items, lambda result: written.append(lines.write(result)), Progress(), attempts=attempts
+        recipe,
+        items,
+        lambda result: written.append(lines.write(result)),
+        Progress(),
+        attempts=attempts,
     )
     return ShardResult(written, tallies.state()), status
 
 
 def write_part(
-    recipe: Recipe, part: Part, positions: range, result: ShardResult, learned: Mapping[str, Learned] | None = None
+    recipe: Recipe,
+    part: Part,
+    positions: range,
+    result: ShardResult,
+    learned: Mapping[str, Learned] | None = None,
 ) -> PartIndex:
     """Write the part of a shard that another machine has scored.
 

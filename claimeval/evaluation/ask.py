@@ -74,7 +74,9 @@ def is_too_long(value: object) -> bool:
     return isinstance(value, Failure) and value.reason == "too_long"
 
 
-def smaller_room(refused: Request, why: object, learned: int | None, limit: int | None = None) -> int:
+def smaller_room(
+    refused: Request, why: object, learned: int | None, limit: int | None = None
+) -> int:
     """Return the maximum size of a request after one was refused as too long.
 
     Args:
@@ -90,7 +92,9 @@ def smaller_room(refused: Request, why: object, learned: int | None, limit: int 
 
 
 async def ask_windows(
-    windows: Sequence[W], ask: Callable[[W, int | None], Coroutine[Any, Any, Answers[T]]], limit: int | None = None
+    windows: Sequence[W],
+    ask: Callable[[W, int | None], Coroutine[Any, Any, Answers[T]]],
+    limit: int | None = None,
 ) -> list[Answers[T]]:
     """Ask about the first window alone, to test whether this size is accepted, then about the others.
 
@@ -108,7 +112,9 @@ def numbered(answers: Iterable[Answers[T]]) -> tuple[Call, ...]:
     calls: list[Call] = []
     before = 0
     for answer in answers:
-        calls += [call.model_copy(update={"window": before + (call.window or 1)}) for call in answer.calls]
+        calls += [
+            call.model_copy(update={"window": before + (call.window or 1)}) for call in answer.calls
+        ]
         before += answer.windows
     return tuple(calls)
 
@@ -145,13 +151,23 @@ async def ask_about(
                 request = replace(request, again=reason_to_re_ask)
             outcome = await executor.ask(request)
             failed = isinstance(outcome, Failure)
-            if reason_to_re_ask and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
+            if (
+                reason_to_re_ask
+                and isinstance(outcome, Failure)
+                and outcome.reason == "not_in_cache"
+            ):
                 continue
-            reading = ParsedReply[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
+            reading = (
+                ParsedReply[T](failure=outcome)
+                if isinstance(outcome, Failure)
+                else read(outcome, request, batch)
+            )
             if isinstance(outcome, Completion):
                 unreadable = None
                 if not reading.values:
-                    unreadable = reading.failure or Failure(reason="incomplete", message=reading.message or "")
+                    unreadable = reading.failure or Failure(
+                        reason="incomplete", message=reading.message or ""
+                    )
                 executor.review(request, outcome, unreadable)
             values |= reading.values
             missing = [subject for subject in batch if subject.id not in reading.values]
@@ -173,7 +189,11 @@ async def ask_about(
 
 
 def _call(
-    address: CallAddress, request: Request, outcome: Outcome, reading: ParsedReply[T], subjects: tuple[str, ...]
+    address: CallAddress,
+    request: Request,
+    outcome: Outcome,
+    reading: ParsedReply[T],
+    subjects: tuple[str, ...],
 ) -> Call:
     """Return the record of a call; `reading` has the problems of its reply."""
     completion = outcome if isinstance(outcome, Completion) else _NO_REPLY
@@ -244,6 +264,10 @@ async def ask_until_read(
     def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> ParsedReply[T]:
         """Read the reply as the value of the only subject."""
         value = read(completion, request)
-        return ParsedReply(failure=value) if isinstance(value, Failure) else ParsedReply({subject: value})
+        return (
+            ParsedReply(failure=value)
+            if isinstance(value, Failure)
+            else ParsedReply({subject: value})
+        )
 
     return await ask_about((_Only(subject),), lambda _: request, read_one, executor, address)

@@ -17,7 +17,14 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from claimeval.data.survey import Survey, left_out
-from claimeval.evaluation.ask import Answers, CallAddress, ask_until_read, ask_windows, numbered, smaller_room
+from claimeval.evaluation.ask import (
+    Answers,
+    CallAddress,
+    ask_until_read,
+    ask_windows,
+    numbered,
+    smaller_room,
+)
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
@@ -74,7 +81,11 @@ EXTRACT_PROMPT = "atomic"
 ASSESS_PROMPT = "three_way"
 """Default prompts for extracting and assessing claims."""
 
-ASSIGNMENTS = {"support": "supported", "partial_support": "partly_supported", "not_support": "not_found"}
+ASSIGNMENTS = {
+    "support": "supported",
+    "partial_support": "partly_supported",
+    "not_support": "not_found",
+}
 """The words of the scale `partial` by nuggetizer's."""
 
 _ONE_JUDGE = Panel()
@@ -85,7 +96,11 @@ Quotes = Literal["yes", "no"]
 
 def prompt_parameters(reasons: Reasons | None, quotes: Quotes | None) -> dict[str, str]:
     """Return the parameters of the shipped prompts that have an option, without those that are None."""
-    return {name: value for name, value in (("reasons", reasons), ("quotes", quotes)) if value is not None}
+    return {
+        name: value
+        for name, value in (("reasons", reasons), ("quotes", quotes))
+        if value is not None
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +212,10 @@ class ClaimsJob(QuestionJob):
 
     def prompt_of(self, assessment: Assessment, of: Part | None) -> str | None:
         """Return the id of the prompt of an assessment, of a claim of a part; None if the job does not make it."""
-        asked = any((metric.claims_of, metric.against) == (of, assessment.against) for metric in self.metrics)
+        asked = any(
+            (metric.claims_of, metric.against) == (of, assessment.against)
+            for metric in self.metrics
+        )
         if of is None or not asked or (assessment.order or 0) > self.panel.shuffle_contexts:
             return None
         return self.prompt(of, assessment.against).id
@@ -214,7 +232,11 @@ class ClaimsJob(QuestionJob):
         if (of, against) not in self._records:
             panel = self.panel.for_question(name := claims_question(of, against))
             self._records[of, against] = QuestionRecord(
-                name=name, prompt=self.prompt(of, against).id, scale=panel.scale, subjects="claims", panel=panel
+                name=name,
+                prompt=self.prompt(of, against).id,
+                scale=panel.scale,
+                subjects="claims",
+                panel=panel,
             )
         return self._records[of, against]
 
@@ -233,12 +255,20 @@ class ClaimsJob(QuestionJob):
         This detects replies that belong to other requests, as in a batch with wrong ids, before verdicts are paid for.
         """
         counts = self._grounding[extractor.name]
-        if isinstance(claims, Failure) or not claims or counts["texts"] == FIRST_TEXTS or not reads_prompts(extractor):
+        if (
+            isinstance(claims, Failure)
+            or not claims
+            or counts["texts"] == FIRST_TEXTS
+            or not reads_prompts(extractor)
+        ):
             return
         counts["texts"] += 1
         counts["claims"] += len(claims)
         counts["ungrounded"] += sum(claim.grounding == "ungrounded" for claim in claims)
-        if counts["texts"] == FIRST_TEXTS and counts["ungrounded"] > UNGROUNDED_SHARE * counts["claims"]:
+        if (
+            counts["texts"] == FIRST_TEXTS
+            and counts["ungrounded"] > UNGROUNDED_SHARE * counts["claims"]
+        ):
             raise StoppedEarly(
                 f"{extractor.name}: {counts['ungrounded']} of its first {counts['claims']} claims are not in the texts "
                 "it was asked about. The replies belong to other questions, as in a batch with wrong ids, "
@@ -257,7 +287,9 @@ class ClaimsJob(QuestionJob):
             joint=self.panel.per_document is not True,
         )
 
-    def question(self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]) -> Question[Claim]:
+    def question(
+        self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]
+    ) -> Question[Claim]:
         """Return the question about claims of one part against another, or against the sample's question.
 
         Args:
@@ -280,9 +312,15 @@ class ClaimsJob(QuestionJob):
             records=(record,),
             address=CallAddress("assess", of),
             evidence=Evidence.of(against),
-            documents=lambda evidence: documents if evidence.is_whole else sample.documents(evidence) or (),
+            documents=lambda evidence: (
+                documents if evidence.is_whole else sample.documents(evidence) or ()
+            ),
             ask=lambda judge, claims, shown: assess.ask(
-                prompt, judge, claims, assess.ShownDocuments(shown, alternatives), sample.full_question
+                prompt,
+                judge,
+                claims,
+                assess.ShownDocuments(shown, alternatives),
+                sample.full_question,
             ),
             read=lambda completion, request, _: assess.read(
                 completion, request, computed=not reads_prompts(request.judge)
@@ -290,14 +328,18 @@ class ClaimsJob(QuestionJob):
             singles=_single_documents(sample, of, against, record.panel),
             per_call=claims_per_call,
             order=lambda judge, claims: (
-                assess.shuffled(claims, sample.id, self.claim_order) if reads_prompts(judge) else claims
+                assess.shuffled(claims, sample.id, self.claim_order)
+                if reads_prompts(judge)
+                else claims
             ),
             concerns=concerns if by_extractor or prompt.step != "assess" else None,
         )
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether no judge, or no extractor, is left."""
-        return super().cannot_continue(stopped) or (self._has_extractor and self.extractor.name in stopped)
+        return super().cannot_continue(stopped) or (
+            self._has_extractor and self.extractor.name in stopped
+        )
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the claims, verdicts and scores of one sample. Failures are reasons in the result.
@@ -307,7 +349,9 @@ class ClaimsJob(QuestionJob):
         sample = item.sample if isinstance(item, SampleResult) else item
         earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
         unasked = self.needs_question and not sample.question.strip() and not earlier.calls
-        metrics = [metric for metric in self.metrics if metric.missing_part(sample) is None and not unasked]
+        metrics = [
+            metric for metric in self.metrics if metric.missing_part(sample) is None and not unasked
+        ]
         parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
         extracted: list[Extracted] = await gather_all(
             [_claims(sample, part, self, executor, earlier) for part in parts]
@@ -321,17 +365,25 @@ class ClaimsJob(QuestionJob):
             """Judge the claims of one part against another part."""
             context = JudgingContext(self, executor, earlier, self.same_family(sample, of, against))
             known = {assessment.subject for assessment in given if assessment.against == against}
-            asked = [claim for claim in claims[of] if claim.id not in known] if of == "reference" else claims[of]
+            asked = (
+                [claim for claim in claims[of] if claim.id not in known]
+                if of == "reference"
+                else claims[of]
+            )
             return judge(self.question(sample, of, against, evidence[against]), asked, context)
 
         evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
         pairs = [
             (of, against)
-            for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
+            for of, against in dict.fromkeys(
+                (metric.claims_of, metric.against) for metric in metrics
+            )
             if claims[of] and evidence[against]
         ]
         given = _given(sample, self, pairs)
-        judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
+        judged_pairs: list[JudgedSubjects] = await gather_all(
+            [judged(of, against) for of, against in pairs]
+        )
         steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
         calls = earlier.calls + tuple([call for step in steps for call in step.calls])
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
@@ -339,11 +391,17 @@ class ClaimsJob(QuestionJob):
             sample=sample,
             claims=tuple(chain.from_iterable(claims.values())),
             unextracted={
-                part: extraction.value.reason if isinstance(extraction.value, Failure) else "no_claims"
+                part: extraction.value.reason
+                if isinstance(extraction.value, Failure)
+                else "no_claims"
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
-            assessments=(*[a for a in voted if a.is_whole], *given, *[a for a in voted if not a.is_whole]),
+            assessments=(
+                *[a for a in voted if a.is_whole],
+                *given,
+                *[a for a in voted if not a.is_whole],
+            ),
             calls=calls,
         )
         if phrases := _unclear(self, unscored):
@@ -353,11 +411,17 @@ class ClaimsJob(QuestionJob):
     def scored(self, result: SampleResult) -> SampleResult:
         """Return the result with the assessments against empty parts, of which nobody is asked, and with the scores."""
         columns = result.columns()
-        unjudged = [metric for metric in self.metrics if (metric.claims_of, metric.against) not in columns]
-        if unasked := [*chain.from_iterable(scoring.unasked(unjudged, result.sample, result.claims).values())]:
+        unjudged = [
+            metric for metric in self.metrics if (metric.claims_of, metric.against) not in columns
+        ]
+        if unasked := [
+            *chain.from_iterable(scoring.unasked(unjudged, result.sample, result.claims).values())
+        ]:
             others = [assessment for assessment in result.assessments if not assessment.is_whole]
             result = result.model_copy(update={"assessments": (*result.whole, *unasked, *others)})
-        return result.model_copy(update={"scores": scoring.scores(self.metrics, result, self.derived)})
+        return result.model_copy(
+            update={"scores": scoring.scores(self.metrics, result, self.derived)}
+        )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """Raise UsageError if a judge or the extractor is of a generator's family and `on_same_family` is `error`."""
@@ -365,7 +429,9 @@ class ClaimsJob(QuestionJob):
         refuse_same_family(judges, self.panel, generators)
 
 
-def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> tuple[tuple[Evidence, Document], ...]:
+def _single_documents(
+    sample: Sample, of: Part, against: Part, panel: Panel
+) -> tuple[tuple[Evidence, Document], ...]:
     """Return the documents that claims are assessed against one by one or in other orders; none if there is one."""
     ranks = sample.ranks(against)
     documents = sample.documents(against) or ()
@@ -375,7 +441,13 @@ def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> 
     if panel.per_document == "cited":
         asked = cited_contexts(sample) if (of, against) == ("answer", "contexts") else frozenset()
     pairs = zip(ranks, documents, strict=True)
-    return tuple([(Evidence.of(against, document=rank), document) for rank, document in pairs if rank in asked])
+    return tuple(
+        [
+            (Evidence.of(against, document=rank), document)
+            for rank, document in pairs
+            if rank in asked
+        ]
+    )
 
 
 Extracted = Answers[tuple[Claim, ...]]
@@ -399,7 +471,9 @@ def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -
                     subject = f"reference-{number}"
                     evidence = Evidence.of(against)
                     panel = record.panel.provisional
-                    assessments.append(voting.vote(subject, evidence, [verdict], panel, question=record.name))
+                    assessments.append(
+                        voting.vote(subject, evidence, [verdict], panel, question=record.name)
+                    )
     return assessments
 
 
@@ -411,7 +485,11 @@ def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
     for call in result.calls:
         if call.step == "extract" and call.reply and not call.failed:
             unresolved.setdefault(call.part, {}).update(dict.fromkeys(unclear_json(call.reply)))
-    return {part: [phrase._asdict() for phrase in phrases] for part, phrases in unresolved.items() if phrases}
+    return {
+        part: [phrase._asdict() for phrase in phrases]
+        for part, phrases in unresolved.items()
+        if phrases
+    }
 
 
 async def _claims(
@@ -432,17 +510,26 @@ async def _claims(
     extractions: list[Extracted] = await gather_all(
         [_extract(sample, part, judge, job, executor) for judge in job.judges]
     )
-    by_judge = {judge.name: extraction.value for judge, extraction in zip(job.judges, extractions, strict=True)}
+    by_judge = {
+        judge.name: extraction.value
+        for judge, extraction in zip(job.judges, extractions, strict=True)
+    }
     return Extracted.only(
-        extract.join_extractors(part, by_judge), tuple(call for extraction in extractions for call in extraction.calls)
+        extract.join_extractors(part, by_judge),
+        tuple(call for extraction in extractions for call in extraction.calls),
     )
 
 
-async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob, executor: Executor) -> Extracted:
+async def _extract(
+    sample: Sample, part: Part, extractor: Judge, job: ClaimsJob, executor: Executor
+) -> Extracted:
     texts = sample.texts(part)
     assert texts is not None, "only parts that the sample has are extracted"
     extractions: list[Extracted] = await gather_all(
-        [extract_text(sample, part, text, extractor, job.extract_prompt, executor) for text in texts]
+        [
+            extract_text(sample, part, text, extractor, job.extract_prompt, executor)
+            for text in texts
+        ]
     )
     for extraction in extractions:
         job.check_grounding(extractor, extraction.value)
@@ -450,7 +537,8 @@ async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob,
         return extractions[0]
     pairs = [(text, extraction.value) for text, extraction in zip(texts, extractions, strict=True)]
     return Extracted.only(
-        extract.join_alternatives(part, pairs), tuple(call for extraction in extractions for call in extraction.calls)
+        extract.join_alternatives(part, pairs),
+        tuple(call for extraction in extractions for call in extraction.calls),
     )
 
 
@@ -474,11 +562,15 @@ async def extract_text(
         """Return the request for the claims of a window."""
         return extract.ask(prompt, extractor, part, text, sample.full_question, window)
 
-    def ask(request: Request, window: extract.TextWindow | str = "") -> Coroutine[Any, Any, Extracted]:
+    def ask(
+        request: Request, window: extract.TextWindow | str = ""
+    ) -> Coroutine[Any, Any, Extracted]:
         """Ask for the claims."""
         return ask_until_read(
             request,
-            lambda completion, request: extract.read(completion, request, part, sample.full_question),
+            lambda completion, request: extract.read(
+                completion, request, part, sample.full_question
+            ),
             executor,
             CallAddress("extract", part),
             str(window),
@@ -499,10 +591,23 @@ async def extract_text(
         if any(extraction.too_long for extraction in extractions):
             room //= 2
             continue
-        failed = next((extraction.value for extraction in extractions if isinstance(extraction.value, Failure)), None)
-        claims = [extraction.value for extraction in extractions if not isinstance(extraction.value, Failure)]
+        failed = next(
+            (
+                extraction.value
+                for extraction in extractions
+                if isinstance(extraction.value, Failure)
+            ),
+            None,
+        )
+        claims = [
+            extraction.value
+            for extraction in extractions
+            if not isinstance(extraction.value, Failure)
+        ]
         return Extracted.only(failed or extract.join_windows(part, windows, claims), calls)
-    return Extracted.only(Failure(reason="too_long", message="the window has no room for the text"), calls)
+    return Extracted.only(
+        Failure(reason="too_long", message="the window has no room for the text"), calls
+    )
 
 
 def job_of(record: Manifest) -> ClaimsJob:
@@ -538,7 +643,9 @@ def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> Metri
     """
     if surveyed.duplicate_numbers:
         raise repeated_id(surveyed.duplicate_ids[0], *surveyed.duplicate_numbers)
-    usable = tuple(metric for metric in SUPPORT if not requested and surveyed.has_inputs_for(metric.name))
+    usable = tuple(
+        metric for metric in SUPPORT if not requested and surveyed.has_inputs_for(metric.name)
+    )
     about_answers = tuple(metric for metric in usable if metric.name in ABOUT_ANSWERS)
     chosen = requested.rows if requested else about_answers or usable
     if not chosen:
@@ -565,9 +672,13 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     """Return the job after checking all settings. Raises UsageError before any call is made."""
     panel = specs.parse_panel(options.judges, options.claims_per_call)
     spec = options.extractor or panel.extractor
-    extractor = specs.parse_judge(spec, specs.asking(options.claims_per_call)) if spec else panel.judges[0]
+    extractor = (
+        specs.parse_judge(spec, specs.asking(options.claims_per_call)) if spec else panel.judges[0]
+    )
     if any(judge.name == extractor.name and judge != extractor for judge in panel.judges):
-        raise UsageError(f"extractor and judge are both called {extractor.name!r} but differ; give one another name")
+        raise UsageError(
+            f"extractor and judge are both called {extractor.name!r} but differ; give one another name"
+        )
     extract_prompt, prompt = _load_prompts(options, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(
@@ -577,12 +688,16 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
         with_labels=options.panel.labels is not None,
     )
     if settings.extract_per_judge and spec:
-        raise UsageError("every judge extracts its claims itself (extract_per_judge), so there is no extractor to name")
+        raise UsageError(
+            "every judge extracts its claims itself (extract_per_judge), so there is no extractor to name"
+        )
     check_readers(metrics.rows, panel.judges, settings)
     return ClaimsJob(
         metrics=metrics.rows,
         derived=resolve_derived(
-            metrics, per_document=settings.per_document, three_way="contradicted" in settings.scale.words
+            metrics,
+            per_document=settings.per_document,
+            three_way="contradicted" in settings.scale.words,
         ),
         metric_prompts=metric_prompts(metrics.rows),
         judges=panel.judges,
@@ -596,7 +711,10 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
 
 
 ASKED_FOR = {
-    "reasons": ("assess", "always asks for all reasons; three_way, binary and partial can ask for fewer"),
+    "reasons": (
+        "assess",
+        "always asks for all reasons; three_way, binary and partial can ask for fewer",
+    ),
     "quotes": ("extract", "has no setting for quotes; atomic has"),
 }
 """The step of each parameter that has an option, and what a prompt without the parameter does."""
@@ -614,17 +732,23 @@ def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prom
         "extract": options.extract_prompt or EXTRACT_PROMPT,
         "assess": options.assess_prompt or default_assess_prompt(metrics.derived or ()),
     }
-    by_step = {step: prompts.named_in(step, spec, options.language) for step, spec in by_step.items()}
+    by_step = {
+        step: prompts.named_in(step, spec, options.language) for step, spec in by_step.items()
+    }
     parameters = options.prompt_parameters
     declared = {step: prompts.load(step, spec).parameters for step, spec in by_step.items()}
     if unknown := set(parameters).difference(*declared.values()):
         name = min(unknown)
         if name in ASKED_FOR:
             step, without = ASKED_FOR[name]
-            raise UsageError(f"{name}: the prompt {step}/{by_step[step].removeprefix(f'{step}/')} {without}")
+            raise UsageError(
+                f"{name}: the prompt {step}/{by_step[step].removeprefix(f'{step}/')} {without}"
+            )
         raise unknown_name("parameter of the prompts:", name, set().union(*declared.values()))
     return [
-        prompts.load(step, spec, {name: parameters[name] for name in declared[step] if name in parameters})
+        prompts.load(
+            step, spec, {name: parameters[name] for name in declared[step] if name in parameters}
+        )
         for step, spec in by_step.items()
     ]
 
@@ -641,8 +765,14 @@ def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
     first = islice(samples, LANGUAGE_SAMPLES)
     result = language_of_all(f"{sample.question}\n{sample.answer or ''}" for sample in first)
     if result.language in ("en", *prompts.languages()):
-        return result.language, f"prompts are in {NAMES[result.language]}, the language of the samples ({result})"
-    return ("en", f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})")
+        return (
+            result.language,
+            f"prompts are in {NAMES[result.language]}, the language of the samples ({result})",
+        )
+    return (
+        "en",
+        f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})",
+    )
 
 
 def default_assess_prompt(metrics: Iterable[str]) -> str:
@@ -651,7 +781,11 @@ def default_assess_prompt(metrics: Iterable[str]) -> str:
     It is also `three_way` if a metric distinguishes contradicted from not found, which `partial` does not.
     """
     rows = [derived(name) for name in metrics]
-    return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else ASSESS_PROMPT
+    return (
+        "partial"
+        if any(row.partial for row in rows) and not any(row.three_way for row in rows)
+        else ASSESS_PROMPT
+    )
 
 
 def notes(job: ClaimsJob) -> tuple[str, ...]:
@@ -665,11 +799,15 @@ def notes(job: ClaimsJob) -> tuple[str, ...]:
             "strict form (assess/partial has one)",
         )
     if job.extracts and job.taken_from and job.taken_from.id != job.extractor.id:
-        notes += (f"missing claims were extracted by {job.extractor.name}, all others by {job.taken_from.name}",)
+        notes += (
+            f"missing claims were extracted by {job.extractor.name}, all others by {job.taken_from.name}",
+        )
     return notes
 
 
-def metric_prompts(metrics: Iterable[Metric], recorded: Iterable[PromptRecord] = ()) -> dict[str, Prompt]:
+def metric_prompts(
+    metrics: Iterable[Metric], recorded: Iterable[PromptRecord] = ()
+) -> dict[str, Prompt]:
     """Return the custom prompts of metrics, by metric; a recorded prompt is used as it was."""
     before = {record.name: Prompt.of(record) for record in recorded if record.step == "weigh"}
     return {
@@ -684,7 +822,9 @@ def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge], settings: 
     name = min((metric.name for metric in metrics if metric.prompt), default=None)
     local = [judge.name for judge in judges if not reads_prompts(judge)]
     if name and len(local) == len(judges):
-        raise UsageError(f"{name} asks what a claim has to do with a question, which takes a language model")
+        raise UsageError(
+            f"{name} asks what a claim has to do with a question, which takes a language model"
+        )
     if name and settings.extract_per_judge and local:
         raise UsageError(
             f"{name} asks what a claim has to do with a question, which takes a language model, and "

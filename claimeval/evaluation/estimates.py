@@ -21,7 +21,14 @@ from typing import NamedTuple
 from claimeval.providers import reasons
 from claimeval.store.stats import read_origin
 from claimeval.store.store import Store, completion
-from claimeval.types.requests import MOST_VERDICT_TOKENS, AssessTask, CallError, ExtractTask, Judge, Request
+from claimeval.types.requests import (
+    MOST_VERDICT_TOKENS,
+    AssessTask,
+    CallError,
+    ExtractTask,
+    Judge,
+    Request,
+)
 
 AS_USUAL: Mapping[str, str] = MappingProxyType({})
 """The parameters of a prompt without parameters."""
@@ -41,14 +48,20 @@ class TokenCounts(NamedTuple):
 
     def plus(self, other: TokenCounts) -> TokenCounts:
         """Return the sum of both."""
-        return TokenCounts(self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens)
+        return TokenCounts(
+            self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens
+        )
 
 
 BYTES_PER_TOKEN = Range(3, 5)
 CLAIMS_PER_SENTENCE = Range(1, 5)
 CLAIM_BYTES = Range(1, 2)
 """Bytes of all claims of a text, as a multiple of the text's bytes."""
-VERDICT_TOKENS = {"all": Range(20, MOST_VERDICT_TOKENS), "unsupported": Range(15, 50), "none": Range(6, 10)}
+VERDICT_TOKENS = {
+    "all": Range(20, MOST_VERDICT_TOKENS),
+    "unsupported": Range(15, 50),
+    "none": Range(6, 10),
+}
 """Tokens of a verdict by which verdicts have a reason."""
 THINKING_TOKENS = Range(100, 3000)
 REPLY_TOKENS = 10
@@ -143,7 +156,9 @@ TOKENS: dict[str, Range] = {
 """Tokens assumed of a reply about one document or answer, by step."""
 
 
-def output(request: Request, step: str, subjects: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
+def output(
+    request: Request, step: str, subjects: int, parameters: Mapping[str, str] = AS_USUAL
+) -> Range:
     """Return the assumed output tokens of a request, at most its limit.
 
     Args:
@@ -169,14 +184,20 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _claims(judge: Judge, sentences: int, text: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
+def _claims(
+    judge: Judge, sentences: int, text: int, parameters: Mapping[str, str] = AS_USUAL
+) -> Range:
     quotes = Range(0, 0) if parameters.get("quotes") == "no" else QUOTE_BYTES
     low = sentences * CLAIMS_PER_SENTENCE.low * CLAIM_FRAME + text * (CLAIM_BYTES.low + quotes.low)
-    high = sentences * CLAIMS_PER_SENTENCE.high * CLAIM_FRAME + text * (CLAIM_BYTES.high + quotes.high)
+    high = sentences * CLAIMS_PER_SENTENCE.high * CLAIM_FRAME + text * (
+        CLAIM_BYTES.high + quotes.high
+    )
     return _replies(judge, 1, Range(low / BYTES_PER_TOKEN.high, high / BYTES_PER_TOKEN.low))
 
 
-def verdicts(judge: Judge, calls: int, claims: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
+def verdicts(
+    judge: Judge, calls: int, claims: int, parameters: Mapping[str, str] = AS_USUAL
+) -> Range:
     """Return the assumed output tokens of verdicts.
 
     Args:
@@ -191,4 +212,7 @@ def verdicts(judge: Judge, calls: int, claims: int, parameters: Mapping[str, str
 
 def _replies(judge: Judge, calls: int, content: Range) -> Range:
     extra = thinking(judge)
-    return Range(content.low + calls * (REPLY_TOKENS + extra.low), content.high + calls * (REPLY_TOKENS + extra.high))
+    return Range(
+        content.low + calls * (REPLY_TOKENS + extra.low),
+        content.high + calls * (REPLY_TOKENS + extra.high),
+    )

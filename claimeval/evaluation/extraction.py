@@ -90,7 +90,9 @@ class ExtractionJob:
             extractor=self.extractor,
             prompts=(self.prompt.record,) if self.prompt else (),
             settings={"claims": self._source, "part": self.part, "gold": self.gold_name or None},
-            notes=(specs.CLAIMS_BY_RULE,) if self.extractor and not reads_prompts(self.extractor) else (),
+            notes=(specs.CLAIMS_BY_RULE,)
+            if self.extractor and not reads_prompts(self.extractor)
+            else (),
             cluster=self.cluster,
             versions=versions(self.extractor),
         )
@@ -102,7 +104,9 @@ class ExtractionJob:
         if isinstance(claims, Failure):
             because: Reason = claims.reason
             scores = undefined(dict.fromkeys(self.metrics, "share"), because)
-            return SampleResult.of(sample, unextracted={self.part: because}, scores=scores, calls=calls)
+            return SampleResult.of(
+                sample, unextracted={self.part: because}, scores=scores, calls=calls
+            )
         return self._examine(sample, claims, calls)
 
     async def _claims(
@@ -114,7 +118,9 @@ class ExtractionJob:
         if self.extractor and self.prompt:
             if not has_words(text):
                 return (), ()
-            extracted = await extract_text(sample, self.part, text, self.extractor, self.prompt, executor)
+            extracted = await extract_text(
+                sample, self.part, text, self.extractor, self.prompt, executor
+            )
             return extracted.value, extracted.calls
         if self.field:
             texts = texts_in(sample.metadata, self.field)
@@ -129,13 +135,19 @@ class ExtractionJob:
         # with `extract_per_judge`, those of the first judge
         return tuple(claim for claim in of_part if claim.extractor == of_part[0].extractor), ()
 
-    def _examine(self, sample: Sample, claims: tuple[Claim, ...], calls: tuple[Call, ...]) -> SampleResult:
+    def _examine(
+        self, sample: Sample, claims: tuple[Claim, ...], calls: tuple[Call, ...]
+    ) -> SampleResult:
         text = sample.text(self.part) or ""
         counts = examine(text, statements(claims))
         scores = {name: ratio_score(name, *counts.counts[name]) for name in MEASURES}
         details: dict[str, JsonValue] = {
             "kinds": {str(kind): n for kind, n in counts.kinds.items()},
-            "sentences": {name: [i + 1 for i in indices] for name, indices in counts.sentences.items() if indices},
+            "sentences": {
+                name: [i + 1 for i in indices]
+                for name, indices in counts.sentences.items()
+                if indices
+            },
         }
         if self.gold is not None:
             gold = self.gold.get(sample.id)
@@ -159,7 +171,10 @@ class ExtractionJob:
 
 def as_claims(texts: Iterable[str], part: Part) -> tuple[Claim, ...]:
     """Return texts as claims of a part."""
-    return tuple(Claim(id=f"{part}-{i}", of=part, text=text, grounding="ungrounded") for i, text in enumerate(texts, 1))
+    return tuple(
+        Claim(id=f"{part}-{i}", of=part, text=text, grounding="ungrounded")
+        for i, text in enumerate(texts, 1)
+    )
 
 
 def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
@@ -172,8 +187,16 @@ def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
         return None if value[path] is None else tuple(_claim_texts(value[path], path))
     values: list[Any] = [value]
     for name in path.split("."):
-        values = [value[name] for value in _items(values) if isinstance(value, dict) and value.get(name) is not None]
-    return tuple(text for value in values for text in _claim_texts(value, path.rpartition(".")[2])) if values else None
+        values = [
+            value[name]
+            for value in _items(values)
+            if isinstance(value, dict) and value.get(name) is not None
+        ]
+    return (
+        tuple(text for value in values for text in _claim_texts(value, path.rpartition(".")[2]))
+        if values
+        else None
+    )
 
 
 def _items(values: Iterable[Any]) -> Iterator[Any]:
@@ -193,11 +216,15 @@ def _claim_texts(value: Any, name: str) -> Iterator[str]:
         if key:
             yield from _claim_texts(value[key], key)
     elif isinstance(value, (list, tuple)):
-        if name in _TRIPLET_KEYS and not any(isinstance(item, (list, tuple, dict)) for item in value):
+        if name in _TRIPLET_KEYS and not any(
+            isinstance(item, (list, tuple, dict)) for item in value
+        ):
             yield from _claim_texts(f"{' '.join(map(str, value))}.", "")
         else:
             for item in value:
-                yield from _claim_texts(item, _TRIPLET_KEYS[0] if isinstance(item, (list, tuple)) else name)
+                yield from _claim_texts(
+                    item, _TRIPLET_KEYS[0] if isinstance(item, (list, tuple)) else name
+                )
 
 
 def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
@@ -207,7 +234,9 @@ def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
         name = row.first(("id", "sample_id", "sample", "question_id"))
         listed = row.first(("claims", "gold", "facts", *_TEXT_KEYS))
         if name is None or listed is None:
-            raise DataError(f"{row.location}: a row of gold claims needs id, and claims (a list) or text (one claim)")
+            raise DataError(
+                f"{row.location}: a row of gold claims needs id, and claims (a list) or text (one claim)"
+            )
         gold.setdefault(str(name), []).extend(_claim_texts(listed, "claims"))
     return {name: tuple(texts) for name, texts in gold.items()}
 
@@ -234,7 +263,9 @@ def make_job(
     is_prompt = extractor is not None or (claims or "").endswith(".j2")
     named = extractor or (None if of_run or claims else LOCAL)
     if is_prompt and not named:
-        raise UsageError(f"--claims {claims} is a prompt; name the model that extracts claims with --extractor")
+        raise UsageError(
+            f"--claims {claims} is a prompt; name the model that extracts claims with --extractor"
+        )
     field = claims if not is_prompt else None
     part, of_gold = _survey(items, gold, field)
     return ExtractionJob(
@@ -256,17 +287,25 @@ def _survey(
     gold: dict[str, tuple[str, ...]] = {}
     columns: dict[str, None] = {}
     answers = references = with_claims = 0
-    for sample in distinct(item.sample if isinstance(item, SampleResult) else item for item in items):
+    for sample in distinct(
+        item.sample if isinstance(item, SampleResult) else item for item in items
+    ):
         answers += sample.has("answer")
         references += sample.has("reference")
         columns.update(dict.fromkeys(sample.metadata))
         if gold_name:
-            sample_gold = gold_file.get(sample.id) if gold_file is not None else texts_in(sample.metadata, gold_name)
+            sample_gold = (
+                gold_file.get(sample.id)
+                if gold_file is not None
+                else texts_in(sample.metadata, gold_name)
+            )
             if sample_gold is not None:
                 gold[sample.id] = sample_gold
         with_claims += field is not None and texts_in(sample.metadata, field) is not None
     if not answers and not references:
-        raise UsageError("no sample has an answer; name its column with --field, as in answer=draft")
+        raise UsageError(
+            "no sample has an answer; name its column with --field, as in answer=draft"
+        )
     if field and not with_claims:
         raise unknown_name("field with claims", field, columns)
     if gold_name and not any(gold.values()):

@@ -35,7 +35,15 @@ from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, completion
 from claimeval.types.estimates import LongEvidence
 from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
-from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Outcome, Request
+from claimeval.types.requests import (
+    AssessTask,
+    CallError,
+    Completion,
+    ExtractTask,
+    Judge,
+    Outcome,
+    Request,
+)
 
 NOTHING = Range(0, 0)
 
@@ -95,10 +103,14 @@ class _RequestCounts:
     """Assumed tokens of the replies."""
     verdicts: int = 0
     cost_bound: float = 0.0
-    unknown: defaultdict[int, _UnextractedTexts] = field(default_factory=lambda: defaultdict(_UnextractedTexts))
+    unknown: defaultdict[int, _UnextractedTexts] = field(
+        default_factory=lambda: defaultdict(_UnextractedTexts)
+    )
     """Texts whose claims, and so whose requests, are unknown, by number of sentences."""
 
-    def add(self, calls: int, size: float, again: float, output: Range, verdicts: int, bound: float) -> None:
+    def add(
+        self, calls: int, size: float, again: float, output: Range, verdicts: int, bound: float
+    ) -> None:
         """Add requests.
 
         Args:
@@ -160,7 +172,9 @@ class StepWorkload:
         claims = request.task.claims if isinstance(request.task, AssessTask) else ()
         again = max(self._warm(request)[1] - sum(estimates.size(claim.text) for claim in claims), 0)
         bound = cost_bound(request, self.price) if self.price else 0.0
-        (self.certain if certain else self.possible).add(1, request.size, again, tokens, len(claims), bound)
+        (self.certain if certain else self.possible).add(
+            1, request.size, again, tokens, len(claims), bound
+        )
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
         """Count the assessment of a text whose claims are unknown.
@@ -188,14 +202,20 @@ class StepWorkload:
         self.begun.add(begun)
         return request.size, request.size * known
 
-    def line(self, per_sentence: Range, counted: TokenCounts, recorded: Range | None) -> StepForecast:
+    def line(
+        self, per_sentence: Range, counted: TokenCounts, recorded: Range | None
+    ) -> StepForecast:
         """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low)
-        high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high)
+        high = self._sum(
+            [self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high
+        )
         per_token = estimates.measured(counted) or estimates.BYTES_PER_TOKEN
         prompt = floor(low.bytes / per_token.high), ceil(high.bytes / per_token.low)
         low_output, high_output = (
-            (low.calls * recorded.low, high.calls * recorded.high) if recorded else (low.output.low, high.output.high)
+            (low.calls * recorded.low, high.calls * recorded.high)
+            if recorded
+            else (low.output.low, high.output.high)
         )
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
@@ -213,26 +233,38 @@ class StepWorkload:
             verdicts=(low.verdicts, high.verdicts),
             price=self.price,
             batched=self.batched,
-            cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1])) if price else None,
+            cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1]))
+            if price
+            else None,
             cost_bound=high.cost_bound if price else None,
             basis=self._basis(counted, recorded) if any(prompt) else (),
         )
 
-    def _sum(self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float) -> _RequestCounts:
+    def _sum(
+        self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float
+    ) -> _RequestCounts:
         """Return the totals for this number of claims per sentence and size of claims relative to their text."""
         total = _RequestCounts()
         for part in parts:
-            total.add(part.calls, part.bytes, part.again, part.output, part.verdicts, part.cost_bound)
+            total.add(
+                part.calls, part.bytes, part.again, part.output, part.verdicts, part.cost_bound
+            )
             for sentences, texts in part.unknown.items():
                 claims = max(1, ceil(per_sentence * sentences))
                 chunks = ceil(claims / claims_per_call(self.judge))
                 calls = chunks * texts.count
                 verdicts = claims * texts.count
-                size = chunks * texts.frames + texts.bytes * claim_bytes + verdicts * estimates.LINE_FRAME
+                size = (
+                    chunks * texts.frames
+                    + texts.bytes * claim_bytes
+                    + verdicts * estimates.LINE_FRAME
+                )
                 output = estimates.verdicts(self.judge, calls, verdicts, self.prompt.parameters)
                 tokens = size + calls * overhead(self.judge, 2)
                 bound = (self.price or FREE).at_most(tokens, calls * self.judge.max_tokens)
-                total.add(calls, size, (chunks - 1) * texts.warm + texts.again, output, verdicts, bound)
+                total.add(
+                    calls, size, (chunks - 1) * texts.warm + texts.again, output, verdicts, bound
+                )
         return total
 
     def _basis(self, counted: TokenCounts, recorded: Range | None) -> tuple[str, str]:
@@ -290,7 +322,10 @@ class Forecast(Record):
     @property
     def cost_per_verdict(self) -> tuple[float, float] | None:
         """Minimum and maximum US dollars for a verdict on a claim; None without these, or if a price is unknown."""
-        verdicts = sum(line.verdicts[0] for line in self.lines), sum(line.verdicts[1] for line in self.lines)
+        verdicts = (
+            sum(line.verdicts[0] for line in self.lines),
+            sum(line.verdicts[1] for line in self.lines),
+        )
         if not self.cost or not all(verdicts):
             return None
         few = self.cost[0] / verdicts[0]
@@ -420,7 +455,10 @@ class _Walk(_Planner, Generic[T]):
         await self._stack.aclose()
 
     async def _holds(self, request: Request) -> bool:
-        if self._store is None or (value := self._store.get(self._lessons.adapt(request, self._store).key)) is None:
+        if (
+            self._store is None
+            or (value := self._store.get(self._lessons.adapt(request, self._store).key)) is None
+        ):
             return False
         return cut_by(request, completion(value)) is None
 
@@ -429,7 +467,9 @@ class _Walk(_Planner, Generic[T]):
         if key not in self._workloads:
             batched = judge.name in self._batched
             rate = price_of(judge, self._prices, batched=batched)
-            self._workloads[key] = StepWorkload(step, judge, self._prompts[digest], rate, self._begun, batched)
+            self._workloads[key] = StepWorkload(
+                step, judge, self._prompts[digest], rate, self._begun, batched
+            )
         return self._workloads[key]
 
     async def ask(self, request: Request) -> Outcome:
@@ -444,7 +484,9 @@ class _Walk(_Planner, Generic[T]):
             self._uncounted[original.key] = request, reply
         if reply:
             return cut_by(request, reply) or reply
-        if isinstance(request.task, ExtractTask) and (engine := self._engines.get(request.judge.name)):
+        if isinstance(request.task, ExtractTask) and (
+            engine := self._engines.get(request.judge.name)
+        ):
             try:
                 return await engine.complete(request, lambda _: None)
             except CallError as error:
@@ -476,7 +518,9 @@ class _Walk(_Planner, Generic[T]):
                 continue
             request, reply = self._uncounted.pop(call.key)
             workload = self._workload(call.step, request.judge, request.prompt)
-            if reply and (certain or len(call.subjects) == 1):  # with fewer subjects it would be another request
+            if reply and (
+                certain or len(call.subjects) == 1
+            ):  # with fewer subjects it would be another request
                 workload.answered(request, reply)
             else:
                 workload.ask(request, self._output(request, call), certain=certain)
@@ -516,7 +560,10 @@ class _Walk(_Planner, Generic[T]):
         )
 
     def _basis(self, ratio: Range | None) -> Iterator[str]:
-        if any(workload.possible.calls or workload.possible.unknown for workload in self._workloads.values()):
+        if any(
+            workload.possible.calls or workload.possible.unknown
+            for workload in self._workloads.values()
+        ):
             if self._job.manifest.panel.escalate:
                 yield "judges who are asked only where the first ones disagree: from never to always"
             if self._job.manifest.panel.per_document is True:
@@ -551,7 +598,9 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
             if open_calls := [call for call in calls if call.failed == OPEN]:
                 expected += await self._expect_claims(result.sample, open_calls[0], sentences, size)
             elif not any(call.failed for call in calls):
-                extracted = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
+                extracted = sum(
+                    c.of == part and c.extractor in (None, judge) for c in result.claims
+                )
                 self._claims_per_sentence[extracted / max(1, sentences)] += 1
         self._texts.clear()
         return expected
@@ -559,10 +608,15 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
     async def ask(self, request: Request) -> Outcome:
         """Answer a request as `_Walk` does, and record the size of texts that claims are extracted from."""
         if isinstance(request.task, ExtractTask):
-            self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
+            self._texts[request.key] = (
+                len(request.task.sentences),
+                estimates.size(request.task.text),
+            )
         return await super().ask(request)
 
-    async def _expect_claims(self, sample: Sample, extraction: Call, sentences: int, size: int) -> list[Call]:
+    async def _expect_claims(
+        self, sample: Sample, extraction: Call, sentences: int, size: int
+    ) -> list[Call]:
         """Count the assessments of a text whose claims are unknown, and return their calls.
 
         The requests are those about one claim, counted for as many claims as the text may have.
@@ -578,7 +632,9 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
         calls = list[Call]()
         for stage in [first] if first is job else [first, job]:
             frames = _Frames(self._lessons)
-            calls += (await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)).calls
+            calls += (
+                await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)
+            ).calls
             for request in frames.requests:
                 if self._is_new(hash((prompts, extraction.key, request.key))):
                     workload = self._workload("assess", request.judge, job.assess_prompt.digest)
@@ -588,7 +644,9 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
     def _basis(self, ratio: Range | None) -> Iterator[str]:
         if any(workload.certain.unknown for workload in self._workloads.values()):
             low, high = ratio or estimates.CLAIMS_PER_SENTENCE
-            source = f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
+            source = (
+                f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
+            )
             yield f"claims: {low:.1f} to {high:.1f} per sentence of texts that are not extracted yet, {source}"
         yield from super()._basis(ratio)
 
@@ -599,7 +657,11 @@ class _QueriesWalk(_Walk[Document]):
     def _output(self, request: Request, call: Call) -> Range:
         written = self._job.per_document if call.step == "queries" else 1
         tokens = estimates.output(request, call.step, written)
-        return tokens._replace(low=min(tokens.low, estimates.TOKENS[call.step].low)) if written > 1 else tokens
+        return (
+            tokens._replace(low=min(tokens.low, estimates.TOKENS[call.step].low))
+            if written > 1
+            else tokens
+        )
 
     async def _expect(self, item: Document, result: SampleResult) -> Sequence[Call]:
         if any(call.step == "queries" and call.failed == OPEN for call in result.calls):

@@ -40,7 +40,17 @@ from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import ASKED, Assessment, Document, Evidence, Reason, Record, Sample, SampleResult, Score
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Document,
+    Evidence,
+    Reason,
+    Record,
+    Sample,
+    SampleResult,
+    Score,
+)
 from claimeval.types.requests import Judge
 from claimeval.types.scales import MATCH, Scale
 
@@ -64,7 +74,9 @@ def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> di
     """
     pooled: dict[str, dict[str, None]] = {}
     for query, grades in (judged or {}).items():
-        pooled.setdefault(query, {}).update(dict.fromkeys(name for name, grade in grades.items() if grade >= 0))
+        pooled.setdefault(query, {}).update(
+            dict.fromkeys(name for name, grade in grades.items() if grade >= 0)
+        )
     for run in runs:
         for query, scores in run.items():
             ranked = sorted(scores, key=lambda name: (scores[name], name), reverse=True)
@@ -107,7 +119,9 @@ def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> Po
     if not pairs:
         raise DataError("there is nothing to grade: no question has a document")
     if without_text == pairs:
-        raise DataError("no pair of question and document has both texts; check that the ids of the files are the same")
+        raise DataError(
+            "no pair of question and document has both texts; check that the ids of the files are the same"
+        )
     return PoolCounts(pairs, without_text, by_people)
 
 
@@ -234,26 +248,43 @@ class GradeJob(QuestionJob):
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         context = JudgingContext(self, executor, EarlierVerdicts(earlier))
         if self.against == "question":
-            with_text = [document for document in sample.contexts or () if gradable(sample.question, document)]
-            judged = [await judge(self._question(sample.full_question, Evidence.of(ASKED)), with_text, context)]
+            with_text = [
+                document
+                for document in sample.contexts or ()
+                if gradable(sample.question, document)
+            ]
+            judged = [
+                await judge(
+                    self._question(sample.full_question, Evidence.of(ASKED)), with_text, context
+                )
+            ]
         else:
             references = retrieval.references_in_text(sample).references
             judged = await gather_all(
                 [
                     judge(
-                        self._question(references[name], Evidence.of("reference_contexts", document=number)),
+                        self._question(
+                            references[name], Evidence.of("reference_contexts", document=number)
+                        ),
                         pairs,
                         context,
                     )
                     for number, (name, pairs) in enumerate(unmatched(sample).items(), 1)
                 ]
             )
-        calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
+        calls = context.earlier.calls + tuple(
+            call for subjects in judged for call in subjects.calls
+        )
         assessments = votes(judged, self.records, calls)
         if self.against == "question":
             by_id = {vote.subject: vote for vote in assessments}
-            assessments = tuple(by_id.get(document.id) or _without_text(document) for document in sample.contexts or ())
-        return self.scored(SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls))
+            assessments = tuple(
+                by_id.get(document.id) or _without_text(document)
+                for document in sample.contexts or ()
+            )
+        return self.scored(
+            SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls)
+        )
 
     def _question(self, question: str, evidence: Evidence) -> Question[Document]:
         return Question(
@@ -261,8 +292,12 @@ class GradeJob(QuestionJob):
             address=CallAddress("rate", "documents"),
             evidence=evidence,
             documents=lambda _: (),
-            ask=lambda judge, documents, _: grade.ask(self.prompt, judge, question, documents, self.scale),
-            read=lambda reply, request, documents: grade.read(reply, request, documents, self.scale),
+            ask=lambda judge, documents, _: grade.ask(
+                self.prompt, judge, question, documents, self.scale
+            ),
+            read=lambda reply, request, documents: grade.read(
+                reply, request, documents, self.scale
+            ),
             per_call=lambda judge: self.per_call,
         )
 
@@ -280,7 +315,9 @@ class GradeJob(QuestionJob):
         if sample.contexts is None or not sample.reference_contexts:
             return result.model_copy(update={"scores": undefined(self.units, "missing_input")})
         if because := next((vote.unassessed for vote in matches if vote.unassessed), None):
-            return result.model_copy(update={"scores": undefined(self.units, because), "details": {}})
+            return result.model_copy(
+                update={"scores": undefined(self.units, because), "details": {}}
+            )
         by_text = retrieval.references_in_text(sample)
         ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
         numbers = dict(enumerate(by_text.references, 1))
@@ -289,7 +326,9 @@ class GradeJob(QuestionJob):
             if vote.positive:
                 by_rank[ranks[vote.subject]].add(numbers[vote.document or 0])
         ranked = retrieval.assigned(by_text._replace(by_rank=by_rank))
-        values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
+        values = retrieval.value_of(
+            ranked, list(by_text.references), retrieval.asked(self.measures)
+        )
         scores = defined(values, self.units)
         return result.model_copy(update={"scores": scores, "details": {"matched": list(ranked)}})
 
@@ -359,7 +398,9 @@ def unmatched(sample: Sample) -> dict[str, list[Document]]:
             for rank, (document, name, same_text) in enumerate(
                 zip(sample.contexts or (), names, by_text, strict=True), 1
             )
-            if rank <= above and same_text.startswith("other-") and (document.text.strip() or document.title)
+            if rank <= above
+            and same_text.startswith("other-")
+            and (document.text.strip() or document.title)
         ]
     return pairs
 
@@ -372,12 +413,22 @@ def _names(sample: Sample) -> list[str]:
 
 
 def _without_text(document: Document) -> Assessment:
-    return Assessment(subject=document.id, question="grade", against=ASKED, verdicts=(), unassessed="missing_input")
+    return Assessment(
+        subject=document.id,
+        question="grade",
+        against=ASKED,
+        verdicts=(),
+        unassessed="missing_input",
+    )
 
 
 def units(scale: Scale) -> dict[str, str]:
     """Return the unit of each score of graded documents."""
-    return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}"}
+    return {
+        RELEVANT: "share",
+        PRECISION: "share",
+        GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}",
+    }
 
 
 def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[str, Score]:
@@ -393,10 +444,19 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[
     if not grades:
         return undefined(unit, "no_evidence")
     relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
-    ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
+    ends = {
+        RELEVANT: _share(relevant),
+        PRECISION: precision(relevant),
+        GRADE: _mean(grades, scale.steps[-1]),
+    }
     if None in grades:
-        because = Counter(vote.unassessed for vote in graded if vote.unassessed).most_common(1)[0][0]
-        return {metric: Score(value=None, unit=u, because=because, bounds=ends[metric]) for metric, u in unit.items()}
+        because = Counter(vote.unassessed for vote in graded if vote.unassessed).most_common(1)[0][
+            0
+        ]
+        return {
+            metric: Score(value=None, unit=u, because=because, bounds=ends[metric])
+            for metric, u in unit.items()
+        }
     return defined({metric: ends[metric][0] for metric in unit}, unit)
 
 
@@ -461,7 +521,9 @@ class GradeCounts(Record):
     @property
     def failures(self) -> int:
         """Unassessed pairs whose reason is neither missing input nor a tie."""
-        return sum(n for reason, n in self.unassessed.items() if reason not in ("missing_input", "tie"))
+        return sum(
+            n for reason, n in self.unassessed.items() if reason not in ("missing_input", "tie")
+        )
 
 
 class Grades(NamedTuple):
@@ -495,7 +557,10 @@ def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grade
     by_judge = {judge.name: members.judges.get(judge.name, nothing) for judge in record.judges}
     return Grades(
         _counts(grades, unassessed),
-        {name: _counts(member.words, Counter(member.unassessed) + unasked) for name, member in by_judge.items()},
+        {
+            name: _counts(member.words, Counter(member.unassessed) + unasked)
+            for name, member in by_judge.items()
+        },
         members.alpha,
     )
 

@@ -81,5 +81,7 @@ def run_identity(record: Manifest, items: Iterable[object]) -> str:
     total = 0
     for item in items:
         subject = item.sample if isinstance(item, SampleResult) else item
-        total += int.from_bytes(hashlib.sha256(repr(subject).encode("utf-8", "surrogatepass")).digest())
+        total += int.from_bytes(
+            hashlib.sha256(repr(subject).encode("utf-8", "surrogatepass")).digest()
+        )
     return hashlib.sha256(f"{record.identity} {total}".encode()).hexdigest()

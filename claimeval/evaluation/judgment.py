@@ -14,7 +14,15 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from claimeval.evaluation.ask import Answers, CallAddress, Subject, ask_about, ask_windows, numbered, smaller_room
+from claimeval.evaluation.ask import (
+    Answers,
+    CallAddress,
+    Subject,
+    ask_about,
+    ask_windows,
+    numbered,
+    smaller_room,
+)
 from claimeval.evaluation.manifest import Manifest, QuestionRecord
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
@@ -81,14 +89,21 @@ class EarlierVerdicts:
         self._earlier = earlier
         self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
         self._verdicts = {
-            (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): self._read(verdict)
+            (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): self._read(
+                verdict
+            )
             for a in (earlier.assessments if earlier else ())
             for verdict in a.verdicts
             if verdict.unassessed != "not_in_cache"
         }
 
     def verdicts(
-        self, question: Question[S], subjects: Sequence[S], evidence: Evidence, judge: Judge, replicate: int
+        self,
+        question: Question[S],
+        subjects: Sequence[S],
+        evidence: Evidence,
+        judge: Judge,
+        replicate: int,
     ) -> dict[str, Sequence[ReadVerdict]]:
         """Return a judge's verdicts, one per record of the question, on the subjects for which all are known.
 
@@ -101,14 +116,19 @@ class EarlierVerdicts:
         """
         known: dict[str, Sequence[ReadVerdict]] = {}
         for subject in subjects if self._verdicts else ():
-            keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
+            keys = [
+                (record.name, subject.id, evidence, judge.name, replicate)
+                for record in question.records
+            ]
             if all(key in self._verdicts for key in keys):
                 known[subject.id] = [self._verdicts[key] for key in keys]
         return known
 
     def _read(self, verdict: Verdict) -> ReadVerdict:
         """Return a verdict with the key of its call."""
-        fields = verdict.__dict__ | {"key": None if verdict.call is None else self.calls[verdict.call].key}
+        fields = verdict.__dict__ | {
+            "key": None if verdict.call is None else self.calls[verdict.call].key
+        }
         del fields["call"]
         return ReadVerdict(**fields)
 
@@ -116,7 +136,9 @@ class EarlierVerdicts:
         """Return the claims of a part, which may be none; None if they are unknown."""
         if self._earlier is None:
             return None
-        return self._earlier.claims_of(part) or (() if self._earlier.unextracted.get(part) == "no_claims" else None)
+        return self._earlier.claims_of(part) or (
+            () if self._earlier.unextracted.get(part) == "no_claims" else None
+        )
 
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
@@ -133,9 +155,13 @@ class EarlierVerdicts:
         verdicts = dict[Evidence, dict[tuple[str, str], list[ReadVerdict]]]()
         for a in self._not_whole:
             if a.subject in ids and a.against == evidence.part:
-                of_judge = [v for v in a.verdicts if (v.judge, v.replicate) == (judge.name, replicate)]
+                of_judge = [
+                    v for v in a.verdicts if (v.judge, v.replicate) == (judge.name, replicate)
+                ]
                 if of_judge:
-                    verdicts.setdefault(a.evidence, {})[a.question, a.subject] = [*map(self._read, of_judge)]
+                    verdicts.setdefault(a.evidence, {})[a.question, a.subject] = [
+                        *map(self._read, of_judge)
+                    ]
         return JudgedSubjects(verdicts)
 
 
@@ -200,7 +226,11 @@ class QuestionJob(ABC):
 
     def same_family(self, sample: Sample, *parts: Part) -> frozenset[str]:
         """Return the judges of the family that wrote the answer, if the answer is one of the compared parts."""
-        return voting.same_family(self.judges, self.families, sample, *parts) if self.about_answers else frozenset()
+        return (
+            voting.same_family(self.judges, self.families, sample, *parts)
+            if self.about_answers
+            else frozenset()
+        )
 
     @property
     def asked_judges(self) -> tuple[Judge, ...]:
@@ -218,12 +248,16 @@ class QuestionJob(ABC):
 
     def prompt_of(self, assessment: Assessment, of: Part | None) -> str | None:
         """Return the id of the prompt of an assessment, of a claim of a part; None if the job does not make it."""
-        return next((record.prompt for record in self.records if record.name == assessment.question), None)
+        return next(
+            (record.prompt for record in self.records if record.name == assessment.question), None
+        )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """Raise UsageError if a judge is of a generator's family and `on_same_family` is `error`."""
         if self.about_answers:
-            voting.refuse_same_family([("judge", judge) for judge in self.judges], self.panel, generators)
+            voting.refuse_same_family(
+                [("judge", judge) for judge in self.judges], self.panel, generators
+            )
 
 
 class JudgedSubjects(NamedTuple):
@@ -302,7 +336,9 @@ def votes(
     )
 
 
-async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
+async def judge(
+    question: Question[S], subjects: Sequence[S], context: JudgingContext
+) -> JudgedSubjects:
     """Ask all judges about the subjects. With `escalate`, later judges get only disputed subjects.
 
     Returns:
@@ -318,7 +354,9 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     judged += await _ask_judges(question, subjects, context.job.judges[:first], context)
     if first:
         known = JudgedSubjects.joined(judged).verdicts[whole]
-        disputed = [subject for subject in subjects if voting.disputed(known[names[0], subject.id], panel)]
+        disputed = [
+            subject for subject in subjects if voting.disputed(known[names[0], subject.id], panel)
+        ]
         judged += await _ask_judges(question, disputed, context.job.judges[first:], context)
     return JudgedSubjects.joined(judged)._replace(same_family=context.same_family)
 
@@ -335,24 +373,44 @@ async def _ask_judges(
 
     def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, JudgedSubjects]:
         """Ask one judge about the subjects that concern it."""
-        about = [subject for subject in subjects if concerns(judge, subject)] if concerns else subjects
+        about = (
+            [subject for subject in subjects if concerns(judge, subject)] if concerns else subjects
+        )
         if in_parts or judge.name in context.job.recorded_judges:
             return _ask_in_parts(question, about, judge, replicate, context)
         return _ask_at(question.evidence, question, about, judge, replicate, context)
 
     judged = await gather_all(
-        [ask(judge, n) for judge in judges if judge.name not in excluded for n in range(panel.replicates)]
+        [
+            ask(judge, n)
+            for judge in judges
+            if judge.name not in excluded
+            for n in range(panel.replicates)
+        ]
     )
-    skipped = [_unassessed(question, subjects, judge, "same_family") for judge in judges if judge.name in excluded]
-    return [*judged, *[JudgedSubjects.of(question, question.evidence, verdicts) for verdicts in skipped]]
+    skipped = [
+        _unassessed(question, subjects, judge, "same_family")
+        for judge in judges
+        if judge.name in excluded
+    ]
+    return [
+        *judged,
+        *[JudgedSubjects.of(question, question.evidence, verdicts) for verdicts in skipped],
+    ]
 
 
 async def _ask_in_parts(
-    question: Question[S], subjects: Sequence[S], judge: Judge, replicate: int, context: JudgingContext
+    question: Question[S],
+    subjects: Sequence[S],
+    judge: Judge,
+    replicate: int,
+    context: JudgingContext,
 ) -> JudgedSubjects:
     """Return one judge's verdicts against all documents together, against each alone, or in several orders."""
 
-    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, JudgedSubjects]:
+    def ask(
+        evidence: Evidence, subjects: Sequence[S] = subjects
+    ) -> Coroutine[Any, Any, JudgedSubjects]:
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
@@ -365,7 +423,9 @@ async def _ask_in_parts(
     if settings.per_document is not True:
         orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(singles))]
         others = [*singles] if settings.per_document else orders
-        return JudgedSubjects.joined(await gather_all([ask(evidence) for evidence in (whole, *others)]))
+        return JudgedSubjects.joined(
+            await gather_all([ask(evidence) for evidence in (whole, *others)])
+        )
     alone = JudgedSubjects.joined(await gather_all([ask(evidence) for evidence in singles]))
     supported = _supported(alone, singles)
     unsupported = [subject for subject in subjects if subject.id not in supported]
@@ -377,7 +437,9 @@ async def _ask_in_parts(
     return JudgedSubjects.joined([JudgedSubjects.of(question, whole, supported), alone, joint])
 
 
-def _supported(alone: JudgedSubjects, documents: Mapping[Evidence, Document]) -> dict[str, tuple[ReadVerdict, ...]]:
+def _supported(
+    alone: JudgedSubjects, documents: Mapping[Evidence, Document]
+) -> dict[str, tuple[ReadVerdict, ...]]:
     """Merge the verdicts of claims that at least one single document supports into verdicts on all documents."""
     by_subject: dict[str, list[tuple[Evidence, ReadVerdict]]] = {}
     for evidence, by_record in alone.verdicts.items():
@@ -388,7 +450,9 @@ def _supported(alone: JudgedSubjects, documents: Mapping[Evidence, Document]) ->
         subject: (
             pairs[0][1]._replace(
                 cites=tuple(documents[evidence].id for evidence, _ in pairs),
-                probability=max((v.probability for _, v in pairs if v.probability is not None), default=None),
+                probability=max(
+                    (v.probability for _, v in pairs if v.probability is not None), default=None
+                ),
             ),
         )
         for subject, pairs in by_subject.items()
@@ -405,13 +469,17 @@ async def _ask_at(
 ) -> JudgedSubjects:
     """Return one judge's verdicts against one evidence; known verdicts are reused."""
     verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
-    unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
+    unknown: Sequence[S] = (
+        [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
+    )
     if judge.name in context.job.recorded_judges:
         missing = _unassessed(question, unknown, judge, "not_in_cache", replicate)
         return JudgedSubjects.of(question, evidence, verdicts | missing)
     chunks = even_chunks(question.order(judge, unknown), question.per_call(judge))
     step, part, _ = question.address
-    asking = _Asking(question, judge, CallAddress(step, part, evidence), replicate, context.executor)
+    asking = _Asking(
+        question, judge, CallAddress(step, part, evidence), replicate, context.executor
+    )
     documents = tuple(question.documents(evidence))
     replies = await gather_all([asking.read(chunk, documents) for chunk in chunks])
     for reply in replies:
@@ -423,7 +491,9 @@ async def _ask_at(
             else:
                 verdicts[subject_id] = value
     calls = tuple(chain.from_iterable([reply.calls for reply in replies]))
-    return JudgedSubjects.of(question, evidence, {subject.id: verdicts[subject.id] for subject in subjects}, calls)
+    return JudgedSubjects.of(
+        question, evidence, {subject.id: verdicts[subject.id] for subject in subjects}, calls
+    )
 
 
 @dataclass(frozen=True)
@@ -436,10 +506,15 @@ class _Asking(Generic[S]):
     replicate: int
     executor: Executor
 
-    def merged(self, values: Sequence[tuple[ReadVerdict, ...] | Failure]) -> tuple[ReadVerdict, ...] | Failure:
+    def merged(
+        self, values: Sequence[tuple[ReadVerdict, ...] | Failure]
+    ) -> tuple[ReadVerdict, ...] | Failure:
         """Merge the verdicts on all windows, for each record of the question."""
         merged = [
-            windows.merge([value if isinstance(value, Failure) else value[n] for value in values], record.scale)
+            windows.merge(
+                [value if isinstance(value, Failure) else value[n] for value in values],
+                record.scale,
+            )
             for n, record in enumerate(self.question.records)
         ]
         failed = next((value for value in merged if isinstance(value, Failure)), None)
@@ -451,13 +526,19 @@ class _Asking(Generic[S]):
         """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
         request = self.question.ask(self.judge, chunk, documents)
         room = self.executor.room(request)
-        if (limit is not None and request.size > limit) or (room is not None and not await self.executor.fits(request)):
+        if (limit is not None and request.size > limit) or (
+            room is not None and not await self.executor.fits(request)
+        ):
             known = min(size for size in (room, limit) if size is not None)
             if parts := await self._in_parts(chunk, documents, known, limit):
                 return parts
         answers = await ask_about(
             chunk,
-            lambda batch: request if len(batch) == len(chunk) else self.question.ask(self.judge, batch, documents),
+            lambda batch: (
+                request
+                if len(batch) == len(chunk)
+                else self.question.ask(self.judge, batch, documents)
+            ),
             self.question.read,
             self.executor,
             self.address,
@@ -466,10 +547,14 @@ class _Asking(Generic[S]):
         if not (refused := answers.too_long):
             return answers._replace(limit=limit)
         too_long = tuple([subject for subject in chunk if subject.id in refused])
-        room = smaller_room(request, answers.values[refused[0]][0], self.executor.room(request), limit)
+        room = smaller_room(
+            request, answers.values[refused[0]][0], self.executor.room(request), limit
+        )
         limit = min(request.size // 2, limit or request.size)
         if smaller := await self._in_parts(too_long, documents, room, limit):
-            return smaller._replace(values=answers.values | smaller.values, calls=(*answers.calls, *smaller.calls))
+            return smaller._replace(
+                values=answers.values | smaller.values, calls=(*answers.calls, *smaller.calls)
+            )
         return answers._replace(limit=limit)
 
     async def _in_parts(
@@ -484,29 +569,44 @@ class _Asking(Generic[S]):
         if len(chunk) > 1 and alone > room // 2:
             middle = len(chunk) // 2
             halves = await ask_windows(
-                (chunk[:middle], chunk[middle:]), lambda half, limit: self.read(half, documents, limit), limit
+                (chunk[:middle], chunk[middle:]),
+                lambda half, limit: self.read(half, documents, limit),
+                limit,
             )
             unread = halves[0].values[chunk[0].id]
             values = dict.fromkeys([subject.id for subject in chunk], unread)
             for half in halves:
                 values |= half.values
-            return Answers(values, tuple(chain.from_iterable([half.calls for half in halves])), 1, halves[0].limit)
+            return Answers(
+                values,
+                tuple(chain.from_iterable([half.calls for half in halves])),
+                1,
+                halves[0].limit,
+            )
         if documents:
             return await self._in_windows(
-                _split(documents, room - alone), lambda window, limit: self.read(chunk, window, limit), limit
+                _split(documents, room - alone),
+                lambda window, limit: self.read(chunk, window, limit),
+                limit,
             )
         (subject,) = chunk
         if not isinstance(subject, Document):
             return None
-        alone = self.question.ask(self.judge, (subject.model_copy(update={"text": "", "title": None}),), ()).size
+        alone = self.question.ask(
+            self.judge, (subject.model_copy(update={"text": "", "title": None}),), ()
+        ).size
         return await self._in_windows(
-            _split((subject,), room - alone), lambda window, limit: self.read(window, (), limit), limit
+            _split((subject,), room - alone),
+            lambda window, limit: self.read(window, (), limit),
+            limit,
         )
 
     async def _in_windows(
         self,
         split: Sequence[tuple[Any, ...]],
-        ask: Callable[[tuple[Any, ...], int | None], Coroutine[Any, Any, Answers[tuple[ReadVerdict, ...]]]],
+        ask: Callable[
+            [tuple[Any, ...], int | None], Coroutine[Any, Any, Answers[tuple[ReadVerdict, ...]]]
+        ],
         limit: int | None,
     ) -> Answers[tuple[ReadVerdict, ...]] | None:
         """Ask about the same subjects in each window; None if there are no windows."""
@@ -539,10 +639,15 @@ def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
 def _unassessed(
     question: Question[S], subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
 ) -> dict[str, Sequence[ReadVerdict]]:
-    return {subject.id: [unassessed(judge, reason, replicate)] * len(question.records) for subject in subjects}
+    return {
+        subject.id: [unassessed(judge, reason, replicate)] * len(question.records)
+        for subject in subjects
+    }
 
 
-def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> ReadVerdict:
+def unassessed(
+    judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None
+) -> ReadVerdict:
     """Return a verdict without a label.
 
     Args:

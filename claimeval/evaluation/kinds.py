@@ -48,7 +48,9 @@ class JobKind(NamedTuple):
 
     The manifest may have other metrics, judges, prompts and panels than the run: those of a rejudge.
     """
-    counts: Callable[[Manifest, Iterable[SampleResult]], Mapping[str, Mapping[str, int]]] | None = None
+    counts: Callable[[Manifest, Iterable[SampleResult]], Mapping[str, Mapping[str, int]]] | None = (
+        None
+    )
     """Return counts to print with a run, by name and word."""
     in_shards: bool = True
     """Whether a run can be split into shards."""
@@ -107,7 +109,9 @@ def kind(name: str) -> JobKind:
                 f"the job {name!r} of the entry point {entry.value!r} cannot be loaded: {error}"
             ) from error
         if not isinstance(loaded, JobKind) or loaded.name != name:
-            raise UsageError(f"the entry point {entry.value!r} is not a JobKind with the name {name!r}")
+            raise UsageError(
+                f"the entry point {entry.value!r} is not a JobKind with the name {name!r}"
+            )
         return loaded
     raise DataError(f"the job {name!r} is neither in this version nor in an installed package")
 

@@ -64,7 +64,9 @@ class RunSource(Record):
     """The ids of the prompts that the verdicts of each judge come from; empty if the judge was asked elsewhere."""
 
     @classmethod
-    def of(cls, path: Path | None, results: Path | None, asked_with: Mapping[str, tuple[str, ...]]) -> RunSource:
+    def of(
+        cls, path: Path | None, results: Path | None, asked_with: Mapping[str, tuple[str, ...]]
+    ) -> RunSource:
         """Return the record of a source whose results are in a file."""
         digest = None
         if results:
@@ -99,13 +101,21 @@ def _write_judge(judge: Judge) -> dict[str, JsonValue]:
     """Return a judge as manifests have it: its identity, then the settings that differ from the defaults."""
     settings = judge.model_dump(mode="json", exclude_defaults=True)
     identity = {name: settings.pop(name, None) for name in ("name", "model", "endpoint")}
-    return {"id": judge.id, **identity, "learned": settings.pop("learned", {}), "settings": settings}
+    return {
+        "id": judge.id,
+        **identity,
+        "learned": settings.pop("learned", {}),
+        "settings": settings,
+    }
 
 
 def _read_judge(value: Any) -> Any:
     if not isinstance(value, dict) or not isinstance(value.get("settings"), dict):
         return value
-    return {**{name: field for name, field in value.items() if name not in ("id", "settings")}, **value["settings"]}
+    return {
+        **{name: field for name, field in value.items() if name not in ("id", "settings")},
+        **value["settings"],
+    }
 
 
 _Judge = Annotated[Judge, BeforeValidator(_read_judge), PlainSerializer(_write_judge)]
@@ -146,7 +156,9 @@ class Manifest(Record):
     @field_validator("metrics")
     @classmethod
     def _built_in_by_name(cls, metrics: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
-        return tuple(m.name if isinstance(m, Metric) and METRICS.get(m.name) == m else m for m in metrics)
+        return tuple(
+            m.name if isinstance(m, Metric) and METRICS.get(m.name) == m else m for m in metrics
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -156,11 +168,21 @@ class Manifest(Record):
         settings = fields.get("settings", {}) if fields.get("job", "score") == "score" else {}
         if not isinstance(settings, dict):
             return fields
-        return {**fields, "panel": {**panel, **{name: settings[name] for name in JOB_SETTINGS if name in settings}}}
+        return {
+            **fields,
+            "panel": {
+                **panel,
+                **{name: settings[name] for name in JOB_SETTINGS if name in settings},
+            },
+        }
 
     @field_serializer("panel")
     def _without_settings(self, panel: Panel) -> dict[str, Any]:
-        defaults = {name for name in (*JOB_SETTINGS, "scale") if getattr(panel, name) == getattr(Panel(), name)}
+        defaults = {
+            name
+            for name in (*JOB_SETTINGS, "scale")
+            if getattr(panel, name) == getattr(Panel(), name)
+        }
         in_settings = set(JOB_SETTINGS) & self.settings.keys() if self.of_claims else set()
         return panel.model_dump(mode="json", exclude=defaults | in_settings)
 
@@ -183,7 +205,9 @@ class Manifest(Record):
     def rows(self) -> tuple[Metric, ...]:
         """The metrics that are shares of supported claims."""
         metrics = self.metrics if self.of_claims else ()
-        return tuple(METRICS[m] if isinstance(m, str) else m for m in metrics if m not in self.derived)
+        return tuple(
+            METRICS[m] if isinstance(m, str) else m for m in metrics if m not in self.derived
+        )
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -212,7 +236,9 @@ class Manifest(Record):
         if self.source:
             return self.source.asked_with
         prompts = dict.fromkeys(record.prompt for record in self.questions if record.prompt)
-        steps = {prompt.id: prompt.step for prompt in self.prompts if prompt.id in prompts or not prompts}
+        steps = {
+            prompt.id: prompt.step for prompt in self.prompts if prompt.id in prompts or not prompts
+        }
 
         def prompts_of(judge: Judge) -> tuple[str, ...]:
             """Return the prompts of a judge; one that reads no prompts is asked only about support."""
@@ -256,9 +282,13 @@ class Manifest(Record):
             return judge.model_copy(update={"learned": learned.get(judge.name, judge.learned)})
 
         extractor = self.extractor and with_lessons(self.extractor)
-        return self.model_copy(update={"judges": tuple(map(with_lessons, self.judges)), "extractor": extractor})
+        return self.model_copy(
+            update={"judges": tuple(map(with_lessons, self.judges)), "extractor": extractor}
+        )
 
-    def of_data(self, data: str | None, *, limit: int | None = None, mapping: RowMapping = NO_MAPPING) -> Manifest:
+    def of_data(
+        self, data: str | None, *, limit: int | None = None, mapping: RowMapping = NO_MAPPING
+    ) -> Manifest:
         """Return the manifest of a run on a file, or on samples given in Python (`data` None)."""
         digest = file_digest(Path(data)) if data and Path(data).is_file() else None
         source = DataSource(path=data, digest=digest, limit=limit, mapping=mapping.content)
@@ -274,11 +304,23 @@ class Manifest(Record):
 
     def is_alike(self, other: Manifest, *fields: str) -> bool:
         """Return whether two runs are the same in these fields, whatever was learned about judges and their prices."""
-        return all(_decisive(getattr(self, field)) == _decisive(getattr(other, field)) for field in fields)
+        return all(
+            _decisive(getattr(self, field)) == _decisive(getattr(other, field)) for field in fields
+        )
 
     def differs(self, other: Manifest) -> str | None:
         """Return in words the first setting in which two runs differ; None if they must have the same numbers."""
-        compared = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
+        compared = (
+            "job",
+            "metrics",
+            "panel",
+            "settings",
+            "questions",
+            "judges",
+            "extractor",
+            "prompts",
+            "asked_with",
+        )
         for field in (*compared, "cluster"):
             if not self.is_alike(other, field):
                 return "prompts of its judges" if field == "asked_with" else field
@@ -311,7 +353,9 @@ def versions(*judges: Judge | None) -> dict[str, str]:
         from importlib.metadata import PackageNotFoundError, version
 
         for package in sorted(packages):
-            with suppress(PackageNotFoundError):  # the judge that needs it says so when it is opened
+            with suppress(
+                PackageNotFoundError
+            ):  # the judge that needs it says so when it is opened
                 found[package] = version(package)
     return found
 

@@ -84,7 +84,9 @@ class Source(Protocol):
     def settings(self) -> dict[str, JsonValue]:
         """The settings that affect the numbers."""
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
 
 
@@ -98,15 +100,23 @@ class WordMetrics:
     @property
     def units(self) -> dict[str, str]:
         """The units of the requested metrics, and of `answer_length`, without which recall is hard to interpret."""
-        return {name: lexical.ALL_METRICS[name].unit for name in dict.fromkeys((*self.names, "answer_length"))}
+        return {
+            name: lexical.ALL_METRICS[name].unit
+            for name in dict.fromkeys((*self.names, "answer_length"))
+        }
 
     @property
     def settings(self) -> dict[str, JsonValue]:
         """The normalization, and the versions of libraries that compute some of the metrics."""
         libraries: dict[str, JsonValue] = dict(lexical.versions_of(self.names))
-        return {"normalization": self.normalization, **({"libraries": libraries} if libraries else {})}
+        return {
+            "normalization": self.normalization,
+            **({"libraries": libraries} if libraries else {}),
+        }
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         units = self.units
         texts = _warned_once(map(_texts, samples), self.normalization, self.names)
@@ -123,7 +133,9 @@ def _warned_once(
     for text in texts:
         if not warned and (problem := _unreadable_script(text.answer or "", rouge=rouge)):
             warned = True
-            warnings.warn(f"sample {text.id!r} {problem}; use --normalization multilingual", stacklevel=2)
+            warnings.warn(
+                f"sample {text.id!r} {problem}; use --normalization multilingual", stacklevel=2
+            )
         yield text
 
 
@@ -155,9 +167,14 @@ class RankMetrics:
     @property
     def settings(self) -> dict[str, JsonValue]:
         """How documents are matched with references."""
-        return {"match": self.match, **({"collapse_ids": self.collapse_ids} if self.collapse_ids else {})}
+        return {
+            "match": self.match,
+            **({"collapse_ids": self.collapse_ids} if self.collapse_ids else {}),
+        }
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for row in retrieval.score(samples, self._measures, self.match, fold=self.collapse_ids):
             yield Measured(row, {})
@@ -173,7 +190,9 @@ class LocalModel(ABC):
 
     @cached_property
     @abstractmethod
-    def scorer(self) -> perplexity.QuestionScorer | reward.RewardScorer | similarity.SimilarityScorer:
+    def scorer(
+        self,
+    ) -> perplexity.QuestionScorer | reward.RewardScorer | similarity.SimilarityScorer:
         """The model with its settings."""
 
     def __getstate__(self) -> dict[str, LocalOptions]:
@@ -200,12 +219,18 @@ class QueryLikelihood(LocalModel):
         """The unit of the metrics of the best text, of the first k and of the best k."""
         return dict.fromkeys(perplexity.METRICS, "share")
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for measured in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
             because: Reason | None = "missing_input" if measured.because else None
-            scores = {name: Score.share(value, because=because) for name, value in measured.scores.items()}
-            texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in measured.texts]
+            scores = {
+                name: Score.share(value, because=because) for name, value in measured.scores.items()
+            }
+            texts: list[JsonValue] = [
+                text.model_dump(exclude_defaults=True) for text in measured.texts
+            ]
             yield Measured(scores, {"texts": texts} if texts else {})
 
 
@@ -223,13 +248,17 @@ class AnswerReward(LocalModel):
         """The unit of the reward."""
         return {reward.METRIC: "share"}
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for measured in reward.measure(samples, self.scorer, store, on_scored=on_scored):
             because: Reason | None = "missing_input" if measured.because else None
             because = "too_long" if measured.because == "question too long" else because
             score = Score.share(measured.score, because=because)
-            yield Measured({reward.METRIC: score}, {"tokens_cut": measured.cut} if measured.cut else {})
+            yield Measured(
+                {reward.METRIC: score}, {"tokens_cut": measured.cut} if measured.cut else {}
+            )
 
 
 @dataclass(frozen=True)
@@ -248,10 +277,14 @@ class AnswerSimilarity(LocalModel):
         """The unit of the similarity, from -1 to 1."""
         return {similarity.METRIC: "cosine"}
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         texts = map(_texts, samples)
-        for measured in similarity.measure(((text.answer, text.references) for text in texts), self.scorer):
+        for measured in similarity.measure(
+            ((text.answer, text.references) for text in texts), self.scorer
+        ):
             yield Measured(
                 defined({similarity.METRIC: measured.value}, self.units, "missing_input"),
                 {"tokens_cut": measured.cut} if measured.cut else {},
@@ -274,11 +307,15 @@ class OwnMetrics:
         """Nothing: the settings of functions are unknown."""
         return {}
 
-    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+    def measure(
+        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+    ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for sample in samples:
             values = {name: function(sample) for name, function in self.functions.items()}
-            numbers = {name: None if value is None else float(value) for name, value in values.items()}
+            numbers = {
+                name: None if value is None else float(value) for name, value in values.items()
+            }
             yield Measured(defined(numbers, self.units), {})
 
 
@@ -302,7 +339,9 @@ class MeasureJob(ComputedJob[SampleResult]):
         return Manifest(
             job=self.name,
             metrics=tuple(name for source in self.sources for name in source.units),
-            settings={name: value for source in self.sources for name, value in source.settings.items()},
+            settings={
+                name: value for source in self.sources for name, value in source.settings.items()
+            },
             cluster=self.cluster,
             versions=versions(),
         )
@@ -311,17 +350,25 @@ class MeasureJob(ComputedJob[SampleResult]):
         """Return the reply cache, in which results of local models are stored; None for other metrics."""
         return Store(cache_folder(options.cache)) if self.local else nullcontext()
 
-    def compute(self, items: Iterable[Sample], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
+    def compute(
+        self, items: Iterable[Sample], options: RunOptions, progress: Progress
+    ) -> Iterator[SampleResult]:
         """Yield the result of each sample, in order; `progress` may count the texts that a model has scored."""
         with self.cache(options) as store:
             yield from self.results(items, store, texts_counted(progress))
 
     def results(
-        self, samples: Iterable[Sample], store: Store | None = None, on_scored: Scored = lambda _: None
+        self,
+        samples: Iterable[Sample],
+        store: Store | None = None,
+        on_scored: Scored = lambda _: None,
     ) -> Iterator[SampleResult]:
         """Yield the result of each sample, in order. Memory does not grow with the number of samples."""
         samples, *streams = tee(samples, len(self.sources) + 1)
-        rows = [source.measure(stream, store, on_scored) for source, stream in zip(self.sources, streams, strict=True)]
+        rows = [
+            source.measure(stream, store, on_scored)
+            for source, stream in zip(self.sources, streams, strict=True)
+        ]
         for sample, *measured in zip(samples, *rows, strict=True):
             yield SampleResult.of(
                 sample,
@@ -413,7 +460,9 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
                 if not str(error).startswith("unknown measure"):
                     raise
                 ranks = {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
-                raise unknown_name("metric without a judge", name, {*available, *GROUPS, *ranks}) from error
+                raise unknown_name(
+                    "metric without a judge", name, {*available, *GROUPS, *ranks}
+                ) from error
     return tuple(dict.fromkeys(names))
 
 
@@ -424,6 +473,8 @@ def _texts(sample: Sample) -> lexical.LexicalSample:
         answer=sample.answer,
         question=sample.question,
         contexts=None if documents is None else [document.text for document in documents],
-        references=["\n\n".join(sample.reference_answers)] if joins_references else sample.reference_answers,
+        references=["\n\n".join(sample.reference_answers)]
+        if joins_references
+        else sample.reference_answers,
         id=sample.id,
     )

@@ -24,11 +24,21 @@ from claimeval.types.errors import UsageError, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.probes import Probe, ProbeStep
 from claimeval.types.records import Claim, Document
-from claimeval.types.requests import CLAIMS_PER_CALL, CallError, Completion, Failure, Judge, Outcome, Request
+from claimeval.types.requests import (
+    CLAIMS_PER_CALL,
+    CallError,
+    Completion,
+    Failure,
+    Judge,
+    Outcome,
+    Request,
+)
 
 QUESTION = "Where is the Eiffel Tower, and when did it open?"
 ANSWER = "The Eiffel Tower is in Paris. It opened in 1889."
-DOCUMENT = Document(id="page", text="The Eiffel Tower in Paris is 330 metres high. It opened on 31 March 1889.")
+DOCUMENT = Document(
+    id="page", text="The Eiffel Tower in Paris is 330 metres high. It opened on 31 March 1889."
+)
 CLAIMS = {"The Eiffel Tower is in Paris.": True, "The Eiffel Tower is 500 metres high.": False}
 """Claims, and whether the document supports them."""
 LIGHTHOUSE = Document(
@@ -86,7 +96,9 @@ class _Trial:
                 async with asyncio.timeout(self._timeout):
                     reply = await self._backend.complete(sent, lambda _: None)
             except TimeoutError:
-                return Failure(reason="timeout", message=f"no complete reply within {self._timeout:g} s")
+                return Failure(
+                    reason="timeout", message=f"no complete reply within {self._timeout:g} s"
+                )
             except CallError as error:
                 self.errors.append(error)
                 if not self.lessons.learn(request, sent, error.failure):
@@ -99,7 +111,9 @@ class _Trial:
 
     async def extract(self) -> ProbeStep:
         """Ask for the claims of a short answer."""
-        request = extract.ask(prompts.load("extract", "atomic"), self._judge, "answer", ANSWER, QUESTION)
+        request = extract.ask(
+            prompts.load("extract", "atomic"), self._judge, "answer", ANSWER, QUESTION
+        )
         outcome = await self._ask(request)
 
         def check(reply: Completion) -> str | None:
@@ -120,7 +134,9 @@ class _Trial:
             return assess.ask(prompt, judge, claims, ShownDocuments([DOCUMENT]), QUESTION)
 
         judge_request = request(
-            self._judge.model_copy(update={"top_logprobs": self._judge.top_logprobs or TOP_LOGPROBS})
+            self._judge.model_copy(
+                update={"top_logprobs": self._judge.top_logprobs or TOP_LOGPROBS}
+            )
         )
         outcome = await self._ask(judge_request)
         if isinstance(outcome, Failure) and outcome.refused and not self._judge.top_logprobs:
@@ -132,9 +148,19 @@ class _Trial:
             if assessed.failure:
                 return _problem(assessed.failure)
             self.other_form = not _in_form(reply, judge_request)
-            labels = [assessed.values[claim.id][0].label if claim.id in assessed.values else None for claim in claims]
-            right = [(label == "supported") == true for label, true in zip(labels, CLAIMS.values(), strict=True)]
-            return None if all(right) else f"it says {', '.join(map(str, labels))} of a true and a false claim"
+            labels = [
+                assessed.values[claim.id][0].label if claim.id in assessed.values else None
+                for claim in claims
+            ]
+            right = [
+                (label == "supported") == true
+                for label, true in zip(labels, CLAIMS.values(), strict=True)
+            ]
+            return (
+                None
+                if all(right)
+                else f"it says {', '.join(map(str, labels))} of a true and a false claim"
+            )
 
         return _step("assess", outcome, check)
 
@@ -142,7 +168,9 @@ class _Trial:
         """Ask about twenty claims at once, and return how many get the right label; None without a reply."""
         claims = _claims(MANY)
         shown = ShownDocuments([LIGHTHOUSE])
-        request = assess.ask(prompts.load("assess", "three_way"), self._judge, claims, shown, "What is at Orsa?")
+        request = assess.ask(
+            prompts.load("assess", "three_way"), self._judge, claims, shown, "What is at Orsa?"
+        )
         outcome = await self._ask(request)
         if isinstance(outcome, Failure):
             return None
@@ -159,20 +187,31 @@ def _in_form(reply: Completion, request: Request) -> bool:
     if required["type"] == "object":
         return isinstance(verdicts, dict) and set(verdicts) == set(required["required"])
     fields = set(required["items"]["required"])
-    return isinstance(verdicts, list) and all(isinstance(entry, dict) and fields <= set(entry) for entry in verdicts)
+    return isinstance(verdicts, list) and all(
+        isinstance(entry, dict) and fields <= set(entry) for entry in verdicts
+    )
 
 
 def _claims(texts: Iterable[str]) -> list[Claim]:
-    return [Claim(id=f"answer-{i}", of="answer", text=text, grounding="ungrounded") for i, text in enumerate(texts, 1)]
+    return [
+        Claim(id=f"answer-{i}", of="answer", text=text, grounding="ungrounded")
+        for i, text in enumerate(texts, 1)
+    ]
 
 
 def _problem(failure: Failure) -> str:
     if failure.reason == "refused":
         return "it refuses to answer"
-    return f"{failure.message}; {advice(failure)}" if failure.reason == "unparsable" else failure.message
+    return (
+        f"{failure.message}; {advice(failure)}"
+        if failure.reason == "unparsable"
+        else failure.message
+    )
 
 
-def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:
+def _step(
+    step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]
+) -> ProbeStep:
     if isinstance(outcome, Failure):
         return ProbeStep(step=step, right=False, problem=outcome.message)
     problem = check(outcome)
@@ -191,7 +230,9 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
     """Test a resolved judge; failures are in the result."""
     unprobed = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
     price = price_of(judge, options.prices)
-    unprobed = unprobed.model_copy(update={"price": {"input": price.input, "output": price.output} if price else None})
+    unprobed = unprobed.model_copy(
+        update={"price": {"input": price.input, "output": price.output} if price else None}
+    )
     try:
         providers.check_key(judge)
     except UsageError as error:
@@ -202,7 +243,9 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
             steps.append(await trial.assess())
         usable = all(step.right for step in steps) and len(steps) == 2
-        unprobed = unprobed.model_copy(update={"of_twenty": await trial.assess_many() if usable else None})
+        unprobed = unprobed.model_copy(
+            update={"of_twenty": await trial.assess_many() if usable else None}
+        )
     result = _result(unprobed, judge, tuple(steps), trial)
     if not trial.replies or result.context_tokens:
         return result
@@ -221,8 +264,12 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
         "reachable": bool(trial.replies) or bool(statuses - {None, 200}),
         "key_accepted": True if trial.replies else False if statuses & {401, 403} else None,
         "problem": next((step.problem for step in steps if step.problem), None),
-        "served_model": next((reply.served_model for reply in trial.replies if reply.served_model), None),
-        "schema_honoured": False if trial.other_form and learned.schema_honoured else learned.schema_honoured,
+        "served_model": next(
+            (reply.served_model for reply in trial.replies if reply.served_model), None
+        ),
+        "schema_honoured": False
+        if trial.other_form and learned.schema_honoured
+        else learned.schema_honoured,
         "thinks_aloud": any(aloud) if aloud else None,
         "log_probabilities": any(tokens) if trial.replies else None,
         "refused": tuple(name for name in learned.refused if name not in judge.learned.refused),
@@ -244,7 +291,11 @@ def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue
     at_once = providers.claims_per_call(judge)
     if result.of_twenty == len(MANY) > at_once:
         settings["claims_per_call"] = "auto"
-    elif result.of_twenty is not None and result.of_twenty < len(MANY) - 1 and at_once > CLAIMS_PER_CALL:
+    elif (
+        result.of_twenty is not None
+        and result.of_twenty < len(MANY) - 1
+        and at_once > CLAIMS_PER_CALL
+    ):
         settings["claims_per_call"] = CLAIMS_PER_CALL
     if adapted.token_limit != judge.token_limit:
         settings["token_limit"] = adapted.token_limit

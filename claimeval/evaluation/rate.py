@@ -32,7 +32,16 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.records import ASKED, Assessment, Evidence, Reason, Sample, SampleResult, Score, has_words
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Evidence,
+    Reason,
+    Sample,
+    SampleResult,
+    Score,
+    has_words,
+)
 from claimeval.types.requests import Judge
 from claimeval.types.scales import (
     ABSTENTION,
@@ -93,7 +102,9 @@ class PutQuestion:
         flags = self.panel.model_copy(update={"vote": "majority", "scale": FLAG})
         panels = {self.question.metric: self.panel} | dict.fromkeys(self.question.flags, flags)
         return tuple(
-            QuestionRecord(name=name, prompt=self.prompt.id, scale=panel.scale, subjects="answer", panel=panel)
+            QuestionRecord(
+                name=name, prompt=self.prompt.id, scale=panel.scale, subjects="answer", panel=panel
+            )
             for name, panel in panels.items()
         )
 
@@ -111,8 +122,12 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
         address=CallAddress(put.prompt.step, "answer"),
         evidence=Evidence.of(put.question.against or ASKED),
         documents=lambda evidence: (put.question.against and sample.documents(evidence)) or (),
-        ask=lambda judge, subjects, documents: rate.ask(put.prompt, judge, put.question, sample, documents),
-        read=lambda reply, request, subjects: rate.read(reply, request, put.question, subjects[0].id),
+        ask=lambda judge, subjects, documents: rate.ask(
+            put.prompt, judge, put.question, sample, documents
+        ),
+        read=lambda reply, request, subjects: rate.read(
+            reply, request, put.question, subjects[0].id
+        ),
     )
 
 
@@ -166,7 +181,10 @@ class RateJob(QuestionJob):
         """The job without escalation."""
         if not self.panel.escalate:
             return self
-        questions = tuple(replace(put, panel=put.panel.model_copy(update={"escalate": None})) for put in self.questions)
+        questions = tuple(
+            replace(put, panel=put.panel.model_copy(update={"escalate": None}))
+            for put in self.questions
+        )
         return replace(self, judges=self.judges[: self.panel.escalate], questions=questions)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
@@ -176,7 +194,9 @@ class RateJob(QuestionJob):
         faithfulness is undefined (`no_claims`).
         """
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        context = JudgingContext(self, executor, EarlierVerdicts(earlier), self.same_family(sample, "answer"))
+        context = JudgingContext(
+            self, executor, EarlierVerdicts(earlier), self.same_family(sample, "answer")
+        )
         judged: list[JudgedSubjects] = await gather_all(
             [
                 judge(rating_question(sample, put), [_WholeAnswer()], context)
@@ -184,9 +204,13 @@ class RateJob(QuestionJob):
                 if put.missing(sample, None if earlier is None else earlier.whole) is None
             ]
         )
-        calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
+        calls = context.earlier.calls + tuple(
+            call for subjects in judged for call in subjects.calls
+        )
         assessments = votes(judged, self.records, calls)
-        return self.scored(SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls))
+        return self.scored(
+            SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls)
+        )
 
     def scored(self, result: SampleResult) -> SampleResult:
         """Return the result with the scores from its assessments."""
@@ -194,7 +218,11 @@ class RateJob(QuestionJob):
         scores: dict[str, Score] = {}
         for put in self.questions:
             because = put.missing(result.sample, result.whole)
-            scores |= _unasked(put, result.sample, because) if because else _scores(put, result.sample, votes)
+            scores |= (
+                _unasked(put, result.sample, because)
+                if because
+                else _scores(put, result.sample, votes)
+            )
         return result.model_copy(update={"scores": scores})
 
 
@@ -203,10 +231,14 @@ def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -
     question, vote = put.question, votes[put.question.metric]
     if question == ABSTENTION:
         return _abstention(sample, vote.positive, vote.unassessed)
-    rated = Score.share(None if vote.label is None else question.scale.value(vote.label), because=vote.unassessed)
+    rated = Score.share(
+        None if vote.label is None else question.scale.value(vote.label), because=vote.unassessed
+    )
     raised = {flag: votes[flag] for flag in question.flags}
     return {question.metric: rated} | {
-        flag: Score.share(None if vote.label is None else float(vote.label == "yes"), because=vote.unassessed)
+        flag: Score.share(
+            None if vote.label is None else float(vote.label == "yes"), because=vote.unassessed
+        )
         for flag, vote in raised.items()
     }
 
@@ -217,7 +249,10 @@ def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> dict[str, Sco
     if question == ABSTENTION:
         return _abstention(sample, None if sample.answer is None else False, because)
     if because == "no_claims" and question != FAITHFULNESS and not question.criterion:
-        return {question.metric: Score.share(0.0), **{flag: Score.share(1.0) for flag in question.flags}}
+        return {
+            question.metric: Score.share(0.0),
+            **{flag: Score.share(1.0) for flag in question.flags},
+        }
     return {name: Score.undefined(because) for name in put.metrics}
 
 
@@ -225,7 +260,9 @@ def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -
     answered_share = Score.undefined(because) if answered is None else Score.share(float(answered))
     if sample.is_answerable is None:
         return {ANSWERED: answered_share, ABSTENTION_ACCURACY: Score.undefined("missing_input")}
-    right = answered_share if answered is None else Score.share(float(answered == sample.is_answerable))
+    right = (
+        answered_share if answered is None else Score.share(float(answered == sample.is_answerable))
+    )
     return {ANSWERED: answered_share, ABSTENTION_ACCURACY: right}
 
 
@@ -240,14 +277,19 @@ def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
     return None
 
 
-def job_of(record: Manifest, rated: Iterable[RatingQuestion] = ANSWER_QUESTIONS.values()) -> RateJob:
+def job_of(
+    record: Manifest, rated: Iterable[RatingQuestion] = ANSWER_QUESTIONS.values()
+) -> RateJob:
     """Return the job of a run, with its prompts and the questions of its metrics.
 
     `rated` are the questions that it may have asked.
     """
     by_id = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
     criteria = cast(Mapping[str, str], record.settings.get(CRITERIA, {}))
-    by_metric = {question.metric: question for question in (*rated, *starmap(criterion_question, criteria.items()))}
+    by_metric = {
+        question.metric: question
+        for question in (*rated, *starmap(criterion_question, criteria.items()))
+    }
     questions = (
         PutQuestion(by_metric[question.name], by_id[question.prompt or ""], question.panel)
         for question in record.questions
@@ -279,16 +321,23 @@ def make_job(
     if options.ask is not None and not options.ask:
         raise UsageError(f"name what to ask: {', '.join(rated)}")
     criteria = starmap(criterion_question, options.criteria.items())
-    requested = [*(_named(question, rated) for question in dict.fromkeys(options.ask or ())), *criteria]
+    requested = [
+        *(_named(question, rated) for question in dict.fromkeys(options.ask or ())),
+        *criteria,
+    ]
     if len(names := [question.name for question in requested]) > len(set(names)):
-        raise UsageError(f"two criteria are called {max(names, key=names.count)!r}; give each another name")
+        raise UsageError(
+            f"two criteria are called {max(names, key=names.count)!r}; give each another name"
+        )
     spec = specs.parse_panel(judging.judges)
     judges = specs.require_prompt_readers(spec.judges, "answers are rated")
     survey = _survey(samples, requested, rated)
     questions = requested or [q for q in rated.values() if q.name in survey.available]
     for question_name in options.prompts:
         if question_name not in {question.name for question in questions}:
-            raise unknown_name("question with a prompt", question_name, [question.name for question in questions])
+            raise unknown_name(
+                "question with a prompt", question_name, [question.name for question in questions]
+            )
 
     def put(question: RatingQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""
@@ -314,7 +363,9 @@ def make_job(
 def _criteria(questions: Iterable[RatingQuestion]) -> dict[str, JsonValue]:
     """Return the criteria among questions, as manifests have them."""
     criteria: dict[str, JsonValue] = {
-        f"{question.name}:{question.against}" if question.against else question.name: question.criterion
+        f"{question.name}:{question.against}"
+        if question.against
+        else question.name: question.criterion
         for question in questions
         if question.criterion
     }
@@ -339,7 +390,9 @@ def _named(name: str, rated: Mapping[str, RatingQuestion]) -> RatingQuestion:
 
 
 def _survey(
-    samples: Iterable[Sample], requested: Sequence[RatingQuestion], rated: Mapping[str, RatingQuestion]
+    samples: Iterable[Sample],
+    requested: Sequence[RatingQuestion],
+    rated: Mapping[str, RatingQuestion],
 ) -> _AnswerCounts:
     """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an id is repeated."""
     available: set[str] = set()
@@ -348,7 +401,9 @@ def _survey(
     without: MissingField | None = None
     for count, sample in enumerate(distinct(samples), 1):  # noqa: B007  # it is returned
         for question in requested or rated.values():
-            has_label = bool(requested) or question != ABSTENTION or sample.is_answerable is not None
+            has_label = (
+                bool(requested) or question != ABSTENTION or sample.is_answerable is not None
+            )
             if has_label and missing(question, sample) is None:
                 available.add(question.name)
         if sample.generator:
@@ -360,13 +415,17 @@ def _survey(
     for question in requested:
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
-            raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
+            raise UsageError(
+                f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask"
+            )
     return _AnswerCounts(frozenset(available), tuple(generators), count, without)
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:
     """Return how often the panel gave each word of each question, and how often it raised each flag."""
-    scales = {question.name: question.scale for question in record.questions if question.scale.ordered}
+    scales = {
+        question.name: question.scale for question in record.questions if question.scale.ordered
+    }
     counts = {name: dict.fromkeys(scale.words, 0) for name, scale in scales.items()}
     flags = Counter(dict.fromkeys(RELEVANCE.flags, 0) if RELEVANCE.metric in scales else {})
     for result in results:
@@ -376,13 +435,20 @@ def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, 
                     counts[rating.question][rating.label] += 1
             elif rating.question in flags and rating.label == "yes":
                 flags[rating.question] += 1
-    return {name: {**words, **(dict(flags) if name == RELEVANCE.metric else {})} for name, words in counts.items()}
+    return {
+        name: {**words, **(dict(flags) if name == RELEVANCE.metric else {})}
+        for name, words in counts.items()
+    }
 
 
 def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
     """Return the number of answered and declined questions, by whether they are answerable."""
     counts: Counter[str] = Counter(
-        {f"{kind}_{reaction}": 0 for kind in ("answerable", "unanswerable") for reaction in ("answered", "declined")}
+        {
+            f"{kind}_{reaction}": 0
+            for kind in ("answerable", "unanswerable")
+            for reaction in ("answered", "declined")
+        }
     )
     for result in results:
         answered = result.scores[ANSWERED].value if ANSWERED in result.scores else None

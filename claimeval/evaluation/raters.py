@@ -68,7 +68,9 @@ def compare_ratings(
                 pairs = by_question.setdefault(rating, _RatingPairs(cluster))
                 pairs.add(rated.sample, rated.scores[rating].value, result.scores[metric])
     return tuple(
-        by_question[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in by_question
+        by_question[rating].baseline(rating, metric)
+        for rating, metric in PAIRS.items()
+        if rating in by_question
     )
 
 
@@ -90,7 +92,9 @@ class _RatingPairs:
         if whole is not None and claims is not None and whole != claims:
             hits = score.hits or 0
             judged = score.judged or 0
-            self._apart.append(Disagreement(id=sample.id, whole=whole, supported=hits, judged=judged))
+            self._apart.append(
+                Disagreement(id=sample.id, whole=whole, supported=hits, judged=judged)
+            )
 
     def baseline(self, rating: str, metric: str) -> RatingComparison:
         """Return the comparison of the rating with the metric."""
@@ -99,20 +103,34 @@ class _RatingPairs:
             metric=metric,
             whole=_passing(self._whole, self._clusters),
             claims=_passing(self._claims, self._clusters),
-            agreement=Estimate.of(raw_agreement(self._whole, self._claims, clusters=self._clusters)),
-            kappa=Estimate.of(cohen_kappa(self._whole, self._claims, labels=(False, True), clusters=self._clusters)),
+            agreement=Estimate.of(
+                raw_agreement(self._whole, self._claims, clusters=self._clusters)
+            ),
+            kappa=Estimate.of(
+                cohen_kappa(
+                    self._whole, self._claims, labels=(False, True), clusters=self._clusters
+                )
+            ),
             apart=tuple(self._apart),
         )
 
 
 def _passing(passed: Sequence[bool | None], clusters: Sequence[int]) -> Estimate:
-    results = [(float(result), cluster) for result, cluster in zip(passed, clusters, strict=True) if result is not None]
-    return Estimate.of(mean_interval([value for value, _ in results], clusters=[cluster for _, cluster in results]))
+    results = [
+        (float(result), cluster)
+        for result, cluster in zip(passed, clusters, strict=True)
+        if result is not None
+    ]
+    return Estimate.of(
+        mean_interval([value for value, _ in results], clusters=[cluster for _, cluster in results])
+    )
 
 
 def words(of: Disagreement) -> str:
     """Describe a disagreement: `q1 (no; 5 of 5 claims supported)`."""
-    return f"{of.id} ({'yes' if of.whole else 'no'}; {of.supported} of {of.judged} claims supported)"
+    return (
+        f"{of.id} ({'yes' if of.whole else 'no'}; {of.supported} of {of.judged} claims supported)"
+    )
 
 
 class Member(Record):
@@ -173,7 +191,8 @@ class MemberVotes:
         return Members(
             judges={
                 name: Member(
-                    words={word: counts[word] for word in words}, unassessed=dict(self._unassessed[name].most_common())
+                    words={word: counts[word] for word in words},
+                    unassessed=dict(self._unassessed[name].most_common()),
                 )
                 for name, counts in self._words.items()
             },

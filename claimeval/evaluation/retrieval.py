@@ -40,7 +40,11 @@ def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
 
 
 def score(
-    samples: Iterable[Sample], measures: Sequence[ir.Measure], match: Match = "ids", *, fold: str | None = None
+    samples: Iterable[Sample],
+    measures: Sequence[ir.Measure],
+    match: Match = "ids",
+    *,
+    fold: str | None = None,
 ) -> Iterator[dict[str, Score]]:
     """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
 
@@ -56,7 +60,10 @@ def score(
     """
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):
-        qrels = {str(i): dict.fromkeys(_references(sample, match, fold), 1) for i, sample in enumerate(chunk)}
+        qrels = {
+            str(i): dict.fromkeys(_references(sample, match, fold), 1)
+            for i, sample in enumerate(chunk)
+        }
         judged = {query: grades for query, grades in qrels.items() if grades}
         values = {}
         if judged:
@@ -75,7 +82,9 @@ def check_match(match: str, fold: str | None) -> None:
     if match not in get_args(Match):
         raise unknown_name("match", match, get_args(Match))
     if fold and match != "ids":
-        raise UsageError("ids are collapsed only if contexts are matched by id, not with match='text'")
+        raise UsageError(
+            "ids are collapsed only if contexts are matched by id, not with match='text'"
+        )
 
 
 def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
@@ -105,7 +114,10 @@ def references_in_text(sample: Sample) -> ReferenceMatches:
     texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts or (), 1)}
     return ReferenceMatches(
         references,
-        {rank: {name for name, reference in folded.items() if _holds(text, reference)} for rank, text in texts.items()},
+        {
+            rank: {name for name, reference in folded.items() if _holds(text, reference)}
+            for rank, text in texts.items()
+        },
     )
 
 
@@ -128,7 +140,9 @@ def value_of(
     retrieved: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
 ) -> dict[str, float | None]:
     """Return the values of the measures for a ranking of names, best first."""
-    per_query = ir.evaluate({"": dict.fromkeys(references, 1)}, {"": _scores(retrieved)}, measures).per_query
+    per_query = ir.evaluate(
+        {"": dict.fromkeys(references, 1)}, {"": _scores(retrieved)}, measures
+    ).per_query
     return dict(per_query[""])
 
 
@@ -140,7 +154,9 @@ def _references(sample: Sample, match: Match, fold: str | None = None) -> list[s
 
 
 def _holds(text: str, reference: str) -> bool:
-    return bool(reference) and (reference in text or (len(text) >= CONTAINED_FROM and text in reference))
+    return bool(reference) and (
+        reference in text or (len(text) >= CONTAINED_FROM and text in reference)
+    )
 
 
 def _folded(text: str) -> str:

@@ -74,7 +74,9 @@ class GraderReport(Validity):
     """Grades off the scale; they count as unassessed."""
 
 
-def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[RefusedGrade]]:
+def on_scale(
+    grades: ir.Qrels, scale: Scale
+) -> tuple[dict[str, dict[str, int]], list[RefusedGrade]]:
     """Return the grades on the scale, and those off the scale. Raises DataError for values that cannot be grades."""
     check_grades(grades)
     on_levels: dict[str, dict[str, int]] = {}
@@ -133,7 +135,9 @@ def validity(
     same_scale = highest <= most
     graded = sum(grade is not None for grade in joined.assessor)
     if not graded:
-        raise DataError("the assessor and the people graded no pair in common; are the ids of the two files the same?")
+        raise DataError(
+            "the assessor and the people graded no pair in common; are the ids of the two files the same?"
+        )
     relevant = [None if grade is None else grade >= relevant_from for grade in joined.assessor]
     human_relevant = [grade >= human_relevant_from for grade in joined.human]
     table = confusion(joined.assessor, joined.human, labels=labels)
@@ -144,15 +148,25 @@ def validity(
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
         exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=query_clusters)),
-        kappa=Estimate.of(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=query_clusters))
-        if same_scale
-        else None,
-        kappa_quadratic=Estimate.of(
-            cohen_kappa(joined.assessor, joined.human, labels=labels, weights="quadratic", clusters=query_clusters)
+        kappa=Estimate.of(
+            cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=query_clusters)
         )
         if same_scale
         else None,
-        kappa_binary=Estimate.of(cohen_kappa(relevant, human_relevant, labels=(False, True), clusters=query_clusters)),
+        kappa_quadratic=Estimate.of(
+            cohen_kappa(
+                joined.assessor,
+                joined.human,
+                labels=labels,
+                weights="quadratic",
+                clusters=query_clusters,
+            )
+        )
+        if same_scale
+        else None,
+        kappa_binary=Estimate.of(
+            cohen_kappa(relevant, human_relevant, labels=(False, True), clusters=query_clusters)
+        ),
         labels=labels,
         confusion=table.counts,
         orders=_orders(assessor, human, runs, measures, relevant_from, human_relevant_from),
@@ -206,7 +220,9 @@ def compare_graders(
         out: A folder, to which the grades of each assessor are written as qrels.
     """
     human = read_qrels(people)
-    runs = {name: ir.read_run(path) for name, path in zip(labels(trec_runs), trec_runs, strict=True)}
+    runs = {
+        name: ir.read_run(path) for name, path in zip(labels(trec_runs), trec_runs, strict=True)
+    }
     graders, refused = read_graders(files, read_names(assessors) if assessors else (), scale)
     compared = {
         name: GraderReport(
@@ -265,14 +281,22 @@ def _orders(
         return ()
     shared = [query for query in human if assessor.get(query)]
     means = [
-        {name: ir.evaluate(graded, run, measures, level=at, missing="zero").mean for name, run in runs.items()}
-        for graded, at in (({q: human[q] for q in shared}, human_level), ({q: assessor[q] for q in shared}, level))
+        {
+            name: ir.evaluate(graded, run, measures, level=at, missing="zero").mean
+            for name, run in runs.items()
+        }
+        for graded, at in (
+            ({q: human[q] for q in shared}, human_level),
+            ({q: assessor[q] for q in shared}, level),
+        )
     ]
     orders = []
     for measure in (measure.name for measure in ir.parse(measures)):
         people, judged = ({name: mean[measure] for name, mean in side.items()} for side in means)
         tau = kendall_tau([*people.values()], [*judged.values()])
-        orders.append(Order(measure=measure, tau=tau, human=people, assessor=judged, queries=len(shared)))
+        orders.append(
+            Order(measure=measure, tau=tau, human=people, assessor=judged, queries=len(shared))
+        )
     return tuple(orders)
 
 

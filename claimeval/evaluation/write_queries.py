@@ -107,19 +107,30 @@ class WriteQueriesJob:
         if isinstance(reply.value, Failure):
             scores = undefined(UNITS, reply.value.reason)
             return SampleResult.of(sample, scores=scores, calls=reply.calls)
-        checked = await gather_all([self._check(query, item, executor) for query in reply.value[: self.per_document]])
+        checked = await gather_all(
+            [self._check(query, item, executor) for query in reply.value[: self.per_document]]
+        )
         calls = (*reply.calls, *(call for _, check_calls in checked for call in check_calls))
         return _with_queries(SampleResult.of(sample, calls=calls), [query for query, _ in checked])
 
     async def _check(
         self, written: WrittenQuery, document: Document, executor: Executor
     ) -> tuple[Query, tuple[Call, ...]]:
-        name = sha256(f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        query = Query(id=f"q-{name}", question=written.question, answer=written.answer, passage=written.passage)
+        name = sha256(
+            f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")
+        ).hexdigest()[:12]
+        query = Query(
+            id=f"q-{name}",
+            question=written.question,
+            answer=written.answer,
+            passage=written.passage,
+        )
         if reason := rejected(written, document):
             return query.model_copy(update={"rejected": (reason,)}), ()
         reply = await ask_until_read(
-            queries.ask_to_check(self.check_prompt, self.checker, written.question, written.answer, document),
+            queries.ask_to_check(
+                self.check_prompt, self.checker, written.question, written.answer, document
+            ),
             queries.read_checked,
             executor,
             CallAddress("screen", "document"),
@@ -128,7 +139,9 @@ class WriteQueriesJob:
         if isinstance(reply.value, Failure):
             return query.model_copy(update={"unassessed": reply.value.reason}), reply.calls
         failed = tuple(f"not {name}" for name in reply.value.failed)
-        checked = query.model_copy(update={"rejected": failed, "explanation": reply.value.explanation})
+        checked = query.model_copy(
+            update={"rejected": failed, "explanation": reply.value.explanation}
+        )
         return checked, reply.calls
 
     @property
@@ -139,7 +152,9 @@ class WriteQueriesJob:
     def usual_checks(self, document: Document) -> Iterator[Request]:
         """Yield requests to check questions of typical length, for a forecast before they are written."""
         for n in range(self.per_document):
-            yield queries.ask_to_check(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
+            yield queries.ask_to_check(
+                self.check_prompt, self.checker, f"{n:080}", "." * 120, document
+            )
 
 
 def make_job(
@@ -166,7 +181,9 @@ def make_job(
     second = specs.parse_judge(checker) if checker else first
     specs.require_prompt_readers((first, second), "questions are written")
     if first.name == second.name and first != second:
-        raise UsageError(f"writer and checker are both called {first.name!r} but differ; give one another name")
+        raise UsageError(
+            f"writer and checker are both called {first.name!r} but differ; give one another name"
+        )
     loaded = prompts.load("queries", write_prompt), prompts.load("screen", check_prompt)
     return WriteQueriesJob(first, second, *loaded, per_document)
 
@@ -237,7 +254,9 @@ def reject_repeated() -> Callable[[SampleResult], SampleResult]:
 
 def _with_queries(result: SampleResult, queries: list[Query]) -> SampleResult:
     counts = {"written_queries": len(queries), "kept_queries": sum(query.kept for query in queries)}
-    records: list[JsonValue] = [query.model_dump(mode="json", exclude_defaults=True) for query in queries]
+    records: list[JsonValue] = [
+        query.model_dump(mode="json", exclude_defaults=True) for query in queries
+    ]
     scores = defined(counts, UNITS)
     return result.model_copy(update={"scores": scores, "details": {"queries": records}})
 
@@ -253,7 +272,9 @@ def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[
     """Yield the test set: a sample for each kept question, with answer, passage, source and origin."""
     writer = record.judges[0]
     checker = record.judges[-1]
-    write_prompt, check_prompt = (f"{prompt.name} {prompt.digest[:12]}" for prompt in record.prompts)
+    write_prompt, check_prompt = (
+        f"{prompt.name} {prompt.digest[:12]}" for prompt in record.prompts
+    )
     corpus = Path(record.data.path).name if record.data.path else "documents"
     for result in results:
         origin: dict[str, JsonValue] = {
@@ -281,10 +302,15 @@ def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[
 
 def sources(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
     """Return the source of each kept question, with grade 1."""
-    return {sample.id: dict.fromkeys(sample.reference_context_ids, 1) for sample in kept_samples(record, results)}
+    return {
+        sample.id: dict.fromkeys(sample.reference_context_ids, 1)
+        for sample in kept_samples(record, results)
+    }
 
 
-KIND = JobKind(NAME, in_shards=False, unique=False, revise=reject_repeated, qrels=sources, samples=kept_samples)
+KIND = JobKind(
+    NAME, in_shards=False, unique=False, revise=reject_repeated, qrels=sources, samples=kept_samples
+)
 
 
 class WrittenCounts(Record):

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from claimeval.execution import Executor
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_caps
-from claimeval.execution.cached import CachedExecutor, ComputingExecutor, OfflineExecutor, StoredExecutor
+from claimeval.execution.cached import (
+    CachedExecutor,
+    ComputingExecutor,
+    OfflineExecutor,
+    StoredExecutor,
+)
 from claimeval.execution.learning import LearningExecutor
 from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.warm import WarmingExecutor
@@ -55,7 +60,12 @@ class Asker:
 
 @asynccontextmanager
 async def open_asker(
-    judges: Iterable[Judge], options: RunOptions, progress: Progress, run: str = "", *, urgent: bool = False
+    judges: Iterable[Judge],
+    options: RunOptions,
+    progress: Progress,
+    run: str = "",
+    *,
+    urgent: bool = False,
 ) -> AsyncIterator[Asker]:
     """Open the reply cache and the connections to judges for the duration of the block.
 

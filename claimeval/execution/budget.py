@@ -77,10 +77,16 @@ class Ledger(Database):
             "CREATE TABLE IF NOT EXISTS spending "
             "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
         )
-        self._database.execute("CREATE TABLE IF NOT EXISTS reserved (run TEXT, request TEXT, owner TEXT, cost INTEGER)")
-        self._database.execute("CREATE INDEX IF NOT EXISTS reserved_by_request ON reserved (run, request)")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS reserved (run TEXT, request TEXT, owner TEXT, cost INTEGER)"
+        )
+        self._database.execute(
+            "CREATE INDEX IF NOT EXISTS reserved_by_request ON reserved (run, request)"
+        )
         self._database.execute("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (self._run,))
-        lost = self._database.execute("SELECT DISTINCT request FROM reserved WHERE run = ?", (self._run,))
+        lost = self._database.execute(
+            "SELECT DISTINCT request FROM reserved WHERE run = ?", (self._run,)
+        )
         self.lost = frozenset([request for (request,) in lost])
 
     def reserve(self, cost: float, request: str | None = None) -> bool:
@@ -108,7 +114,9 @@ class Ledger(Database):
         """Replace the reserved cost of a call by its actual cost, also for earlier calls with an unknown outcome."""
         with self._transaction():
             query = "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ? LIMIT 1"
-            row, amount = self._database.execute(query, (self._run, request, self._owner)).fetchone()
+            row, amount = self._database.execute(
+                query, (self._run, request, self._owner)
+            ).fetchone()
             self._database.execute("DELETE FROM reserved WHERE rowid = ?", (row,))
             self._add(_nano(cost) - amount)
             self._settle_lost(request, _nano(cost))
@@ -124,12 +132,18 @@ class Ledger(Database):
     def _settle_lost(self, request: str, paid: int) -> None:
         which = (self._run, request, paid)
         over = "FROM reserved WHERE run = ? AND request = ? AND cost > ?"
-        count, total = self._database.execute(f"SELECT COUNT(*), TOTAL(cost) {over}", which).fetchone()
-        self._database.execute("UPDATE reserved SET cost = ?3 WHERE run = ?1 AND request = ?2 AND cost > ?3", which)
+        count, total = self._database.execute(
+            f"SELECT COUNT(*), TOTAL(cost) {over}", which
+        ).fetchone()
+        self._database.execute(
+            "UPDATE reserved SET cost = ?3 WHERE run = ?1 AND request = ?2 AND cost > ?3", which
+        )
         self._add(paid * count - int(total))
 
     def _add(self, nano: int) -> None:
-        self._database.execute("UPDATE spending SET cost = cost + ? WHERE run = ?", (nano, self._run))
+        self._database.execute(
+            "UPDATE spending SET cost = cost + ? WHERE run = ?", (nano, self._run)
+        )
 
     def release(self, calls: int, reserved: float) -> None:
         """Remove reserved calls that were never sent to a provider."""
@@ -139,7 +153,9 @@ class Ledger(Database):
     @property
     def spending(self) -> Spending:
         """Return the number and cost of all calls so far."""
-        calls, cost = self._execute("SELECT calls, cost FROM spending WHERE run = ?", self._run).fetchone()
+        calls, cost = self._execute(
+            "SELECT calls, cost FROM spending WHERE run = ?", self._run
+        ).fetchone()
         return Spending(calls, cost / NANO)
 
     def next_in_words(self, cost: float) -> str:
@@ -156,7 +172,12 @@ def _nano(dollars: float) -> int:
 class Budget:
     """Spending of this process. If there is a ledger, its limits apply."""
 
-    def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None, prices: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        judges: Iterable[Judge],
+        ledger: Ledger | None = None,
+        prices: str | Path | None = None,
+    ) -> None:
         judges = tuple(judges)
         self._prices = {judge.name: price_of(judge, prices) for judge in judges}
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
@@ -195,7 +216,9 @@ class Budget:
         assert self._ledger, "only a ledger limits the spending"
         spending = self._ledger.spending
         is_priced = all(self._prices[name] for name in self._charged)
-        return f"{spending.calls} calls" + (f" and ${spending.cost:.4f}" if is_priced else " of unknown price")
+        return f"{spending.calls} calls" + (
+            f" and ${spending.cost:.4f}" if is_priced else " of unknown price"
+        )
 
     def settle_stored(self, request: Request, completion: Completion) -> None:
         """Settle calls that were lost by a killed process, given the stored reply to the same request."""
@@ -205,7 +228,9 @@ class Budget:
         if (paid := cost(completion, known_price)) is not None:
             self._ledger.settle_lost(request.key, paid)
 
-    def settle(self, request: Request, reserved: float, outcome: Completion | CallError | None) -> None:
+    def settle(
+        self, request: Request, reserved: float, outcome: Completion | CallError | None
+    ) -> None:
         """Record the cost of a call: the whole reservation if a reply may have been paid for and lost.
 
         Args:

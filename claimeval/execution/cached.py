@@ -19,7 +19,10 @@ class CachedExecutor(Executor):
     """Executor that returns stored replies and passes every other request on once."""
 
     def __init__(
-        self, store: Store, fallback: Executor, on_stored: Callable[[Request, Completion], None] = lambda *_: None
+        self,
+        store: Store,
+        fallback: Executor,
+        on_stored: Callable[[Request, Completion], None] = lambda *_: None,
     ) -> None:
         """`on_stored` is called for each answer that is not a new reply."""
         self._store = store
@@ -74,7 +77,9 @@ class CachedExecutor(Executor):
         finally:
             self._locks.release(key)
         failed = (
-            isinstance(outcome, Failure) and outcome.reason in ("provider_error", "timeout") and not outcome.refused
+            isinstance(outcome, Failure)
+            and outcome.reason in ("provider_error", "timeout")
+            and not outcome.refused
         )
         return (await self._last_look(key) if failed else None) or outcome
 
@@ -92,7 +97,9 @@ class CachedExecutor(Executor):
 class ComputingExecutor(Executor):
     """Executor that computes the answers of engines immediately and passes other requests on. It stores nothing."""
 
-    def __init__(self, engines: Mapping[str, Callable[[Request], Outcome]], others: Executor) -> None:
+    def __init__(
+        self, engines: Mapping[str, Callable[[Request], Outcome]], others: Executor
+    ) -> None:
         """`engines` is by judge name."""
         self._engines = engines
         self._others = others
@@ -109,7 +116,10 @@ class OfflineExecutor(Executor):
 
     async def ask(self, request: Request) -> Outcome:
         """Return a failure: the reply is not in the reply cache."""
-        return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
+        return Failure(
+            reason="not_in_cache",
+            message=f"no stored reply from {request.judge.name} to this question",
+        )
 
 
 class StoredExecutor(OfflineExecutor):
@@ -147,6 +157,9 @@ class FurtherAttempts(Executor):
         if isinstance(outcome, Completion):
             return outcome
         question = (request.judge.name, request.messages, request.replicate)
-        if request.again in self._reasons and self._allowed.setdefault(question, request.key) == request.key:
+        if (
+            request.again in self._reasons
+            and self._allowed.setdefault(question, request.key) == request.key
+        ):
             return await self._fallback.ask(request)
         return Failure(reason="not_in_cache", message="no further attempt was asked for")

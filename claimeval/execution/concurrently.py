@@ -60,7 +60,11 @@ async def map_in_order(
                 yield results.popleft().result()
             if errors:
                 raise errors[0]
-            if more and len(in_progress) < max_concurrent and len(results) < WINDOW * max_concurrent:
+            if (
+                more
+                and len(in_progress) < max_concurrent
+                and len(results) < WINDOW * max_concurrent
+            ):
                 try:
                     item = next(source)
                 except StopIteration:

@@ -53,10 +53,14 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(f"The {self.kind} database {self._file} cannot be used: {error}") from error
+            raise StoreError(
+                f"The {self.kind} database {self._file} cannot be used: {error}"
+            ) from error
         except OSError as error:
             why = error.strerror or error
-            raise StoreError(f"The {self.kind} database {self._file} cannot be used: {why}") from error
+            raise StoreError(
+                f"The {self.kind} database {self._file} cannot be used: {why}"
+            ) from error
 
     def close(self) -> None:
         """Close the file."""

@@ -23,17 +23,27 @@ USELESS_SHARE = 0.8
 _NOT_COUNTED = ("refused", "filtered")
 """Reasons that depend on the prompt, not on the judge."""
 _HELP = (
-    (re.compile("its text is in"),
-     "the server's reasoning parser took the reply for reasoning: turn it off, or raise max_tokens in a judge file"),
-    (re.compile("the reply is empty|reasoning that does not end"),
-     "if the server has a reasoning parser, turn it off; else raise max_tokens in a judge file"),
-    (re.compile("unknown label|no label"),
-     "a judge that answers yes or no reads --assess-prompt binary"),
-    (re.compile("which was not asked about|ids may be counted"),
-     "name the ids in its schema with `reply_schema: closed` in a judge file"),
-    (re.compile("not one JSON value|a JSON object was asked for"),
-     "a model that writes no JSON reads --extract-prompt bullets and --assess-prompt tags"),
-)  # fmt: skip
+    (
+        re.compile("its text is in"),
+        "the server's reasoning parser took the reply for reasoning: turn it off, or raise max_tokens in a judge file",
+    ),
+    (
+        re.compile("the reply is empty|reasoning that does not end"),
+        "if the server has a reasoning parser, turn it off; else raise max_tokens in a judge file",
+    ),
+    (
+        re.compile("unknown label|no label"),
+        "a judge that answers yes or no reads --assess-prompt binary",
+    ),
+    (
+        re.compile("which was not asked about|ids may be counted"),
+        "name the ids in its schema with `reply_schema: closed` in a judge file",
+    ),
+    (
+        re.compile("not one JSON value|a JSON object was asked for"),
+        "a model that writes no JSON reads --extract-prompt bullets and --assess-prompt tags",
+    ),
+)
 """What helps, by what the message about an unreadable reply says."""
 
 
@@ -79,7 +89,10 @@ class ReviewingExecutor(Executor):
     """Executor that stops a judge whose first replies cannot be read, and knows the windows of judges."""
 
     def __init__(
-        self, behind: Executor, stop: Callable[[str, str], None] | None, windows: JudgeWindows | None = None
+        self,
+        behind: Executor,
+        stop: Callable[[str, str], None] | None,
+        windows: JudgeWindows | None = None,
     ) -> None:
         """`stop` is called with a judge whose replies cannot be read, and the reason; None if nothing is sent."""
         self._behind = behind
@@ -119,9 +132,7 @@ class ReviewingExecutor(Executor):
         problem = replies.last_failure.message or reason
         help_ = advice(replies.last_failure)
         if provider(judge.model).example:
-            help_ += (
-                f"; `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
-            )
+            help_ += f"; `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
         help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
 
@@ -131,13 +142,18 @@ def advice(failure: Failure) -> str:
     if failure.reason == "truncated":
         return "raise max_tokens in a judge file"
     problem = failure.message or failure.reason
-    return next((help_ for cause, help_ in _HELP if cause.search(problem)), "another model or prompt may help")
+    return next(
+        (help_ for cause, help_ in _HELP if cause.search(problem)),
+        "another model or prompt may help",
+    )
 
 
 class JudgeWindows:
     """The known context windows of judges: from their settings, from earlier refusals, and from their providers."""
 
-    def __init__(self, learned: Callable[[Judge], int | None], holds: Callable[[Request], Awaitable[bool]]) -> None:
+    def __init__(
+        self, learned: Callable[[Judge], int | None], holds: Callable[[Request], Awaitable[bool]]
+    ) -> None:
         """`learned` returns the window that was set or learned, `holds` whether the reply to a request is stored."""
         self._learned = learned
         self._holds = holds

@@ -63,7 +63,9 @@ class OnlineExecutor(Executor):
         self._sleep = sleep
         self._backends: dict[str, Backend] = {}
         paces = {
-            (judge.model, judge.endpoint): Pace(options, partial(progress.set_waiting, judge.name), clock, sleep)
+            (judge.model, judge.endpoint): Pace(
+                options, partial(progress.set_waiting, judge.name), clock, sleep
+            )
             for judge in judges
         }
         self._paces = {judge.name: paces[judge.model, judge.endpoint] for judge in judges}
@@ -129,7 +131,10 @@ class OnlineExecutor(Executor):
         elif (error.retry_after or 0.0) > MAX_WAIT:
             self.stop(judge, f"it asks to wait {error.retry_after:.0f} seconds: {error.message}")
         elif error.rate_limited:
-            self.stop(judge, f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}")
+            self.stop(
+                judge,
+                f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}",
+            )
         elif error.reason in ("provider_error", "timeout"):
             self._unanswered[step] += 1
             if self._unanswered[step] >= MAX_UNANSWERED:
@@ -138,23 +143,40 @@ class OnlineExecutor(Executor):
                 words = self._refusals.setdefault(step, [])
                 words.append(_NUMBERS.sub("", error.message)[:120])
                 if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
-                    self.stop(judge, f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}")
+                    self.stop(
+                        judge,
+                        f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}",
+                    )
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
         """Stop a judge that no call has reached. A judge that was reached once may be away for a while."""
         if error is None:
             self._strange[judge] = None
-        elif error.status == 200 and error.retryable and (strange := self._strange.get(judge, 0)) is not None:
+        elif (
+            error.status == 200
+            and error.retryable
+            and (strange := self._strange.get(judge, 0)) is not None
+        ):
             self._strange[judge] = strange + 1
             if strange + 1 >= MAX_STRANGE:
-                self.stop(judge, f"{MAX_STRANGE} responses without a reply: {error.message}; check the endpoint")
-        if error is None or error.status is not None or error.possibly_paid or error.reason != "provider_error":
+                self.stop(
+                    judge,
+                    f"{MAX_STRANGE} responses without a reply: {error.message}; check the endpoint",
+                )
+        if (
+            error is None
+            or error.status is not None
+            or error.possibly_paid
+            or error.reason != "provider_error"
+        ):
             self._unreached[judge] = None
         elif (since := self._unreached.setdefault(judge, self._clock())) is not None:
             seconds = self._clock() - since
             if seconds >= UNREACHED_FOR:
                 advice = "check that the server runs, and its address"
-                self.stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}")
+                self.stop(
+                    judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}"
+                )
 
     def stop(self, judge: str, reason: str) -> None:
         """Send nothing more to a judge; the first reason is kept."""
@@ -167,7 +189,11 @@ class OnlineExecutor(Executor):
         counted = 0
 
         def can_succeed(error: BaseException) -> bool:
-            if not isinstance(error, CallError) or not error.retryable or (error.retry_after or 0.0) > MAX_WAIT:
+            if (
+                not isinstance(error, CallError)
+                or not error.retryable
+                or (error.retry_after or 0.0) > MAX_WAIT
+            ):
                 return False
             return not (error.rate_limited and pace.given_up)
 
@@ -220,7 +246,9 @@ class OnlineExecutor(Executor):
             pace.succeeded(slot, outcome)
             self._record_contact(request.judge.name)
         except CallError as error:
-            error.fatal = error.fatal or (bool(error.refused) and request.judge.without(error.refused) is None)
+            error.fatal = error.fatal or (
+                bool(error.refused) and request.judge.without(error.refused) is None
+            )
             outcome = error
             pace.failed(slot, error)
             self._record_contact(request.judge.name, error)

@@ -76,7 +76,10 @@ class Pace:
             request: The request; its estimated tokens are reserved.
             check: Called at least every `RECHECK` seconds while the call waits; an exception from it ends the wait.
         """
-        tokens = sum(len(m.content) for m in request.messages) / CHARACTERS_PER_TOKEN + self._reply_tokens
+        tokens = (
+            sum(len(m.content) for m in request.messages) / CHARACTERS_PER_TOKEN
+            + self._reply_tokens
+        )
         async with self._queue:
             while True:
                 check()
@@ -138,7 +141,10 @@ class Pace:
     @property
     def given_up(self) -> bool:
         """Whether the provider has only throttled for too long."""
-        return self._throttled_since is not None and self._clock() - self._throttled_since > THROTTLED_TIMEOUT
+        return (
+            self._throttled_since is not None
+            and self._clock() - self._throttled_since > THROTTLED_TIMEOUT
+        )
 
     def _update_limits(self, rate_limits: RateLimitStatus | None, now: float) -> None:
         if rate_limits is None:
@@ -274,7 +280,11 @@ class ConcurrencyLimit:
         if self._fixed or self._successes < self.limit:
             return
         if self._max_in_flight >= MIN_UTILIZATION * self.limit:
-            grown = 2 * self.limit if self._slow_start else max(self.limit + 1, int(self.limit * GROWTH))
+            grown = (
+                2 * self.limit
+                if self._slow_start
+                else max(self.limit + 1, int(self.limit * GROWTH))
+            )
             self.limit = min(grown, MAX_CONCURRENCY)
         self.failed()
 

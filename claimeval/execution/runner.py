@@ -9,7 +9,15 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from itertools import islice
@@ -30,7 +38,9 @@ if TYPE_CHECKING:
     from claimeval.execution.batch.executor import BatchExecutor
     from claimeval.execution.online import OnlineExecutor
 
-TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+TERMINATING = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 """Signals that are treated as Ctrl-C: from a scheduler or container, and from a terminal that is closed."""
 UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
 """Handlers of these signals that the runner replaces; handlers set by a program or by `nohup` are kept."""
@@ -58,13 +68,19 @@ class Interrupt:
             yield
             return
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
-        handlers = {n: handler for n, handler in handlers.items() if n == signal.SIGINT or handler in UNHANDLED}
+        handlers = {
+            n: handler
+            for n, handler in handlers.items()
+            if n == signal.SIGINT or handler in UNHANDLED
+        }
         for number in handlers:
             loop.add_signal_handler(number, self._on_signal, task)
         try:
             yield
         finally:
-            waiting = signal.pthread_sigmask(signal.SIG_BLOCK, handlers)  # the loop sets the default, which kills
+            waiting = signal.pthread_sigmask(
+                signal.SIG_BLOCK, handlers
+            )  # the loop sets the default, which kills
             for number, handler in handlers.items():
                 loop.remove_signal_handler(number)
                 signal.signal(number, handler)
@@ -87,7 +103,9 @@ class Interrupt:
             self._cancelled = True
             task.cancel()
 
-    async def _drain_and_cancel(self, drain: Callable[[float], Awaitable[None]], task: asyncio.Task[object]) -> None:
+    async def _drain_and_cancel(
+        self, drain: Callable[[float], Awaitable[None]], task: asyncio.Task[object]
+    ) -> None:
         await drain(GRACE)
         self._cancel(task)
 
@@ -147,7 +165,9 @@ class RunExecutors:
                 executor.stop(judge, reason)
 
         repeated = FurtherAttempts(stored, answered, options.reasons_to_ask_again)
-        return ReviewingExecutor(repeated, stop if sending else None, JudgeWindows(window, is_stored))
+        return ReviewingExecutor(
+            repeated, stop if sending else None, JudgeWindows(window, is_stored)
+        )
 
     def status(self) -> RunStatus:
         """Return why the run must end, if it must."""
@@ -171,12 +191,19 @@ class RunExecutors:
         """What was learned about each judge's server, by name."""
         here = self.asker
         elsewhere = self.elsewhere
-        return (here.lessons.learned(here.judges) if here else {}) | (elsewhere.learned if elsewhere else {})
+        return (here.lessons.learned(here.judges) if here else {}) | (
+            elsewhere.learned if elsewhere else {}
+        )
 
 
 @contextlib.asynccontextmanager
 async def open_executors(
-    judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str, *, urgent: bool = False
+    judges: Sequence[Judge],
+    options: RunOptions,
+    progress: Progress,
+    run: str,
+    *,
+    urgent: bool = False,
 ) -> AsyncIterator[RunExecutors]:
     """Open what answers requests for the duration of the block.
 
@@ -194,12 +221,16 @@ async def open_executors(
         asker = OPEN.get() if local else None
         batched = None
         if asker is None and (local or not remote):
-            asker = await stack.enter_async_context(open_asker(local, options, progress, run, urgent=urgent))
+            asker = await stack.enter_async_context(
+                open_asker(local, options, progress, run, urgent=urgent)
+            )
         if options.batch and asker and asker.online:
             from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 
             budget = BatchBudget(asker.budget, asker.ledger, run)
-            batched = BatchExecutor(batch_judges(judges), options, asker.store, asker.cached, budget, progress)
+            batched = BatchExecutor(
+                batch_judges(judges), options, asker.store, asker.cached, budget, progress
+            )
             await stack.enter_async_context(batched)
         yield RunExecutors(asker, batched, elsewhere, remote)
 
@@ -234,12 +265,16 @@ async def run_job(
     """
     if isinstance(job, ComputedJob):
         return _compute(job, items, sink, options, progress)
-    assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
+    assert not (options.batch and isinstance(items, Iterator)), (
+        "batches iterate over the items several times"
+    )
     async with open_executors(job.asked, options, progress, run, urgent=urgent) as executors:
         online = executors.online
         batched = executors.batched
         complete = True
-        workers = 2 * (options.concurrency or MAX_CONCURRENCY)  # more than slots, so that slow items leave none empty
+        workers = 2 * (
+            options.concurrency or MAX_CONCURRENCY
+        )  # more than slots, so that slow items leave none empty
         interrupt = Interrupt(online.drain if online else None)
         executor = executors.executor(options)
         with contextlib.nullcontext() if urgent else interrupt.listening():
@@ -247,7 +282,11 @@ async def run_job(
                 async with aclosing(_results(job, items, executor, batched, workers)) as results:
                     async for result in results:
                         now = executors.status()
-                        if now.budget_exhausted or now.lost or (now.stopped and job.cannot_continue(now.stopped)):
+                        if (
+                            now.budget_exhausted
+                            or now.lost
+                            or (now.stopped and job.cannot_continue(now.stopped))
+                        ):
                             complete = False
                             if online:
                                 await online.drain()
@@ -269,7 +308,11 @@ async def run_job(
 
 
 def _compute(
-    job: ComputedJob[R], items: Iterable[Any], sink: Callable[[R], None], options: RunOptions, progress: Progress
+    job: ComputedJob[R],
+    items: Iterable[Any],
+    sink: Callable[[R], None],
+    options: RunOptions,
+    progress: Progress,
 ) -> RunStatus:
     """Run a job that asks no judge; Ctrl-C leaves the results so far."""
     try:
@@ -283,7 +326,11 @@ def _compute(
 
 
 def _results(
-    job: ItemJob[T, R], items: Iterable[T], executor: Executor, batched: BatchExecutor | None, workers: int
+    job: ItemJob[T, R],
+    items: Iterable[T],
+    executor: Executor,
+    batched: BatchExecutor | None,
+    workers: int,
 ) -> AsyncGenerator[R]:
     """Yield the results of the items, in order; with batches in rounds, each of which sends what is asked in it."""
     if batched is None:
@@ -293,6 +340,8 @@ def _results(
     def from_item(first: int) -> AsyncGenerator[R | None]:
         """Yield the results of the items from one on; None where a result waits for a batch."""
         rest = islice(items, first, None)
-        return map_in_order(rest, lambda item: run_until_blocked(job.evaluate(item, executor)), workers)
+        return map_in_order(
+            rest, lambda item: run_until_blocked(job.evaluate(item, executor)), workers
+        )
 
     return run_in_rounds(from_item, batched.next_round)

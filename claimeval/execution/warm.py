@@ -70,7 +70,9 @@ class WarmingExecutor(Executor):
                 ahead.close()
             else:
                 await ahead.ended.wait()
-            return await self._executor.ask(replace(request, beginning=Beginning(begun[:16], ahead.shared(text))))
+            return await self._executor.ask(
+                replace(request, beginning=Beginning(begun[:16], ahead.shared(text)))
+            )
         finally:
             if is_first:
                 ahead.ended.set()

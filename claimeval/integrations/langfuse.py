@@ -35,23 +35,38 @@ def push(run: Run, settings: Settings) -> Pushed:
     scores = [row for row in rows if not row.is_verdict]
     defined = [row for row in scores if row.value is not None]
     sent = with_trace(defined, "langfuse", settings.field)
-    left_out = {"undefined": len(scores) - len(defined), "without a trace": len(defined) - len(sent)}
+    left_out = {
+        "undefined": len(scores) - len(defined),
+        "without a trace": len(defined) - len(sent),
+    }
     records = {"scores": len(sent)}
     if not settings.dry_run:
         keys = environment("LANGFUSE_PUBLIC_KEY"), environment("LANGFUSE_SECRET_KEY")
         if not all(keys):
-            raise UsageError("langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, the keys of the project")
+            raise UsageError(
+                "langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, the keys of the project"
+            )
         with sending("langfuse", where):
             _send(sent, _claims(rows), settings, where, keys)
-    return Pushed(where, records, {reason: count for reason, count in left_out.items() if count}, NOTE)
+    return Pushed(
+        where, records, {reason: count for reason, count in left_out.items() if count}, NOTE
+    )
 
 
 def _claims(rows: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any]]]:
     verdicts: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for finding in rows:
         if finding.is_verdict:
-            row = {"label": finding.label, "unassessed": finding.because, "explanation": finding.explanation}
-            named = {name: value for name, value in {**finding.details, **row}.items() if value is not None}
+            row = {
+                "label": finding.label,
+                "unassessed": finding.because,
+                "explanation": finding.explanation,
+            }
+            named = {
+                name: value
+                for name, value in {**finding.details, **row}.items()
+                if value is not None
+            }
             verdicts.setdefault((finding.sample, finding.name.rpartition(".")[0]), []).append(named)
     return verdicts
 
@@ -67,7 +82,9 @@ def _send(
     from langfuse.api import CreateScoreRequest, LangfuseAPI, ScoreDataType
     from langfuse.api.core import ApiError
 
-    client = LangfuseAPI(base_url=where, username=keys[0], password=keys[1], x_langfuse_public_key=keys[0])
+    client = LangfuseAPI(
+        base_url=where, username=keys[0], password=keys[1], x_langfuse_public_key=keys[0]
+    )
     progress = settings.started(len(sent), "scores")
     for start in range(0, len(sent), BATCH):
         batch = [
@@ -89,13 +106,19 @@ def _send(
         try:
             reply = client.scores.create(request=batch)
         except ApiError as error:
-            why = "check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY" if error.status_code in (401, 403) else error.body
+            why = (
+                "check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY"
+                if error.status_code in (401, 403)
+                else error.body
+            )
             raise UsageError(f"langfuse at {where}: HTTP {error.status_code}: {why}") from error
         except httpx.HTTPError as error:
             raise UsageError(f"langfuse at {where}: {error}") from error
         if getattr(reply, "rejected", 0):
             first = next((error.message for error in reply.errors), "")
-            raise UsageError(f"langfuse at {where}: {reply.rejected} of {len(batch)} scores were rejected: {first}")
+            raise UsageError(
+                f"langfuse at {where}: {reply.rejected} of {len(batch)} scores were rejected: {first}"
+            )
         progress.calls += 1
         progress.done += len(batch)
         progress.notify()

@@ -51,12 +51,22 @@ def push(run: Run, settings: Settings) -> Pushed:
     experiment = settings.experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
     metrics = _metrics(run)
     params = _params(run)
-    records = {"metrics": len(metrics), "parameters": len(params), "tables": len(TABLES), "reports": 1}
+    records = {
+        "metrics": len(metrics),
+        "parameters": len(params),
+        "tables": len(TABLES),
+        "reports": 1,
+    }
     if settings.dry_run:
-        return Pushed(f"experiment {experiment} at {where or 'the default store'}", records, {}, NOTE)
+        return Pushed(
+            f"experiment {experiment} at {where or 'the default store'}", records, {}, NOTE
+        )
     with sending("mlflow", where or "the default store"):
         from mlflow.exceptions import MlflowException
-    with sending("mlflow", where or "the default store", MlflowException), redirect_stdout(sys.stderr):
+    with (
+        sending("mlflow", where or "the default store", MlflowException),
+        redirect_stdout(sys.stderr),
+    ):
         address, is_new = _log(run, settings, experiment, metrics, params)
     return Pushed(address, records if is_new else {}, {}, NOTE)
 
@@ -64,8 +74,14 @@ def push(run: Run, settings: Settings) -> Pushed:
 def _metrics(run: Run) -> dict[str, float]:
     from claimeval.metrics.scoring import figures
 
-    told = {figure: value for name, metric in run.summary.items() for figure, value in figures(name, metric).items()}
-    return {_name(figure): float(value) for figure, value in told.items() if not isinstance(value, str)}
+    told = {
+        figure: value
+        for name, metric in run.summary.items()
+        for figure, value in figures(name, metric).items()
+    }
+    return {
+        _name(figure): float(value) for figure, value in told.items() if not isinstance(value, str)
+    }
 
 
 def _name(figure: str) -> str:
@@ -86,7 +102,11 @@ def _params(run: Run) -> dict[str, str]:
 
 
 def _log(
-    run: Run, settings: Settings, experiment: str, metrics: Mapping[str, float], params: Mapping[str, str]
+    run: Run,
+    settings: Settings,
+    experiment: str,
+    metrics: Mapping[str, float],
+    params: Mapping[str, str],
 ) -> tuple[str, bool]:
     """Return where the run is, and whether anything was logged."""
     from mlflow import MlflowClient
@@ -95,19 +115,32 @@ def _log(
     client = MlflowClient(tracking_uri=settings.url)
     existing = client.get_experiment_by_name(experiment)
     experiment_id = existing.experiment_id if existing else client.create_experiment(experiment)
-    settled = run.manifest.model_copy(update={"created": None}).model_dump_json() + run.record.model_dump_json()
+    settled = (
+        run.manifest.model_copy(update={"created": None}).model_dump_json()
+        + run.record.model_dump_json()
+    )
     identity = hashlib.sha256(settled.encode()).hexdigest()
     runs = client.search_runs([experiment_id], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
     name = run.path.name if run.path else run.job
-    logged = runs[0] if runs else client.create_run(experiment_id, run_name=name, tags={IDENTITY: identity})
+    logged = (
+        runs[0]
+        if runs
+        else client.create_run(experiment_id, run_name=name, tags={IDENTITY: identity})
+    )
     key = logged.info.run_id
     address = f"run {key} in experiment {experiment}"
     files = dict(_files(run))
-    content = hashlib.sha256(repr((dict(metrics), dict(params), files)).encode(errors="backslashreplace")).hexdigest()
+    content = hashlib.sha256(
+        repr((dict(metrics), dict(params), files)).encode(errors="backslashreplace")
+    ).hexdigest()
     if logged.data.tags.get(CONTENT) == content:
         return f"{address}, which has them already", False
     created = run.manifest.created
-    time = int(datetime.fromisoformat(created).timestamp() * 1000) if created else logged.info.start_time
+    time = (
+        int(datetime.fromisoformat(created).timestamp() * 1000)
+        if created
+        else logged.info.start_time
+    )
     progress = settings.started(len(files) + 1, "parts")
 
     def done() -> None:
@@ -175,7 +208,9 @@ def scorers(
     def made(name: str) -> Any:
         """Return the scorer of one metric."""
 
-        def judged(inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None) -> Any:
+        def judged(
+            inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None
+        ) -> Any:
             """Judge one answer.
 
             Args:
@@ -187,17 +222,23 @@ def scorers(
             sample = (read or sample_of)(inputs, outputs, expectations or {}, trace)
             result = check(**sample, judge=judge, metrics=name, **settings)
             score = result[name]
-            rationale = "\n".join([score.in_words(name), *(claim.text for claim in result.failed_claims())])
+            rationale = "\n".join(
+                [score.in_words(name), *(claim.text for claim in result.failed_claims())]
+            )
             source = AssessmentSource(source_type="LLM_JUDGE", source_id=str(judge))
             error = None if score.value is not None else (score.because or "undefined")
-            return Feedback(name=name, value=score.value, rationale=rationale, source=source, error=error)
+            return Feedback(
+                name=name, value=score.value, rationale=rationale, source=source, error=error
+            )
 
         return scorer(judged, name=name)
 
     return [made(canonical_name(name.strip())) for name in names]
 
 
-def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace: Any) -> dict[str, Any]:
+def sample_of(
+    inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace: Any
+) -> dict[str, Any]:
     """Return the arguments of `check` for the arguments of an MLflow scorer.
 
     Args:
@@ -206,7 +247,16 @@ def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace:
         expectations: The expected answer.
         trace: Its trace, which may have retrieved documents.
     """
-    given = [key for part in (inputs, outputs) if isinstance(part, Mapping) for key in part if "context" in str(key)]
+    given = [
+        key
+        for part in (inputs, outputs)
+        if isinstance(part, Mapping)
+        for key in part
+        if "context" in str(key)
+    ]
     spans = [] if given or trace is None else trace.search_spans(span_type="RETRIEVER")
     pages = [page for span in spans if isinstance(span.outputs, list) for page in span.outputs]
-    return {"answer": {"inputs": inputs, "outputs": outputs, "expectations": expectations}, "contexts": pages}
+    return {
+        "answer": {"inputs": inputs, "outputs": outputs, "expectations": expectations},
+        "contexts": pages,
+    }

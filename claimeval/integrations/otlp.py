@@ -47,10 +47,16 @@ def push(run: Run, settings: Settings) -> Pushed:
 
     The event of an undefined score has `error.type`. Repeated events have the same `log.record.uid`.
     """
-    where = settings.url or next((os.environ[name] for name in _SENT if os.environ.get(name)), "http://localhost:4318")
+    where = settings.url or next(
+        (os.environ[name] for name in _SENT if os.environ.get(name)), "http://localhost:4318"
+    )
     rows = list(findings(run, settings.field))
     counts = Counter("claim verdicts" if row.is_verdict else "scores" for row in rows)
-    left_out = Counter("without a trace, sent by themselves" for row in rows if not row.is_verdict and not _ids(row)[0])
+    left_out = Counter(
+        "without a trace, sent by themselves"
+        for row in rows
+        if not row.is_verdict and not _ids(row)[0]
+    )
     if not settings.dry_run:
         with sending("otlp", where):
             _send(run, rows, settings, where)
@@ -60,7 +66,10 @@ def push(run: Run, settings: Settings) -> Pushed:
 def attributes(finding: Finding) -> dict[str, str | int | float]:
     """Return the attributes of an event."""
     standard = {name: getattr(finding, field) for field, name in SEMCONV.items()}
-    details = {PREFIX + name: value for name, value in {"sample": finding.sample, **finding.details}.items()}
+    details = {
+        PREFIX + name: value
+        for name, value in {"sample": finding.sample, **finding.details}.items()
+    }
     return {name: value for name, value in {**standard, **details}.items() if value is not None}
 
 
@@ -77,12 +86,16 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
     import claimeval
 
     time = _nanoseconds(run.manifest.created)
-    resource = Resource.create({} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "claimeval"})
+    resource = Resource.create(
+        {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "claimeval"}
+    )
     scope = InstrumentationScope("claimeval", str(claimeval.__version__))
 
     def event(finding: Finding) -> Any:
         trace_id, span_id = _ids(finding)
-        at = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=trace.TraceFlags(trace_id and 1))
+        at = trace.SpanContext(
+            trace_id, span_id, is_remote=True, trace_flags=trace.TraceFlags(trace_id and 1)
+        )
         record = LogRecord(
             timestamp=time,
             context=trace.set_span_in_context(trace.NonRecordingSpan(at), Context()),
@@ -106,7 +119,11 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
             if exporter.export(batch) is not LogRecordExportResult.SUCCESS:
                 words = log_handler.words or "the collector did not take the events"
                 traces_only = re.search(r"\b40[45]\b|not found|not allowed", words, re.IGNORECASE)
-                hint = ". It may take traces only, as Phoenix does: scores are events" if traces_only else ""
+                hint = (
+                    ". It may take traces only, as Phoenix does: scores are events"
+                    if traces_only
+                    else ""
+                )
                 raise UsageError(f"otlp at {where}: {words}{hint}")
             progress.calls += 1
             progress.done += len(batch)

@@ -52,7 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run directory for all answers that the session judged, with report.html. Default: in pytest's cache.",
     )
     parser.addini(
-        "claimeval_judge", "Judge for tests that name none, as --claimeval-judge; a YAML file relative to this file."
+        "claimeval_judge",
+        "Judge for tests that name none, as --claimeval-judge; a YAML file relative to this file.",
     )
 
 
@@ -126,40 +127,69 @@ class Claimeval:
         from claimeval.api.jobs import before_run, blocking
 
         manifests: list[Manifest] = []
-        with self._counted(options) as counted, before_run(lambda prepared: manifests.append(prepared.manifest)):
+        with (
+            self._counted(options) as counted,
+            before_run(lambda prepared: manifests.append(prepared.manifest)),
+        ):
             judge = self._judge() if judge is None else judge
-            result = blocking(acheck(answer, contexts, judge=judge, timeout=timeout, options=counted, **settings))
+            result = blocking(
+                acheck(answer, contexts, judge=judge, timeout=timeout, options=counted, **settings)
+            )
         test = _current_test()
         number = len(self._judged.get(test, ())) + 1
         checked = _named(result, test if number == 1 else f"{test} [{number}]", test)
         self._keep(manifests[0], [checked])
-        scores = {name: _figure(score.value, score.because) for name, score in result.scores.items()}
-        self._record(test, scores, [*(claim.text for claim in result.failed_claims()), *_failed_calls(result)])
+        scores = {
+            name: _figure(score.value, score.because) for name, score in result.scores.items()
+        }
+        self._record(
+            test,
+            scores,
+            [*(claim.text for claim in result.failed_claims()), *_failed_calls(result)],
+        )
         return result
 
     def score(
-        self, data: Data, *, judges: Judges | None = None, options: RunOptions | None = None, **settings: Any
+        self,
+        data: Data,
+        *,
+        judges: Judges | None = None,
+        options: RunOptions | None = None,
+        **settings: Any,
     ) -> Run:
         """Judge the answers of a data set claim by claim, as `claimeval.score`."""
         import claimeval as ce
 
         judges = self._judge() if judges is None else judges
-        return self._run(lambda counted: ce.score(data, judges=judges, options=counted, **settings), options)
+        return self._run(
+            lambda counted: ce.score(data, judges=judges, options=counted, **settings), options
+        )
 
     def rate(
-        self, data: Data, *, judges: Judges | None = None, options: RunOptions | None = None, **settings: Any
+        self,
+        data: Data,
+        *,
+        judges: Judges | None = None,
+        options: RunOptions | None = None,
+        **settings: Any,
     ) -> Run:
         """Rate whole answers, as `claimeval.rate`."""
         import claimeval as ce
 
         judges = self._judge() if judges is None else judges
-        return self._run(lambda counted: ce.rate(data, judges=judges, options=counted, **settings), options)
+        return self._run(
+            lambda counted: ce.rate(data, judges=judges, options=counted, **settings), options
+        )
 
-    def measure(self, data: Data, metrics: Metrics, *, options: RunOptions | None = None, **settings: Any) -> Run:
+    def measure(
+        self, data: Data, metrics: Metrics, *, options: RunOptions | None = None, **settings: Any
+    ) -> Run:
         """Compute metrics without a judge, as `claimeval.measure`."""
         import claimeval as ce
 
-        return self._run(lambda counted: ce.measure(data, metrics, options=counted, **settings), options)  # type: ignore[arg-type]
+        return self._run(
+            lambda counted: ce.measure(data, metrics, options=counted, **settings), options
+        )  # type: ignore[arg-type]
 
     def _run(self, door: Callable[[RunOptions], Run], options: RunOptions | None) -> Run:
         import claimeval as ce
@@ -179,7 +209,9 @@ class Claimeval:
         from claimeval.metrics.scoring import figures
 
         test = _current_test()
-        self._keep(run.manifest, [_named(result, f"{test}: {result.sample.id}", test) for result in run])
+        self._keep(
+            run.manifest, [_named(result, f"{test}: {result.sample.id}", test) for result in run]
+        )
         scores: dict[str, str] = {}
         for name, metric in run.summary.items():
             if metric.mean is None:
@@ -250,9 +282,15 @@ class Claimeval:
         A comparison with an undefined score, which is None, fails with the reason in its first line.
         """
         judged = self._judged.get(item.nodeid, [])
-        if call.excinfo and isinstance(error := call.excinfo.value, TypeError) and "NoneType" in str(error):
+        if (
+            call.excinfo
+            and isinstance(error := call.excinfo.value, TypeError)
+            and "NoneType" in str(error)
+        ):
             scores = {name: text for answer in judged for name, text in answer.scores.items()}
-            undefined = [f"{name} is {text}" for name, text in scores.items() if text.startswith(UNDEFINED)]
+            undefined = [
+                f"{name} is {text}" for name, text in scores.items() if text.startswith(UNDEFINED)
+            ]
             if undefined:
                 error.args = (f"{', '.join(undefined)}: {error}",)
         properties: dict[str, object] = {}
@@ -264,7 +302,12 @@ class Claimeval:
         report = yield
         if report.failed:
             printed = report.longreprtext
-            claims = [text for answer in judged for text in answer.claims if text.partition("\n")[0] not in printed]
+            claims = [
+                text
+                for answer in judged
+                for text in answer.claims
+                if text.partition("\n")[0] not in printed
+            ]
             if claims:
                 report.sections.append(("claimeval", "\n".join(dict.fromkeys(claims))))
         if report.when == "teardown":
@@ -276,7 +319,10 @@ class Claimeval:
     def sent(self) -> list[object]:
         """Return the results of this xdist worker in builtin types, for its controller."""
         parts = [
-            [part.manifest.model_dump_json(), [result.model_dump_json() for result in part.results.values()]]
+            [
+                part.manifest.model_dump_json(),
+                [result.model_dump_json() for result in part.results.values()],
+            ]
             for part in self._parts
         ]
         return [self._calls, self._cached, parts]
@@ -290,7 +336,10 @@ class Claimeval:
         self._calls = self._calls + calls
         self._cached = self._cached + cached
         for manifest, results in parts:
-            self._keep(Manifest.model_validate_json(manifest), list(map(SampleResult.model_validate_json, results)))
+            self._keep(
+                Manifest.model_validate_json(manifest),
+                list(map(SampleResult.model_validate_json, results)),
+            )
 
     def write(self) -> list[str]:
         """Write the run directory of the session, and return the lines of its summary."""
@@ -303,13 +352,21 @@ class Claimeval:
         if not self._parts:
             return []
         answers = sum(len(part.results) for part in self._parts)
-        lines = [f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"]
-        main_first = sorted(self._parts, key=lambda part: (part.manifest.job != "score", -len(part.results)))
+        lines = [
+            f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"
+        ]
+        main_first = sorted(
+            self._parts, key=lambda part: (part.manifest.job != "score", -len(part.results))
+        )
         first, *later = map(_run_of, main_first)
         jobs = [run.job for run in (first, *later)]
-        folders = [run.job if jobs.count(run.job) == 1 else f"{run.job}-{n}" for n, run in enumerate(later, 2)]
+        folders = [
+            run.job if jobs.count(run.job) == 1 else f"{run.job}-{n}"
+            for n, run in enumerate(later, 2)
+        ]
         labels = [
-            "".join(f", {judge.name}" for judge in run.manifest.judges) if later else "" for run in (first, *later)
+            "".join(f", {judge.name}" for judge in run.manifest.judges) if later else ""
+            for run in (first, *later)
         ]
         for run, label, folder_name in zip((first, *later), labels, ("", *folders), strict=True):
             place = f", {folder_name}" if folder_name and labels.count(label) > 1 else ""
@@ -369,7 +426,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         config.stash[_LINES] = used.write()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print what was judged, the number of calls, and the path of the report."""
     if lines := config.stash.get(_LINES, []):
         terminalreporter.section("claimeval")
@@ -389,11 +448,15 @@ def _figure(value: float | None, because: str | None) -> str:
 def _named(result: SampleResult, name: str, test: str) -> SampleResult:
     """Return the result under a name that is unique in the session, with its test in the metadata."""
     metadata = {**result.sample.metadata, "test": test}
-    return result.model_copy(update={"sample": result.sample.model_copy(update={"id": name, "metadata": metadata})})
+    return result.model_copy(
+        update={"sample": result.sample.model_copy(update={"id": name, "metadata": metadata})}
+    )
 
 
 def _failed_calls(result: SampleResult) -> list[str]:
-    failed = dict.fromkeys(f"{call.judge}: {call.message}" for call in result.calls if call.failed and call.message)
+    failed = dict.fromkeys(
+        f"{call.judge}: {call.message}" for call in result.calls if call.failed and call.message
+    )
     return list(failed)[:FAILED_CALLS]
 
 
@@ -402,17 +465,27 @@ def _joined(first: Manifest, second: Manifest) -> Manifest | None:
     if not first.is_alike(second, "job", "judges", "extractor", "panel", "settings", "cluster"):
         return None
     questions = {question.name: question for question in first.questions}
-    if any(questions.setdefault(question.name, question) != question for question in second.questions):
+    if any(
+        questions.setdefault(question.name, question) != question for question in second.questions
+    ):
         return None
-    if {p.id for p in first.prompts if p.step == "extract"} != {p.id for p in second.prompts if p.step == "extract"}:
+    if {p.id for p in first.prompts if p.step == "extract"} != {
+        p.id for p in second.prompts if p.step == "extract"
+    }:
         return None
     return first.model_copy(
         update={
             "metrics": tuple(dict.fromkeys((*first.metrics, *second.metrics))),
             "questions": tuple(questions.values()),
-            "prompts": tuple({prompt.id: prompt for prompt in (*first.prompts, *second.prompts)}.values()),
+            "prompts": tuple(
+                {prompt.id: prompt for prompt in (*first.prompts, *second.prompts)}.values()
+            ),
             "asked_with": {
-                judge: tuple(dict.fromkeys((*first.asked_with.get(judge, ()), *second.asked_with.get(judge, ()))))
+                judge: tuple(
+                    dict.fromkeys(
+                        (*first.asked_with.get(judge, ()), *second.asked_with.get(judge, ()))
+                    )
+                )
                 for judge in {**first.asked_with, **second.asked_with}
             },
             "notes": tuple(dict.fromkeys((*first.notes, *second.notes))),
@@ -428,12 +501,26 @@ def _run_of(part: _JobResults) -> Run:
     from claimeval.types.records import Score
 
     manifest = part.manifest.model_copy(
-        update={"data": DataSource(samples=len(part.results)), "notes": (*part.manifest.notes, NOTE), "created": None}
+        update={
+            "data": DataSource(samples=len(part.results)),
+            "notes": (*part.manifest.notes, NOTE),
+            "created": None,
+        }
     )
-    units = {name: score.unit for result in part.results.values() for name, score in result.scores.items()}
-    not_asked = {name: Score.undefined("not_asked", units.get(name, "share")) for name in manifest.names}
+    units = {
+        name: score.unit
+        for result in part.results.values()
+        for name, score in result.scores.items()
+    }
+    not_asked = {
+        name: Score.undefined("not_asked", units.get(name, "share")) for name in manifest.names
+    }
     complete = (
-        result.model_copy(update={"scores": {name: result.scores.get(name, not_asked[name]) for name in not_asked}})
+        result.model_copy(
+            update={
+                "scores": {name: result.scores.get(name, not_asked[name]) for name in not_asked}
+            }
+        )
         for _, result in sorted(part.results.items())
     )
     tallies = SummaryBuilder(manifest)

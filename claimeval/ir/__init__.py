@@ -6,7 +6,15 @@
 0.5
 """
 
-from claimeval.ir.evaluation import DEFAULT_MEASURES, Evaluation, Evaluator, Missing, NoRelevant, QueryCounts, evaluate
+from claimeval.ir.evaluation import (
+    DEFAULT_MEASURES,
+    Evaluation,
+    Evaluator,
+    Missing,
+    NoRelevant,
+    QueryCounts,
+    evaluate,
+)
 from claimeval.ir.fusion import Fusion, ScoreNormalization, fuse
 from claimeval.ir.lists import (
     ap_retrieved,
@@ -27,7 +35,14 @@ from claimeval.ir.mappings import Qrels, TrecRun
 from claimeval.ir.measures import Measure, parse
 from claimeval.ir.output import trec_text
 from claimeval.ir.ranked import Ties
-from claimeval.ir.trec_files import find_qrels, read_qrels, read_run, read_z_scores, write_qrels, write_run
+from claimeval.ir.trec_files import (
+    find_qrels,
+    read_qrels,
+    read_run,
+    read_z_scores,
+    write_qrels,
+    write_run,
+)
 
 __all__ = [
     "DEFAULT_MEASURES",

@@ -151,7 +151,9 @@ class TextTable:
             if count < 1:
                 size *= 2
                 continue
-            yield LineBlock([field.take(slice(starts[count])) for field in fields], starts[: count + 1])
+            yield LineBlock(
+                [field.take(slice(starts[count])) for field in fields], starts[: count + 1]
+            )
             if complete and count == len(starts) - 1:
                 return
             begin = int(fields[0].start[starts[count]])
@@ -170,14 +172,21 @@ class TextTable:
         columns = np.ascontiguousarray(borders.reshape(-1, 2 * width).T)
         first = columns[0]
         last = columns[-1]
-        if (last > newlines).any() or (first[1:] < newlines[:-1]).any() or (self._bytes[first] == _COMMENT).any():
+        if (
+            (last > newlines).any()
+            or (first[1:] < newlines[:-1]).any()
+            or (self._bytes[first] == _COMMENT).any()
+        ):
             raise Irregular
         return [Field(columns[2 * i], columns[2 * i + 1]) for i in range(width)]
 
     def bytes_of(self, field: Field) -> list[bytes]:
         """Return the bytes of the field, line by line."""
         view = self._view
-        return [view[a:b].tobytes() for a, b in zip(field.start.tolist(), field.end.tolist(), strict=True)]
+        return [
+            view[a:b].tobytes()
+            for a, b in zip(field.start.tolist(), field.end.tolist(), strict=True)
+        ]
 
     def words(self, position: Ints) -> Words:
         """Return the eight bytes from each position on, with the first byte lowest."""
@@ -249,7 +258,9 @@ def decimals(text: TextTable, field: Field) -> Floats:
     whole = np.zeros(len(start), np.uint64)
     wrong = np.zeros(len(start), np.uint64)
     for number in range(min((int(count.max(initial=0)) + 7) // 8, 3)):
-        digits = _digits(text, field.end - 8 * (number + 1), np.where(has_point, fraction, 24), count, number)
+        digits = _digits(
+            text, field.end - 8 * (number + 1), np.where(has_point, fraction, 24), count, number
+        )
         wrong |= (digits + np.uint64(0x7676767676767676)) | digits
         whole += _value(digits) * np.uint64(10 ** (8 * number))
     usable = ((wrong & _HIGH) == 0) & (count > 0) & (count <= _DIGITS)
@@ -282,7 +293,9 @@ def _digits(text: TextTable, position: Ints, fraction: Ints, count: Ints, number
     """
     after_point = TRAILING[np.clip(fraction - 8 * number, 0, 8)]
     characters = (text.words(position) & after_point) | (text.words(position - 1) & ~after_point)
-    return (characters ^ np.uint64(0x3030303030303030)) & TRAILING[np.clip(count - 8 * number, 0, 8)]
+    return (characters ^ np.uint64(0x3030303030303030)) & TRAILING[
+        np.clip(count - 8 * number, 0, 8)
+    ]
 
 
 def _value(digits: Words) -> Words:
@@ -322,7 +335,9 @@ class ColumnarRun(NamedTuple):
     """The tag in the last line of the run; None without a file."""
 
 
-def rank(qrels: FileContent, run: FileContent, ties: Ties, *, positive: bool = False) -> ColumnarRun | None:
+def rank(
+    qrels: FileContent, run: FileContent, ties: Ties, *, positive: bool = False
+) -> ColumnarRun | None:
     """Rank the judged documents; None if the content needs the readers in ``trec_files``.
 
     They are needed for comments, empty lines, queries whose lines are not together, and invalid content.
@@ -359,7 +374,9 @@ class _Judgments(NamedTuple):
     def rows(self, queries: Ints) -> Ints:
         """Return the rows of the judgments of these queries."""
         counts = self.counts[queries]
-        return np.repeat(self.first[queries] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        return np.repeat(self.first[queries] - (np.cumsum(counts) - counts), counts) + np.arange(
+            counts.sum()
+        )
 
 
 def _read_judgments(text: TextTable) -> _Judgments:
@@ -402,7 +419,9 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
     ranks = []
     grades = []
     for block in text.blocks(6):
-        number = np.array([judgments.numbers.get(name, -1) for name in _number(text, block, in_run)])
+        number = np.array(
+            [judgments.numbers.get(name, -1) for name in _number(text, block, in_run)]
+        )
         judged_rows = np.flatnonzero(number >= 0)
         retrieved[number[judged_rows]] = np.diff(block.starts)[judged_rows]
         judged = judgments.rows(number[judged_rows])
@@ -411,7 +430,9 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
         scores = decimals(text, block.fields[4])
         grade = judgments.grades[judged[matched]]
         query = within_block[matched]
-        judged_counts[number[judged_rows]] = np.bincount(query[grade >= 0], minlength=len(number))[judged_rows]
+        judged_counts[number[judged_rows]] = np.bincount(query[grade >= 0], minlength=len(number))[
+            judged_rows
+        ]
         mask = np.flatnonzero(grade > 0 if positive else grade >= 0)
         ranks.append(_document_ranks(text, block, scores, rows[mask], query[mask], ties))
         queries.append(number[query[mask]])
@@ -451,7 +472,9 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
     return names
 
 
-def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
+def _match(
+    judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock
+) -> tuple[Ints, Ints]:
     """Return the rows of the block that are judged, and the positions of their judgments in ``judged``."""
     documents = block.fields[2]
     sizes = np.diff(block.starts)
@@ -463,12 +486,16 @@ def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, bl
     nearest = np.minimum(np.searchsorted(keys, judged_keys), len(keys) - 1)
     matched = np.flatnonzero(keys[nearest] == judged_keys)
     rows = order[nearest[matched]]
-    if not same(text, documents.take(rows), judgments.text, judgments.documents.take(judged[matched])).all():
+    if not same(
+        text, documents.take(rows), judgments.text, judgments.documents.take(judged[matched])
+    ).all():
         raise Irregular
     return rows, matched
 
 
-def _document_ranks(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties) -> Ints:
+def _document_ranks(
+    text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties
+) -> Ints:
     documents = block.fields[2]
     order = arrange(scores, block.starts)
 

@@ -69,7 +69,8 @@ class Evaluation:
         """The mean of each measure over the queries with a value. Counts are summed, ``gm_map`` is a geometric mean."""
         values = self.per_query.values()
         return {
-            m.name: _mean(m, [value for query in values if (value := query[m.name]) is not None]) for m in self.measures
+            m.name: _mean(m, [value for query in values if (value := query[m.name]) is not None])
+            for m in self.measures
         }
 
     @cached_property
@@ -107,13 +108,19 @@ class Evaluation:
 
     def as_dict(self, *, per_query: bool = True) -> dict[str, object]:
         """Return the numbers as a dict for JSON, with or without the values of each query."""
-        numbers: dict[str, object] = {"run_id": self.run_id, "mean": dict(self.mean), "counts": asdict(self.counts)}
+        numbers: dict[str, object] = {
+            "run_id": self.run_id,
+            "mean": dict(self.mean),
+            "counts": asdict(self.counts),
+        }
         if per_query:
             numbers["per_query"] = {query: dict(values) for query, values in self.per_query.items()}
         return numbers
 
 
-def _z_score(measure: Measure, value: float | None, norms: Mapping[str, tuple[float, float]]) -> float | None:
+def _z_score(
+    measure: Measure, value: float | None, norms: Mapping[str, tuple[float, float]]
+) -> float | None:
     if measure.row.name == "num_q":
         return 1.0
     mean, deviation = norms.get(measure.trec_name, (0.0, math.nan))
@@ -174,7 +181,9 @@ def count_columns(ranked: Ranked, level: float) -> QueryCounts:
     """Count the queries and documents of ranked columns, without missing queries."""
     return QueryCounts(
         queries=len(ranked.queries),
-        no_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
+        no_relevant=tuple(
+            ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)
+        ),
         level=level,
         highest_grade=ranked.pool_grade.max(initial=0).item(),
         graded=int((ranked.pool_grade > 0).sum()),
@@ -188,7 +197,9 @@ def count_queries(ranked: Mapping[str, RankedQuery], level: float) -> QueryCount
     grades = [grade for ranking in ranked.values() for grade in ranking.pool.grades]
     return QueryCounts(
         queries=len(ranked),
-        no_relevant=tuple(query for query, ranking in ranked.items() if not ranking.total_relevant(level)),
+        no_relevant=tuple(
+            query for query, ranking in ranked.items() if not ranking.total_relevant(level)
+        ),
         level=level,
         highest_grade=max(grades, default=0),
         graded=sum(grade > 0 for grade in grades),
@@ -306,7 +317,9 @@ class Evaluator:
         self._counts = [measure.name for measure in self.measures if measure.row.summary == "sum"]
         self._subtopics = any(measure.row.name == "alpha_ndcg" for measure in self.measures)
         if self._subtopics and collapse_ids is not None:
-            raise UsageError("alpha_ndcg cannot be combined with collapse_ids: collapse the ids of the files first")
+            raise UsageError(
+                "alpha_ndcg cannot be combined with collapse_ids: collapse the ids of the files first"
+            )
         self._one_by_one = any(measure.row.one_by_one for measure in self.measures)
         if not self._subtopics and isinstance(self._qrels, Mapping) and _has_subtopics(self._qrels):
             self._qrels = mappings.without_subtopics(self._qrels)
@@ -337,18 +350,26 @@ class Evaluator:
         judgments = self._judgments
         if self._one_by_one or _is_small(run, len(judgments) if self._missing == "zero" else 0):
             return self._by_queries(run, tag)
-        ranked = mappings.rank(judgments, run, sorted(judgments), self._ties, positive=self._positive)
+        ranked = mappings.rank(
+            judgments, run, sorted(judgments), self._ties, positive=self._positive
+        )
         return self._by_columns(columnar.ColumnarRun(ranked, frozenset(run), tag))
 
     @cached_property
     def _positive(self) -> bool:
         """Whether no measure needs documents that are not relevant."""
         needs_all = self._judged_only or self._max_retrieved is not None
-        return not needs_all and not any(measure.needs_nonrelevant(self._level) for measure in self.measures)
+        return not needs_all and not any(
+            measure.needs_nonrelevant(self._level) for measure in self.measures
+        )
 
     @cached_property
     def _file(self) -> FileContent | None:
-        return _written(self._qrels) if isinstance(self._qrels, Mapping) else FileContent.read(self._qrels)
+        return (
+            _written(self._qrels)
+            if isinstance(self._qrels, Mapping)
+            else FileContent.read(self._qrels)
+        )
 
     @cached_property
     def _judgments(self) -> Qrels:
@@ -359,7 +380,11 @@ class Evaluator:
             judgments = parse_qrels(self._file, subtopics=self._subtopics)
         if not judgments:
             raise DataError("the qrels have no queries")
-        return judgments if self._collapse_ids is None else mappings.collapse_ids(judgments, self._collapse_ids)
+        return (
+            judgments
+            if self._collapse_ids is None
+            else mappings.collapse_ids(judgments, self._collapse_ids)
+        )
 
     def _by_columns(self, joined: columnar.ColumnarRun) -> Evaluation:
         ranked, in_run, tag = joined
@@ -397,12 +422,16 @@ class Evaluator:
         in_run = frozenset(run)
         if zero or self._missing == "error" or not ranked:
             _missing_queries(judgments, in_run, self._missing)
-        count = partial(_count, ranked, judgments, in_run, self._level, (self._missing, self._no_relevant))
+        count = partial(
+            _count, ranked, judgments, in_run, self._level, (self._missing, self._no_relevant)
+        )
         return Evaluation(run_id=tag, measures=self.measures, per_query=values, count=count)
 
     def _measure(self, ranked: RankedQuery) -> dict[str, float | None]:
         ranking = ranked.judged_only() if self._judged_only else ranked
-        values: dict[str, float | None] = {name: formula(ranking, setting) for name, formula, setting in self._formulas}
+        values: dict[str, float | None] = {
+            name: formula(ranking, setting) for name, formula, setting in self._formulas
+        }
         for name in self._counts:
             values[name] = int(values[name] or 0)
         if self._no_relevant == "undefined":
@@ -505,7 +534,11 @@ def _written(qrels: Qrels) -> FileContent | None:
     """Write judgments as the text of a file; None if that is impossible."""
     if not all(isinstance(pool, Mapping) and pool for pool in qrels.values()):
         return None
-    lines = [f"{query} 0 {document} {grade}" for query, pool in qrels.items() for document, grade in pool.items()]
+    lines = [
+        f"{query} 0 {document} {grade}"
+        for query, pool in qrels.items()
+        for document, grade in pool.items()
+    ]
     text = "\n".join(lines)
     if text.count("\n") != len(lines) - 1:
         return None
@@ -529,7 +562,9 @@ def _count(
     )
 
 
-def _missing_queries(queries: Collection[str], in_run: frozenset[str], missing: Missing) -> tuple[str, ...]:
+def _missing_queries(
+    queries: Collection[str], in_run: frozenset[str], missing: Missing
+) -> tuple[str, ...]:
     """Return the queries that are missing in the run. Raises DataError if all are, or if this is an error."""
     lacking = tuple(sorted(query for query in queries if query not in in_run))
     if len(lacking) == len(queries):
@@ -544,7 +579,9 @@ def _missing_queries(queries: Collection[str], in_run: frozenset[str], missing: 
     return lacking
 
 
-def _check(level: float, max_retrieved: int | None, ties: str, missing: str, no_relevant: str) -> None:
+def _check(
+    level: float, max_retrieved: int | None, ties: str, missing: str, no_relevant: str
+) -> None:
     if level < 0:
         raise UsageError(f"the relevance level is {level!r}; it must be at least 0")
     if max_retrieved is not None and max_retrieved < 1:

@@ -69,7 +69,9 @@ def capped_recall(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     Source: BEIR ``recall_cap`` (Thakur et al. 2021, section 3), which fails if R is 0.
     """
     assert settings.cutoff is not None
-    return ratio(relevant_at(ranked, settings), least(ranked.total_relevant(settings.level), settings.cutoff))
+    return ratio(
+        relevant_at(ranked, settings), least(ranked.total_relevant(settings.level), settings.cutoff)
+    )
 
 
 def hit(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -80,7 +82,9 @@ def hit(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 def f1(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     """Return the harmonic mean of P@k and recall@k, ``2 * hits / (k + R)``."""
     assert settings.cutoff is not None
-    return ratio(2 * relevant_at(ranked, settings), settings.cutoff + ranked.total_relevant(settings.level))
+    return ratio(
+        2 * relevant_at(ranked, settings), settings.cutoff + ranked.total_relevant(settings.level)
+    )
 
 
 def set_precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -217,7 +221,12 @@ def utility(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     n = ranked.length()
     total = ranked.total_relevant(settings.level)
     a, b, c, d = (settings.options[name] for name in "abcd")
-    return a * hits + b * (n - hits) + c * (total - hits) + d * (settings.collection + hits - n - total)
+    return (
+        a * hits
+        + b * (n - hits)
+        + c * (total - hits)
+        + d * (settings.collection + hits - n - total)
+    )
 
 
 def queries(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -251,7 +260,9 @@ def judged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 def unjudged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     """Return the unjudged documents among the first k, divided by k. Source: trec_eval 10.0 ``unj``."""
     assert settings.cutoff is not None
-    return (_retrieved_within(ranked, settings) - ranked.judged_within(settings.cutoff)) / settings.cutoff
+    return (
+        _retrieved_within(ranked, settings) - ranked.judged_within(settings.cutoff)
+    ) / settings.cutoff
 
 
 def _retrieved_within(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -270,7 +281,9 @@ def exponential(grade: Value) -> Value:
     """Return ``2 ** grade - 1`` as the gain: Burges et al. 2005, common in learning to rank; ranx ``ndcg_burges``."""
     highest = np.max(grade, initial=0) if isinstance(grade, np.ndarray) else grade
     if highest > _LARGEST_EXPONENT:
-        raise DataError(f"the grade {highest} is too large for exponential gain; use linear gain or lower grades")
+        raise DataError(
+            f"the grade {highest} is too large for exponential gain; use linear gain or lower grades"
+        )
     powered: Value = 2.0 ** linear(grade)
     return powered - 1
 
@@ -294,7 +307,9 @@ def ndcg(gain: Gain[Any]) -> Formula:
         """Return one value per query."""
         if settings.options:
             return ranked.by_columns(lambda columns: _remapped_ndcg(columns, settings, gain))
-        return ratio(ranked.gained(settings, gain, discounted=True), ranked.ideal_gain(settings, gain))
+        return ratio(
+            ranked.gained(settings, gain, discounted=True), ranked.ideal_gain(settings, gain)
+        )
 
     return formula
 
@@ -414,13 +429,17 @@ def _diverse(covered: Iterable[tuple[int, frozenset[str]]], settings: MeasureSet
     return total
 
 
-def _greedy(documents: Iterable[frozenset[str]], settings: MeasureSettings) -> Iterator[tuple[int, frozenset[str]]]:
+def _greedy(
+    documents: Iterable[frozenset[str]], settings: MeasureSettings
+) -> Iterator[tuple[int, frozenset[str]]]:
     """Yield the documents in greedy order, highest gain first."""
     novelty = 1 - settings.options["alpha"]
     remaining: Counter[frozenset[str]] = Counter(documents)
     covered_before: Counter[str] = Counter()
     for rank in range(1, remaining.total() + 1):
-        best = max(remaining, key=lambda topics: sum(novelty ** covered_before[topic] for topic in topics))
+        best = max(
+            remaining, key=lambda topics: sum(novelty ** covered_before[topic] for topic in topics)
+        )
         yield rank, best
         covered_before.update(best)
         remaining -= Counter([best])

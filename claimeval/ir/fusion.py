@@ -88,7 +88,9 @@ def fuse(
     normalize = partial(_reciprocal, k) if method == "rrf" else _NORMALIZE[normalization]
     fused: dict[str, dict[str, float]] = {}
     for query in sorted({query for run in read for query in run}):
-        pairs = [(run[query], factor) for run, factor in zip(read, factors, strict=True) if query in run]
+        pairs = [
+            (run[query], factor) for run, factor in zip(read, factors, strict=True) if query in run
+        ]
         fused[query] = _fuse_query(pairs, normalize, _COMBINE[method], depth)
     return fused
 
@@ -102,7 +104,9 @@ def _fuse_query(
     ranks: dict[str, int] = {}
     parts: dict[str, list[float]] = {}
     for run, factor in runs:
-        ordered = sorted(((float(score), document) for document, score in run.items()), reverse=True)
+        ordered = sorted(
+            ((float(score), document) for document, score in run.items()), reverse=True
+        )
         undefined = [document for score, document in ordered if score != score]
         if undefined:
             raise DataError(f"the score of document {undefined[0]!r} is NaN, so it has no rank")
@@ -111,7 +115,9 @@ def _fuse_query(
             parts.setdefault(document, []).append(score * factor)
             ranks[document] = min(rank, ranks.get(document, rank))
     fused = {document: combine(scores) for document, scores in parts.items()}
-    best_first = sorted(fused, key=lambda document: (fused[document], -ranks[document], document), reverse=True)
+    best_first = sorted(
+        fused, key=lambda document: (fused[document], -ranks[document], document), reverse=True
+    )
     return {document: fused[document] for document in best_first[:depth]}
 
 
@@ -121,7 +127,9 @@ def _reciprocal(k: int, scores: list[float]) -> list[float]:
 
 def _scaled(scores: list[float], lowest: float, width: float) -> list[float]:
     if not math.isfinite(width):
-        raise DataError("an infinite score cannot be normalized; fuse by rank: method 'rrf' or normalization 'rank'")
+        raise DataError(
+            "an infinite score cannot be normalized; fuse by rank: method 'rrf' or normalization 'rank'"
+        )
     return [(score - lowest) / max(width, _LEAST) for score in scores]
 
 

@@ -23,7 +23,11 @@ Gain = Literal["linear", "exponential"]
 
 
 def evaluate_list(
-    retrieved: Sequence[str], relevant: Relevant, measures: str | Iterable[str | Measure], *, level: float = 1
+    retrieved: Sequence[str],
+    relevant: Relevant,
+    measures: str | Iterable[str | Measure],
+    *,
+    level: float = 1,
 ) -> dict[str, float]:
     """Compute measures of one ranked list; 0 if a denominator is 0.
 
@@ -44,23 +48,36 @@ def evaluate_list(
         UsageError: If a measure is unknown.
     """
     if isinstance(retrieved, str) or isinstance(relevant, str):
-        raise DataError("expected a list of retrieved ids and a collection of relevant ids, not a single string")
+        raise DataError(
+            "expected a list of retrieved ids and a collection of relevant ids, not a single string"
+        )
     grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, level)
     repeated = [document for document, count in Counter(retrieved).items() if count > 1]
     if repeated:
-        raise DataError(f"document {repeated[0]!r} was retrieved more than once; drop the later copies first")
-    graded = [(rank, grades[document]) for rank, document in enumerate(retrieved, 1) if document in grades]
+        raise DataError(
+            f"document {repeated[0]!r} was retrieved more than once; drop the later copies first"
+        )
+    graded = [
+        (rank, grades[document]) for rank, document in enumerate(retrieved, 1) if document in grades
+    ]
     ranked = RankedQuery(
         Pool(grades.values()),
         len(retrieved),
         [(rank, grade) for rank, grade in graded if grade >= 0],
         [rank for rank, grade in graded if grade < 0],
     )
-    return {measure.name: measure.of_query(ranked, measure.setting(level)) for measure in parse(measures)}
+    return {
+        measure.name: measure.of_query(ranked, measure.setting(level))
+        for measure in parse(measures)
+    }
 
 
 def evaluate_array(
-    grades: ArrayLike, measures: str | Iterable[str | Measure], *, scores: ArrayLike | None = None, level: float = 1
+    grades: ArrayLike,
+    measures: str | Iterable[str | Measure],
+    *,
+    scores: ArrayLike | None = None,
+    level: float = 1,
 ) -> Evaluation:
     """Compute measures of a table of grades: ``grades[q][i]`` is the grade of the document at rank i + 1 of query q.
 
@@ -151,7 +168,9 @@ def r_precision(retrieved: Sequence[str], relevant: Relevant) -> float:
     return _value(retrieved, relevant, "Rprec")
 
 
-def dcg(retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear") -> float:
+def dcg(
+    retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear"
+) -> float:
     """Return the sum of gain / log2(rank + 1).
 
     Args:
@@ -163,7 +182,9 @@ def dcg(retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, g
     return _value(retrieved, relevant, _cut("dcg_exp" if gain == "exponential" else "dcg", k))
 
 
-def ndcg(retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear") -> float:
+def ndcg(
+    retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear"
+) -> float:
     """Return DCG divided by that of the best possible order of all relevant documents; 0 if none is relevant.
 
     Args:
@@ -189,7 +210,11 @@ def _table(name: str, rows: ArrayLike) -> Floats:
     try:
         table = np.asarray(rows, np.float64)
     except (TypeError, ValueError):
-        widths = [len(row) if isinstance(row, Sized) else 0 for row in rows] if isinstance(rows, Iterable) else []
+        widths = (
+            [len(row) if isinstance(row, Sized) else 0 for row in rows]
+            if isinstance(rows, Iterable)
+            else []
+        )
         odd = next((number for number, width in enumerate(widths) if width != widths[0]), None)
         if odd is None:
             raise DataError(f"{expected}, not of other values") from None
@@ -198,7 +223,9 @@ def _table(name: str, rows: ArrayLike) -> Floats:
             "short rows with grade -1, or evaluate dicts with ir.evaluate"
         ) from None
     if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
-        raise DataError(f"{expected}; got the shape {table.shape}{' with NaN' if np.isnan(table).any() else ''}")
+        raise DataError(
+            f"{expected}; got the shape {table.shape}{' with NaN' if np.isnan(table).any() else ''}"
+        )
     return table
 
 

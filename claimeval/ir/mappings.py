@@ -38,7 +38,9 @@ _QUERIES_AT_ONCE = 256
 _NOT_RETRIEVED = repeat(float("nan"))
 
 
-def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool = False) -> Ranked:
+def rank(
+    qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool = False
+) -> Ranked:
     """Rank the judged documents of ``queries``. A query that is missing in the run has no retrieved documents.
 
     Args:
@@ -53,13 +55,17 @@ def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, posi
     """
     return join(
         [
-            _rank_some(qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties, positive=positive)
+            _rank_some(
+                qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties, positive=positive
+            )
             for first in range(0, len(queries), _QUERIES_AT_ONCE)
         ]
     )
 
 
-def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool) -> Ranked:
+def _rank_some(
+    qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool
+) -> Ranked:
     judged = [qrels[query] for query in queries]
     retrieved = [run.get(query, {}) for query in queries]
     scores = _numbers("run", "score", retrieved, queries)
@@ -72,7 +78,9 @@ def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *
     ranked = grades > 0 if positive else grades >= 0
     pool_query = np.repeat(np.arange(len(queries)), [len(pool) for pool in judged])
     documents = list(compress(chain.from_iterable(judged), ranked.tolist()))
-    looked_up = _look_up(documents, np.bincount(pool_query[ranked], minlength=len(queries)), retrieved)
+    looked_up = _look_up(
+        documents, np.bincount(pool_query[ranked], minlength=len(queries)), retrieved
+    )
     rows = np.flatnonzero(~np.isnan(looked_up))
     if not rows.size:
         for name, pool, docs in zip(queries, judged, retrieved, strict=True):
@@ -142,11 +150,20 @@ class JudgedQuery:
         if total != total and any(score != score for score in scores):
             raise _bad_value("run", "score", [documents], [self._query])
         named = zip(scores, documents)  # noqa: B905  # both from one mapping
-        ordered = sorted(named, reverse=True) if ties == "trec" else sorted(named, key=itemgetter(0), reverse=True)
+        ordered = (
+            sorted(named, reverse=True)
+            if ties == "trec"
+            else sorted(named, key=itemgetter(0), reverse=True)
+        )
         if ties == "error" and len(set(scores)) < len(scores):
-            refuse_ties(arrange(np.array([score for score, _ in ordered]), np.array([0, len(scores)])), [self._query])
+            refuse_ties(
+                arrange(np.array([score for score, _ in ordered]), np.array([0, len(scores)])),
+                [self._query],
+            )
         grade_of = self._grades
-        graded = [(rank, grade_of[name]) for rank, (_, name) in enumerate(ordered, 1) if name in grade_of]
+        graded = [
+            (rank, grade_of[name]) for rank, (_, name) in enumerate(ordered, 1) if name in grade_of
+        ]
         if not graded:
             _check_kinds(grade_of, documents, self._query)
         if self._simple:
@@ -156,7 +173,11 @@ class JudgedQuery:
             len(ordered),
             [(rank, grade) for rank, grade in graded if grade >= 0],
             [rank for rank, grade in graded if grade < 0],
-            [(rank, self._covered[name]) for rank, (_, name) in enumerate(ordered, 1) if self._covered.get(name)],
+            [
+                (rank, self._covered[name])
+                for rank, (_, name) in enumerate(ordered, 1)
+                if self._covered.get(name)
+            ],
         )
 
 
@@ -183,7 +204,9 @@ def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
     }
 
 
-def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]) -> Floats:
+def _look_up(
+    documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]
+) -> Floats:
     """Return the scores of documents, of which each query has `counts`; NaN for those that were not retrieved."""
     following = iter(documents)
     looked_up = (
@@ -193,7 +216,9 @@ def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping
     return np.fromiter(chain.from_iterable(looked_up), np.float64, len(documents))
 
 
-def _numbers(source: str, what: str, mappings: Sequence[Mapping[str, float]], queries: Sequence[str]) -> Floats:
+def _numbers(
+    source: str, what: str, mappings: Sequence[Mapping[str, float]], queries: Sequence[str]
+) -> Floats:
     """Return all values, concatenated. Raises DataError for NaN and for grades beyond ``LARGEST_GRADE``."""
     try:
         values = chain.from_iterable(documents.values() for documents in mappings)
@@ -206,7 +231,9 @@ def _numbers(source: str, what: str, mappings: Sequence[Mapping[str, float]], qu
     return numbers
 
 
-def _bad_value(source: str, what: str, mappings: Sequence[object], queries: Sequence[str]) -> DataError:
+def _bad_value(
+    source: str, what: str, mappings: Sequence[object], queries: Sequence[str]
+) -> DataError:
     """Return the error that names the first value that is not a usable number."""
     expected = "a number, not NaN" if what == "score" else "a number such as 0, 1 or 2"
     for query, documents in zip(queries, mappings, strict=True):
@@ -227,7 +254,9 @@ def _bad_value(source: str, what: str, mappings: Sequence[object], queries: Sequ
 Number = TypeVar("Number", int, float)
 
 
-def collapse_ids(by_query: Mapping[str, Mapping[str, Number]], pattern: str) -> dict[str, dict[str, Number]]:
+def collapse_ids(
+    by_query: Mapping[str, Mapping[str, Number]], pattern: str
+) -> dict[str, dict[str, Number]]:
     """Remove the matches of a regular expression from the document ids of a run or of qrels.
 
     Of documents with equal ids, the highest score or grade is kept, at its position: MaxP (Dai & Callan 2019). Raises
@@ -310,7 +339,9 @@ def as_qrels(data: Qrels | Source | Table) -> Qrels | Source:
     return data if isinstance(data, Source) else _by_query(data, "qrels", _GRADE)
 
 
-def _by_query(data: Mapping[str, Any] | Table, what: str, names: Sequence[str]) -> Mapping[str, Any]:
+def _by_query(
+    data: Mapping[str, Any] | Table, what: str, names: Sequence[str]
+) -> Mapping[str, Any]:
     if isinstance(data, Mapping):
         return data
     rows: object = _columns(cast(Frame, data), what, names) if hasattr(data, "columns") else data
@@ -321,13 +352,17 @@ def _by_query(data: Mapping[str, Any] | Table, what: str, names: Sequence[str]) 
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) < 3:
             raise _unknown(what, row)
         if getattr(row, "_fields", ("",))[0] == "Index":
-            raise DataError(f"{what}: rows of a DataFrame begin with their index; give the DataFrame itself")
+            raise DataError(
+                f"{what}: rows of a DataFrame begin with their index; give the DataFrame itself"
+            )
         query = str(row[0])
         document = str(row[1])
         number = row[2]
         documents = table.setdefault(query, {})
         if document in documents:
-            raise DataError(f"{what}: document {document!r} appears twice for query {query!r}; remove one")
+            raise DataError(
+                f"{what}: document {document!r} appears twice for query {query!r}; remove one"
+            )
         documents[document] = number
     return table
 
@@ -336,7 +371,8 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
     """Return query, document and number of each row."""
     columns = {str(name).casefold(): name for name in frame.columns}
     names_of = [
-        next((column for column in aliases if column in columns), None) for aliases in (_QUERY, _DOCUMENT, names)
+        next((column for column in aliases if column in columns), None)
+        for aliases in (_QUERY, _DOCUMENT, names)
     ]
     if None in names_of:
         raise DataError(

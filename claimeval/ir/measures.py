@@ -53,7 +53,9 @@ _RECALLS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 MEASURES: tuple[MeasureDefinition, ...] = (
     # counts
     MeasureDefinition("num_q", formulas.queries, relevance="none", trec="num_q", summary="sum"),
-    MeasureDefinition("num_ret", formulas.retrieved, relevance="none", trec="num_ret", summary="sum"),
+    MeasureDefinition(
+        "num_ret", formulas.retrieved, relevance="none", trec="num_ret", summary="sum"
+    ),
     MeasureDefinition("num_rel", formulas.relevant, trec="num_rel", summary="sum"),
     MeasureDefinition("num_rel_ret", formulas.relevant_at, trec="num_rel_ret", summary="sum"),
     MeasureDefinition(
@@ -63,7 +65,9 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         nonrelevant=True,
         summary="sum",
     ),
-    MeasureDefinition("judged", formulas.judged, cutoff="optional", relevance="none", nonrelevant=True),
+    MeasureDefinition(
+        "judged", formulas.judged, cutoff="optional", relevance="none", nonrelevant=True
+    ),
     MeasureDefinition(
         "unj",
         formulas.unjudged,
@@ -75,18 +79,29 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         trec_cutoffs=(5, 10, 20),
     ),
     # precision and recall at a rank
-    MeasureDefinition("P", formulas.precision, ("precision",), "required", trec_cut="P", trec_cutoffs=_RANKS),
-    MeasureDefinition("recall", formulas.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS),
+    MeasureDefinition(
+        "P", formulas.precision, ("precision",), "required", trec_cut="P", trec_cutoffs=_RANKS
+    ),
+    MeasureDefinition(
+        "recall", formulas.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS
+    ),
     MeasureDefinition("capped_recall", formulas.capped_recall, ("recall_cap", "r_cap"), "required"),
     MeasureDefinition(
-        "hit", formulas.hit, ("success", "hit_rate"), "required", trec_cut="success", trec_cutoffs=(1, 5, 10)
+        "hit",
+        formulas.hit,
+        ("success", "hit_rate"),
+        "required",
+        trec_cut="success",
+        trec_cutoffs=(1, 5, 10),
     ),
     MeasureDefinition("f1", formulas.f1, ("f",), "required"),
     # of the whole list, without regard to order
     MeasureDefinition("set_P", formulas.set_precision, ("set_precision",), trec="set_P"),
     MeasureDefinition("set_recall", formulas.recall, ("set_r",), trec="set_recall"),
     MeasureDefinition("set_F", formulas.set_f, ("set_f1",), trec="set_F", options={"x": 1}),
-    MeasureDefinition("utility", formulas.utility, trec="utility", options={"a": 1, "b": -1, "c": 0, "d": 0}),
+    MeasureDefinition(
+        "utility", formulas.utility, trec="utility", options={"a": 1, "b": -1, "c": 0, "d": 0}
+    ),
     # of the order
     MeasureDefinition(
         "recip_rank",
@@ -104,9 +119,18 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         trec_cut="map_cut",
         trec_cutoffs=_RANKS,
     ),
-    MeasureDefinition("gm_map", formulas.average_precision, ("gmap",), trec="gm_map", summary="geometric"),
+    MeasureDefinition(
+        "gm_map", formulas.average_precision, ("gmap",), trec="gm_map", summary="geometric"
+    ),
     MeasureDefinition("ap_retrieved", formulas.ap_retrieved, (), "optional"),
-    MeasureDefinition("infAP", formulas.inferred_ap, ("inferred_ap",), trec="infAP", nonrelevant=True, one_by_one=True),
+    MeasureDefinition(
+        "infAP",
+        formulas.inferred_ap,
+        ("inferred_ap",),
+        trec="infAP",
+        nonrelevant=True,
+        one_by_one=True,
+    ),
     MeasureDefinition("Rprec", formulas.r_precision, ("r_precision",), trec="Rprec"),
     MeasureDefinition("bpref", formulas.bpref, trec="bpref", nonrelevant=True),
     MeasureDefinition(
@@ -119,13 +143,34 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     ),
     # of grades
     MeasureDefinition(
-        "cg", formulas.total_gain(formulas.linear, discounted=False), ("cumulated_gain",), "optional", "graded"
+        "cg",
+        formulas.total_gain(formulas.linear, discounted=False),
+        ("cumulated_gain",),
+        "optional",
+        "graded",
     ),
-    MeasureDefinition("cg_exp", formulas.total_gain(formulas.exponential, discounted=False), (), "optional", "graded"),
     MeasureDefinition(
-        "dcg", formulas.total_gain(formulas.linear, discounted=True), (), "optional", "graded", trec="dcg"
+        "cg_exp",
+        formulas.total_gain(formulas.exponential, discounted=False),
+        (),
+        "optional",
+        "graded",
     ),
-    MeasureDefinition("dcg_exp", formulas.total_gain(formulas.exponential, discounted=True), (), "optional", "graded"),
+    MeasureDefinition(
+        "dcg",
+        formulas.total_gain(formulas.linear, discounted=True),
+        (),
+        "optional",
+        "graded",
+        trec="dcg",
+    ),
+    MeasureDefinition(
+        "dcg_exp",
+        formulas.total_gain(formulas.exponential, discounted=True),
+        (),
+        "optional",
+        "graded",
+    ),
     MeasureDefinition(
         "ndcg",
         formulas.ndcg(formulas.linear),
@@ -138,9 +183,22 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         gains=True,
     ),
     MeasureDefinition(
-        "ndcg_exp", formulas.ndcg(formulas.exponential), ("ndcg_burges",), "optional", "graded", gains=True
+        "ndcg_exp",
+        formulas.ndcg(formulas.exponential),
+        ("ndcg_burges",),
+        "optional",
+        "graded",
+        gains=True,
     ),
-    MeasureDefinition("rbp", formulas.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
+    MeasureDefinition(
+        "rbp",
+        formulas.rank_biased_precision,
+        (),
+        "optional",
+        "either",
+        trec="rbp",
+        options={"p": 0.9},
+    ),
     MeasureDefinition(
         "rbp_resid",
         formulas.rank_biased_residual,
@@ -157,9 +215,17 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         "graded",
         options={"max": 4},
     ),
-    MeasureDefinition("nERR", formulas.normalized_err, (), "optional", "graded", options={"max": 4}),
     MeasureDefinition(
-        "alpha_ndcg", formulas.alpha_ndcg, (), "optional", "graded", options={"alpha": 0.5}, one_by_one=True
+        "nERR", formulas.normalized_err, (), "optional", "graded", options={"max": 4}
+    ),
+    MeasureDefinition(
+        "alpha_ndcg",
+        formulas.alpha_ndcg,
+        (),
+        "optional",
+        "graded",
+        options={"alpha": 0.5},
+        one_by_one=True,
     ),
 )
 
@@ -214,7 +280,11 @@ class Measure:
 
     def needs_nonrelevant(self, level: float) -> bool:
         """Return whether the formula needs judged documents with grade 0."""
-        return self.row.nonrelevant or self.setting(level).level <= 0 or (self.row.gains and bool(self.options))
+        return (
+            self.row.nonrelevant
+            or self.setting(level).level <= 0
+            or (self.row.gains and bool(self.options))
+        )
 
     def defined_from(self, setting: MeasureSettings) -> float | None:
         """Return the minimum grade that a query's best document needs for a value; None if there is always a value."""
@@ -231,7 +301,9 @@ class Measure:
             return self.name.replace("@", "_")
         if self.cutoff is None:
             return f"{name}_{self.written}" if self.written else name
-        return f"{name}_{self.cutoff:.2f}" if self.row.name == "iprec" else f"{name}_{self.cutoff:.0f}"
+        return (
+            f"{name}_{self.cutoff:.2f}" if self.row.name == "iprec" else f"{name}_{self.cutoff:.0f}"
+        )
 
 
 class MeasureList(NamedTuple):
@@ -265,17 +337,28 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     explicit cutoffs replace the group's.
     """
     listed = [measures] if isinstance(measures, str) else measures
-    specs = [name if isinstance(name, str | Measure) else str(name) for name in listed]  # ir_measures has objects
+    specs = [
+        name if isinstance(name, str | Measure) else str(name) for name in listed
+    ]  # ir_measures has objects
     texts = [part for text in specs if isinstance(text, str) for part in split_names(text)]
     explicit = [text for text in texts if text not in GROUPS]
     grouped = [name for text in texts for name in GROUPS.get(text, "").split()]
-    left_out = tuple(dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC))
+    left_out = tuple(
+        dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC)
+    )
     no_values = {"runid", *left_out}
 
     selected = {measure.name: measure for measure in specs if isinstance(measure, Measure)}
-    selected |= {measure.name: measure for text in explicit if text not in no_values for measure in _read_one(text)}
+    selected |= {
+        measure.name: measure
+        for text in explicit
+        if text not in no_values
+        for measure in _read_one(text)
+    }
     explicit_rows = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
-    for measure in (measure for name in grouped if name not in no_values for measure in _read_one(name)):
+    for measure in (
+        measure for name in grouped if name not in no_values for measure in _read_one(name)
+    ):
         if (measure.row.name, measure.cutoff is None) not in explicit_rows:
             selected.setdefault(measure.name, measure)
     if not selected and not left_out:
@@ -292,7 +375,9 @@ def unknown_measure_message(names: Iterable[str]) -> str:
 
 
 _PARAMETER = re.compile(r"(\w+=)?[+-]?(\d+\.?\d*|\.\d+)")
-_PAPER = re.compile(r"(?P<name>[A-Za-z][\w-]*)\s*(\((?P<options>[^()]*)\))?\s*(@\s*(?P<cutoff>.+))?")
+_PAPER = re.compile(
+    r"(?P<name>[A-Za-z][\w-]*)\s*(\((?P<options>[^()]*)\))?\s*(@\s*(?P<cutoff>.+))?"
+)
 _TREC = re.compile(r"(?P<name>\w+)\.(?P<parameters>.+)")
 _PRINTED = re.compile(r"(?P<name>\w+?)_(?P<cutoff>\d+(\.\d+)?)")
 
@@ -316,7 +401,9 @@ def _key(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
 
 
-_ROWS = {_key(name): row for row in MEASURES for name in (row.name, *row.aliases, row.trec_cut) if name}
+_ROWS = {
+    _key(name): row for row in MEASURES for name in (row.name, *row.aliases, row.trec_cut) if name
+}
 
 
 def _read_one(text: str) -> list[Measure]:
@@ -327,7 +414,9 @@ def _read_one(text: str) -> list[Measure]:
         return _read_trec(_row(as_trec["name"]), as_trec["parameters"], text)
     paper = _PAPER.fullmatch(text)
     if paper is None:
-        raise UsageError(f"measure {text!r} cannot be read; write name, name@10, name(option=value)@10 or name.5,10")
+        raise UsageError(
+            f"measure {text!r} cannot be read; write name, name@10, name(option=value)@10 or name.5,10"
+        )
     name = paper["name"]
     cutoff = paper["cutoff"]
     options = paper["options"]
@@ -340,7 +429,10 @@ def _read_one(text: str) -> list[Measure]:
     if cutoff is not None:
         return [Measure(text, row, _cutoff(row, cutoff, text), level, values, options or "")]
     if _key(name) == _key(row.trec_cut) and _key(name) != _key(row.trec):
-        return [Measure(f"{row.name}@{cut:g}", row, cut, level, values, options or "") for cut in row.trec_cutoffs]
+        return [
+            Measure(f"{row.name}@{cut:g}", row, cut, level, values, options or "")
+            for cut in row.trec_cutoffs
+        ]
     if row.cutoff == "required":
         example = "0.1" if row.name == "iprec" else "10"
         raise UsageError(f"measure {text!r} needs a cutoff, for example {name}@{example}")
@@ -351,26 +443,38 @@ def _read_trec(row: MeasureDefinition, parameters: str, text: str) -> list[Measu
     """``P.5,10``, ``ndcg.1=3,2=9``, ``set_F.0.5``: one measure for each cutoff, or one with options."""
     parts = parameters.split(",")
     if not all(_PARAMETER.fullmatch(part) for part in parts):
-        raise UsageError(f"measure {text!r}: parameters are numbers or option=number, joined by commas")
+        raise UsageError(
+            f"measure {text!r}: parameters are numbers or option=number, joined by commas"
+        )
     if "=" in parameters:
         _, level, options = _read_options(row, parameters, text)
         return [Measure(f"{row.name}({parameters})", row, None, level, options, parameters)]
     if row.name == "set_F":
-        return [Measure(f"set_F(x={parameters})", row, None, None, (("x", float(parts[0])),), parameters)]
+        return [
+            Measure(
+                f"set_F(x={parameters})", row, None, None, (("x", float(parts[0])),), parameters
+            )
+        ]
     if row.name == "utility":
         if len(parts) != len(row.options):
-            raise UsageError(f"measure {text!r}: utility has four coefficients, as in utility.1,-1,0,0")
+            raise UsageError(
+                f"measure {text!r}: utility has four coefficients, as in utility.1,-1,0,0"
+            )
         coefficients = tuple(zip(row.options, map(float, parts), strict=True))
         written = ",".join(f"{name}={value:g}" for name, value in coefficients)
         return [Measure(f"utility({written})", row, None, None, coefficients, parameters)]
-    cutoffs = sorted({_cutoff(row, part if row.name == "iprec" else part.split(".")[0], text) for part in parts})
+    cutoffs = sorted(
+        {_cutoff(row, part if row.name == "iprec" else part.split(".")[0], text) for part in parts}
+    )
     return [Measure(f"{row.name}@{cutoff:g}", row, cutoff) for cutoff in cutoffs]
 
 
 def _row(name: str) -> MeasureDefinition:
     row = _ROWS.get(_key(name))
     if row is None:
-        raise unknown_name("measure", name, {name for row in MEASURES for name in (row.name, *row.aliases[:1])})
+        raise unknown_name(
+            "measure", name, {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
+        )
     return row
 
 
@@ -386,7 +490,9 @@ def _cutoff(row: MeasureDefinition, text: str, measure: str) -> float:
             raise UsageError(f"measure {measure!r}: the recall {text!r} must be between 0 and 1")
         return cutoff
     if not (cutoff >= 1 and cutoff.is_integer()):
-        raise UsageError(f"measure {measure!r}: the cutoff {text!r} must be a whole number, at least 1")
+        raise UsageError(
+            f"measure {measure!r}: the cutoff {text!r} must be a whole number, at least 1"
+        )
     return cutoff
 
 
@@ -403,7 +509,9 @@ def _read_options(
         try:
             number = float(value)
         except ValueError:
-            raise UsageError(f"measure {measure!r}: option {part.strip()!r} is not name=number") from None
+            raise UsageError(
+                f"measure {measure!r}: option {part.strip()!r} is not name=number"
+            ) from None
         if name == "rel" and row.relevance in ("binary", "either"):
             level = number
         elif name == "beta" and row.name == "set_F":
@@ -414,5 +522,7 @@ def _read_options(
             values[name] = number
         else:
             allowed = [*row.options, *(["rel"] if row.relevance in ("binary", "either") else [])]
-            raise unknown_name(f"option of {row.name}", name, [*allowed, *(["1", "2"] if row.gains else [])])
+            raise unknown_name(
+                f"option of {row.name}", name, [*allowed, *(["1", "2"] if row.gains else [])]
+            )
     return row, level, tuple(values.items())

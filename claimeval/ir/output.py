@@ -18,7 +18,9 @@ def labels(runs: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(run) for run in runs]
 
 
-def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, summary: bool) -> str:
+def text(
+    evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, summary: bool
+) -> str:
     """Format the values per query of each run, and a table of the means of all runs, with remarks below.
 
     Args:
@@ -29,7 +31,9 @@ def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query:
     """
     parts = []
     if per_query:
-        parts += [f"{label}\n{_of_queries(ev)}" for label, ev in zip(labels, evaluations, strict=True)]
+        parts += [
+            f"{label}\n{_of_queries(ev)}" for label, ev in zip(labels, evaluations, strict=True)
+        ]
     if summary:
         parts.append(_of_means(evaluations, labels))
     remarks = [
@@ -41,16 +45,32 @@ def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query:
 
 def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
     """Format comparisons with the first run as a table, with one row per measure and run."""
-    rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
+    rows = [
+        ["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]
+    ]
     for run, measure, comparison, p_adjusted in pairings:
         interval = signed_interval((comparison.low, comparison.high), 4)
         difference = signed(comparison.value, 4)
-        rows.append([measure, run, difference, interval, p_value(comparison.p), p_value(p_adjusted), str(comparison.n)])
+        rows.append(
+            [
+                measure,
+                run,
+                difference,
+                interval,
+                p_value(comparison.p),
+                p_value(p_adjusted),
+                str(comparison.n),
+            ]
+        )
     return _align(rows)
 
 
 def as_record(
-    evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, pairings: Sequence[Pairing] = ()
+    evaluations: Sequence[Evaluation],
+    labels: Sequence[str],
+    *,
+    per_query: bool,
+    pairings: Sequence[Pairing] = (),
 ) -> dict[str, object]:
     """Return evaluations as one object for JSON: `runs`, and `pairs` if runs were compared.
 
@@ -65,7 +85,13 @@ def as_record(
         for label, evaluation in zip(labels, evaluations, strict=True)
     ]
     pairs = [
-        {"run": p.run, "minus": labels[0], "measure": p.measure, **asdict(p.comparison), "p_adjusted": p.p_adjusted}
+        {
+            "run": p.run,
+            "minus": labels[0],
+            "measure": p.measure,
+            **asdict(p.comparison),
+            "p_adjusted": p.p_adjusted,
+        }
         for p in pairings
     ]
     return {"runs": runs, **({"pairs": pairs} if pairs else {})}
@@ -74,14 +100,20 @@ def as_record(
 def counts_line(evaluation: Evaluation) -> str:
     """Format the numbers of queries and documents that the means are based on."""
     counts = evaluation.counts
-    line = f"{number_of(counts.queries, 'query')}, {number_of(counts.retrieved, 'document')} retrieved"
-    return line if counts.unjudged is None else f"{line}, {counts.unjudged} of them without judgment"
+    line = (
+        f"{number_of(counts.queries, 'query')}, {number_of(counts.retrieved, 'document')} retrieved"
+    )
+    return (
+        line if counts.unjudged is None else f"{line}, {counts.unjudged} of them without judgment"
+    )
 
 
 def warnings(evaluation: Evaluation) -> Iterator[str]:
     """Yield remarks on queries that the means leave out or count as 0, and on the grades that count as relevant."""
     counts = evaluation.counts
-    if counts.highest_grade > 1 and any(measure.row.relevance == "binary" for measure in evaluation.measures):
+    if counts.highest_grade > 1 and any(
+        measure.row.relevance == "binary" for measure in evaluation.measures
+    ):
         yield f"grades reach {counts.highest_grade:g}, relevant from {counts.level:g} on (-l)"
     if counts.missing:
         counted = "counted as 0" if counts.missing_are_zero else "left out (-c counts them as 0)"
@@ -95,13 +127,18 @@ def warnings(evaluation: Evaluation) -> Iterator[str]:
 
 def _of_means(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> str:
     names = [measure.name for measure in evaluations[0].measures]
-    rows = [[name, *(_format(evaluation.mean[name]) for evaluation in evaluations)] for name in names]
+    rows = [
+        [name, *(_format(evaluation.mean[name]) for evaluation in evaluations)] for name in names
+    ]
     return _align([["measure", *labels], *rows])
 
 
 def _of_queries(evaluation: Evaluation) -> str:
     names = [measure.name for measure in evaluation.measures]
-    rows = [[query, *(_format(values[name]) for name in names)] for query, values in evaluation.per_query.items()]
+    rows = [
+        [query, *(_format(values[name]) for name in names)]
+        for query, values in evaluation.per_query.items()
+    ]
     return _align([["query", *names], *rows])
 
 
@@ -118,7 +155,13 @@ def _align(rows: list[list[str]]) -> str:
     rows = [[escaped(cell) for cell in row] for row in rows]
     first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join(
-        "  ".join([name.ljust(first), *(cell.rjust(width) for cell, width in zip(cells, others, strict=True))]) + "\n"
+        "  ".join(
+            [
+                name.ljust(first),
+                *(cell.rjust(width) for cell, width in zip(cells, others, strict=True)),
+            ]
+        )
+        + "\n"
         for name, *cells in rows
     )
 
@@ -137,7 +180,12 @@ _POSITIONS = {name: position for position, name in enumerate(_ORDER.split())}
 
 
 def trec_text(
-    evaluation: Evaluation, *, per_query: bool = False, summary: bool = True, run_id: bool = True, prefix: str = ""
+    evaluation: Evaluation,
+    *,
+    per_query: bool = False,
+    summary: bool = True,
+    run_id: bool = True,
+    prefix: str = "",
 ) -> str:
     """Format an evaluation like the output of trec_eval 10.0.
 
@@ -154,7 +202,9 @@ def trec_text(
     measures = sorted(evaluation.measures, key=_trec_position)
     lines: list[str] = []
     if per_query:
-        per_query_measures = [measure for measure in measures if measure.row.name not in ("num_q", "gm_map")]
+        per_query_measures = [
+            measure for measure in measures if measure.row.name not in ("num_q", "gm_map")
+        ]
         for query, values in evaluation.per_query.items():
             lines.extend(_lines(per_query_measures, query, dict(values), prefix))
     if summary:
@@ -172,10 +222,14 @@ def _trec_position(measure: Measure) -> tuple[int, str, float]:
     return (_POSITIONS.get(name, len(_POSITIONS)), name and measure.row.name, measure.cutoff or 0)
 
 
-def _lines(measures: list[Measure], query: str, values: dict[str, float | None], prefix: str) -> Iterator[str]:
+def _lines(
+    measures: list[Measure], query: str, values: dict[str, float | None], prefix: str
+) -> Iterator[str]:
     for measure in measures:
         value = values[measure.name]
-        yield prefix + _line(measure.trec_name, query, "nan" if value is None else _number(value, 6))
+        yield prefix + _line(
+            measure.trec_name, query, "nan" if value is None else _number(value, 6)
+        )
 
 
 def _line(name: str, query: str, value: str) -> str:

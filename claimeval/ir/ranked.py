@@ -147,7 +147,9 @@ class Ranked(Rankings[Floats]):
     pool_query: Ints
     """Query of each judged document, retrieved or not."""
     pool_grade: Grades
-    _relevant: dict[float, Relevant] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _relevant: dict[float, Relevant] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _total: dict[float, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def length(self) -> Floats:
@@ -187,7 +189,9 @@ class Ranked(Rankings[Floats]):
             query = query[mask]
             rank = rank[mask]
             nth = nth[mask]
-        return self.sums(query, None if term is None else term(cast(Floats, rank), cast(Floats, nth)))
+        return self.sums(
+            query, None if term is None else term(cast(Floats, rank), cast(Floats, nth))
+        )
 
     def judged_within(self, cutoff: float | None, level: float | None = None) -> Floats:
         """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
@@ -202,9 +206,13 @@ class Ranked(Rankings[Floats]):
     def ideal_gain(self, settings: MeasureSettings, gain: Gain[Floats]) -> Floats:
         """Return the discounted gain of the best possible order of all judged documents."""
         query, rank, grade = self.ideal
-        return self.cumulated(query, rank, gain(cast(Floats, grade)), settings.cutoff, discounted=True)
+        return self.cumulated(
+            query, rank, gain(cast(Floats, grade)), settings.cutoff, discounted=True
+        )
 
-    def cumulated(self, query: Ints, rank: Ints, gains: Floats, cutoff: float | None, *, discounted: bool) -> Floats:
+    def cumulated(
+        self, query: Ints, rank: Ints, gains: Floats, cutoff: float | None, *, discounted: bool
+    ) -> Floats:
         """Add up the gains of rows up to a rank, per query.
 
         Args:
@@ -217,7 +225,9 @@ class Ranked(Rankings[Floats]):
         counted = gains != 0
         if cutoff is not None:
             counted &= rank <= cutoff
-        gained = gains[counted] / discount(cast(Floats, rank[counted])) if discounted else gains[counted]
+        gained = (
+            gains[counted] / discount(cast(Floats, rank[counted])) if discounted else gains[counted]
+        )
         return self.sums(query[counted], gained)
 
     def by_columns(self, formula: Callable[[Ranked], Floats]) -> Floats:
@@ -236,7 +246,9 @@ class Ranked(Rankings[Floats]):
         judged = list(zip(self.rank.tolist(), self.grade.tolist(), strict=True))
         grades = self.pool_grade[order].tolist()
         return [
-            RankedQuery(Pool(grades[pooled[i] : pooled[i + 1]]), count, judged[rows[i] : rows[i + 1]])
+            RankedQuery(
+                Pool(grades[pooled[i] : pooled[i + 1]]), count, judged[rows[i] : rows[i + 1]]
+            )
             for i, count in enumerate(self.retrieved.tolist())
         ]
 
@@ -260,7 +272,9 @@ class Ranked(Rankings[Floats]):
         rows = mask[self.query]
         pool = mask[self.pool_query]
         return Ranked(
-            queries=tuple(query for query, keep in zip(self.queries, mask.tolist(), strict=True) if keep),
+            queries=tuple(
+                query for query, keep in zip(self.queries, mask.tolist(), strict=True) if keep
+            ),
             retrieved=self.retrieved[mask],
             judged=None if self.judged is None else self.judged[mask],
             query=number[self.query[rows]],
@@ -293,7 +307,9 @@ class Pool:
 
     __slots__ = ("_ideals", "_totals", "grades", "subtopics")
 
-    def __init__(self, grades: Iterable[float], subtopics: Sequence[frozenset[str]] | None = None) -> None:
+    def __init__(
+        self, grades: Iterable[float], subtopics: Sequence[frozenset[str]] | None = None
+    ) -> None:
         self.grades = [grade for grade in grades if grade >= 0]
         """The grades of the judged documents. A negative grade means pooled but not judged."""
         self.subtopics = subtopics
@@ -359,7 +375,9 @@ class RankedQuery(Rankings[float]):
         if level in self._hits:
             hits = self._hits[level]
         else:
-            hits = self._hits[level] = list(zip([rank for rank, grade in self.judged if grade >= level], count(1)))
+            hits = self._hits[level] = list(
+                zip([rank for rank, grade in self.judged if grade >= level], count(1))
+            )
         if up_to is None:
             up_to = settings.cutoff
         if up_to is not None and hits and hits[-1][0] > up_to:
@@ -374,7 +392,10 @@ class RankedQuery(Rankings[float]):
     def judged_within(self, cutoff: float | None, level: float | None = None) -> float:
         """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
         return float(
-            sum((cutoff is None or rank <= cutoff) and (level is None or grade < level) for rank, grade in self.judged)
+            sum(
+                (cutoff is None or rank <= cutoff) and (level is None or grade < level)
+                for rank, grade in self.judged
+            )
         )
 
     def gained(self, settings: MeasureSettings, gain: Gain[float], *, discounted: bool) -> float:
@@ -418,17 +439,33 @@ class RankedQuery(Rankings[float]):
         """Return the ranking without its unjudged documents, so that the others move up."""
         moved = {old: new for new, (old, _) in enumerate(self.judged, 1)}
         covered = [(moved[rank], topics) for rank, topics in self.covered]
-        return RankedQuery(self.pool, len(moved), [(moved[rank], grade) for rank, grade in self.judged], (), covered)
+        return RankedQuery(
+            self.pool,
+            len(moved),
+            [(moved[rank], grade) for rank, grade in self.judged],
+            (),
+            covered,
+        )
 
 
-def _gained(graded: Iterable[tuple[int, float]], cutoff: float | None, gain: Gain[float], *, discounted: bool) -> float:
+def _gained(
+    graded: Iterable[tuple[int, float]],
+    cutoff: float | None,
+    gain: Gain[float],
+    *,
+    discounted: bool,
+) -> float:
     total = 0.0
     for rank, grade in graded:
         if cutoff is not None and rank > cutoff:
             break
         if grade > 0:
             gained = gain(grade)
-            total += gained / (_DISCOUNTS[rank] if rank < 1024 else discount(rank)) if discounted else gained
+            total += (
+                gained / (_DISCOUNTS[rank] if rank < 1024 else discount(rank))
+                if discounted
+                else gained
+            )
     return total
 
 
@@ -459,7 +496,11 @@ def _sorted(keys: Ints) -> Ints:
 
 def within(group: Ints) -> Ints:
     """Return the position of each row in its group, from 0. The rows of a group are adjacent."""
-    starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if group.size else np.zeros(0, np.int64)
+    starts = (
+        np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+        if group.size
+        else np.zeros(0, np.int64)
+    )
     lengths = np.diff(np.r_[starts, group.size])
     return np.arange(group.size) - np.repeat(starts, lengths)
 
@@ -556,7 +597,10 @@ def document_ranks(
 
 
 def _break_ties(
-    groups: list[Tied], names: list[Name], members: Callable[[list[Tied]], list[list[Name]]], ties: Ties
+    groups: list[Tied],
+    names: list[Name],
+    members: Callable[[list[Tied]], list[list[Name]]],
+    ties: Ties,
 ) -> list[int]:
     """Return the rank of each named document within its group of equal scores."""
     distinct = list(dict.fromkeys(groups))
@@ -564,8 +608,14 @@ def _break_ties(
     if ties == "trec":
         for ids in ids_of.values():
             ids.sort()
-        return [group[2] - bisect_left(ids_of[group], name) for group, name in zip(groups, names, strict=True)]
-    order = {group: {name: rank for rank, name in enumerate(ids, group[1] + 1)} for group, ids in ids_of.items()}
+        return [
+            group[2] - bisect_left(ids_of[group], name)
+            for group, name in zip(groups, names, strict=True)
+        ]
+    order = {
+        group: {name: rank for rank, name in enumerate(ids, group[1] + 1)}
+        for group, ids in ids_of.items()
+    }
     return [order[group][name] for group, name in zip(groups, names, strict=True)]
 
 

@@ -120,7 +120,9 @@ def parse_run(content: FileContent) -> TaggedRun:
         document = _text(fields[1 if width == 3 else 2])
         documents = run.setdefault(query, {})
         if document in documents:
-            raise DataError(f"{location}: document {document!r} appears twice for query {query!r}; remove one")
+            raise DataError(
+                f"{location}: document {document!r} appears twice for query {query!r}; remove one"
+            )
         if width == 3:
             documents[document] = 1 / _rank(fields[2], location)
             continue
@@ -150,7 +152,9 @@ def parse_qrels(content: FileContent, *, subtopics: bool = False) -> dict[str, d
             documents = documents.setdefault(document, {})
             key = _text(fields[1])
         if key in documents:
-            raise DataError(f"{location}: document {document!r} is judged twice for query {query!r}; remove one")
+            raise DataError(
+                f"{location}: document {document!r} is judged twice for query {query!r}; remove one"
+            )
         documents[key] = _grade(fields[-1], location)
     if not qrels:
         raise DataError(f"{content.name}: the file has a header but no judgments")
@@ -179,10 +183,14 @@ def _json(content: FileContent, what: str) -> dict[str, dict[str, Any]] | None:
     try:
         read: dict[str, dict[str, Any]] = json.loads(content.inside.tobytes())
     except ValueError as error:
-        raise DataError(f"{content.name}: it starts like JSON but is not valid JSON: {error}") from None
+        raise DataError(
+            f"{content.name}: it starts like JSON but is not valid JSON: {error}"
+        ) from None
     for query, documents in read.items():
         if not isinstance(documents, dict):
-            raise DataError(f"{content.name}: query {query!r} is not an object of document to {what}")
+            raise DataError(
+                f"{content.name}: query {query!r} is not an object of document to {what}"
+            )
     if not read:
         raise DataError(f"{content.name}: the file is empty")
     return read
@@ -231,4 +239,6 @@ def _check_names(names: list[str]) -> None:
 
 def _check_query(name: str) -> None:
     if name.startswith("#"):
-        raise DataError(f"query {name!r} cannot be written to a TREC file: the line would be a comment")
+        raise DataError(
+            f"query {name!r} cannot be written to a TREC file: the line would be a comment"
+        )

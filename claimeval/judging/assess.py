@@ -49,7 +49,9 @@ _MARK = re.compile(r"SUPPORTED=(?=\S+\s*$)")
 _WORD = re.compile(r"[\s\"'*]*([A-Za-z0-9_]+)")
 
 
-def supported(completion: Completion, request: Request, lines: Mapping[str, str]) -> dict[str, float]:
+def supported(
+    completion: Completion, request: Request, lines: Mapping[str, str]
+) -> dict[str, float]:
     """Return the probability of "supported" by claim id (c1, c2, ...); empty without log-probabilities.
 
     `lines` are the claims as the `tags` format repeats them.
@@ -62,7 +64,11 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
     if not tokens or b"".join(token.content for token in tokens) != text.encode("utf-8", "replace"):
         return {}
     starts = [0, *accumulate(len(token.content) for token in tokens)]
-    labels = _labels_of_json(text, tuple(lines)) if request.reply_format == "json" else _marks_of_lines(text, lines)
+    labels = (
+        _labels_of_json(text, tuple(lines))
+        if request.reply_format == "json"
+        else _marks_of_lines(text, lines)
+    )
     probabilities = {}
     for subject, position in labels:
         token = tokens[bisect_right(starts, len(text[:position].encode("utf-8", "replace"))) - 1]
@@ -86,7 +92,11 @@ def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
             named = None
         if colon.group() == ":" and value.group() == "{" and meant(before.group().strip('"'), ids):
             named = before
-        if colon.group() == ":" and value.group().startswith('"') and before.group().strip('"') in ids:
+        if (
+            colon.group() == ":"
+            and value.group().startswith('"')
+            and before.group().strip('"') in ids
+        ):
             yield before.group().strip('"'), value.start() + 1
         if colon.group() == ":" and before.group() in ('"id"', '"label"'):
             entry[before.group()[1:-1]] = value
@@ -145,9 +155,13 @@ def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> st
     of_evidence = prompt.step == "assess"
     if claims is None:
         cites = {"evidence": {"type": "array", "items": TEXT}} if of_evidence else {}
-        return schema_text(list_schema("verdicts", {"id": TEXT, "reason": REASON, **cites, "label": label}))
+        return schema_text(
+            list_schema("verdicts", {"id": TEXT, "reason": REASON, **cites, "label": label})
+        )
     cites = {"evidence": names_schema(_names("d", documents))} if of_evidence else {}
-    return schema_text(closed_schema("verdicts", _names("c", claims), {"reason": REASON, **cites, "label": label}))
+    return schema_text(
+        closed_schema("verdicts", _names("c", claims), {"reason": REASON, **cites, "label": label})
+    )
 
 
 @lru_cache(maxsize=256)
@@ -155,7 +169,9 @@ def _labels_schema(prompt: Prompt, claims: int | None = None) -> str:
     """Return the schema of an object with labels by id, or with a number of claims of one that has them all."""
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
     if claims is None:
-        return schema_text(object_schema({"verdicts": {"type": "object", "additionalProperties": label}}))
+        return schema_text(
+            object_schema({"verdicts": {"type": "object", "additionalProperties": label}})
+        )
     named: Schema = {"$ref": "#/$defs/label"}
     by_id = object_schema(dict.fromkeys(_names("c", claims), named))
     return schema_text({**object_schema({"verdicts": by_id}), "$defs": {"label": label}})
@@ -193,7 +209,9 @@ def shuffled(claims: Sequence[Claim], sample_id: str, number: int | None = 0) ->
 
 @lru_cache(maxsize=64)
 def _order(sample_id: str, number: int, count: int) -> list[int]:
-    draw = random.Random(f"{sample_id}/claims/{number}".encode(errors="surrogatepass"))  # hashed the same everywhere
+    draw = random.Random(
+        f"{sample_id}/claims/{number}".encode(errors="surrogatepass")
+    )  # hashed the same everywhere
     return draw.sample(range(count), count)
 
 
@@ -205,7 +223,9 @@ class ShownDocuments(NamedTuple):
     """Whether the documents are alternatives, so that support by one of them is enough."""
 
 
-def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str) -> Request:
+def ask(
+    prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str
+) -> Request:
     """Return the request for verdicts on claims, shown as c1, c2, ... with documents d1, d2, ...
 
     Args:
@@ -244,7 +264,9 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
     )
 
 
-def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[tuple[ReadVerdict, ...]]:
+def read(
+    completion: Completion, request: Request, *, computed: bool = False
+) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdicts in the reply, one per claim.
 
     With `computed`, the reply states a probability that the judge computed. For language models, the probability comes
@@ -254,9 +276,21 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     assert isinstance(task, AssessTask)
     as_json = request.reply_format == "json"
     scale = task.scale
-    claims = dict(zip(_names("c", len(task.claims)), [claim.id for claim in task.claims], strict=True))
-    lines = dict.fromkeys(claims, "") if as_json else dict(zip(claims, map(claim_line, task.claims), strict=True))
-    names = dict(zip(_names("d", len(task.documents)), [document.id for document in task.documents], strict=True))
+    claims = dict(
+        zip(_names("c", len(task.claims)), [claim.id for claim in task.claims], strict=True)
+    )
+    lines = (
+        dict.fromkeys(claims, "")
+        if as_json
+        else dict(zip(claims, map(claim_line, task.claims), strict=True))
+    )
+    names = dict(
+        zip(
+            _names("d", len(task.documents)),
+            [document.id for document in task.documents],
+            strict=True,
+        )
+    )
     probabilities = {} if computed else supported(completion, request, lines)
 
     def parse(text: str) -> ParsedReply[ParsedVerdict]:
@@ -267,7 +301,9 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
 
     def cited(evidence: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of the documents with these names."""
-        return tuple([names[name] for name in dict.fromkeys(map(str.casefold, evidence)) if name in names])
+        return tuple(
+            [names[name] for name in dict.fromkeys(map(str.casefold, evidence)) if name in names]
+        )
 
     def verdict(name: str, parsed: ParsedVerdict) -> tuple[ReadVerdict, ...]:
         """Return the verdict on the claim with this name."""

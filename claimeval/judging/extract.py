@@ -11,7 +11,14 @@ from claimeval.judging import replies
 from claimeval.judging.grounding import ground
 from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import UNCLEAR, ExtractedClaim, shown
-from claimeval.judging.requests import TEXT, build_request, list_schema, object_schema, read_reply, schema_text
+from claimeval.judging.requests import (
+    TEXT,
+    build_request,
+    list_schema,
+    object_schema,
+    read_reply,
+    schema_text,
+)
 from claimeval.judging.windows import LINE, SHORTEST, cuts, runs
 from claimeval.lexical.citations import without
 from claimeval.lexical.sentences import sentences as split_sentences
@@ -19,15 +26,23 @@ from claimeval.types.records import BETWEEN, Claim, Part
 from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Request
 
 Claims = tuple[Claim, ...]
-_CLAIM = {"claim": TEXT, "sentences": {"type": "array", "items": {"type": "integer"}}, "quote": TEXT}
+_CLAIM = {
+    "claim": TEXT,
+    "sentences": {"type": "array", "items": {"type": "integer"}},
+    "quote": TEXT,
+}
 _SCHEMA = schema_text(list_schema("claims", _CLAIM), sort_keys=True)
 _WITHOUT_QUOTE = schema_text(
-    list_schema("claims", {name: of for name, of in _CLAIM.items() if name != "quote"}), sort_keys=True
+    list_schema("claims", {name: of for name, of in _CLAIM.items() if name != "quote"}),
+    sort_keys=True,
 )
 _PHRASE = {"sentence": {"type": "integer"}, "phrase": TEXT}
 _WITH_UNCLEAR = schema_text(
     object_schema(
-        {name: {"type": "array", "items": object_schema(of)} for name, of in (("claims", _CLAIM), (UNCLEAR, _PHRASE))}
+        {
+            name: {"type": "array", "items": object_schema(of)}
+            for name, of in (("claims", _CLAIM), (UNCLEAR, _PHRASE))
+        }
     ),
     sort_keys=True,
 )
@@ -69,7 +84,12 @@ NOTHING = TextWindow(0, 0)
 
 
 def ask(
-    prompt: Prompt, judge: Judge, part: Part, text: str, question: str, window: TextWindow | None = None
+    prompt: Prompt,
+    judge: Judge,
+    part: Part,
+    text: str,
+    question: str,
+    window: TextWindow | None = None,
 ) -> Request:
     """Return the request for the claims of a text, or of some of its sentences.
 
@@ -89,7 +109,9 @@ def ask(
             "part": part,
             "sentences": [
                 {"id": str(i), "text": quoted(text[start:end])}
-                for i, (start, end) in (enumerate(spans, 1) if window is None else window.shown(spans))
+                for i, (start, end) in (
+                    enumerate(spans, 1) if window is None else window.shown(spans)
+                )
             ],
         }
     usual = _WITH_UNCLEAR if prompt.lists_unclear else _SCHEMA
@@ -111,7 +133,10 @@ def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
     task = request.task
     assert isinstance(task, ExtractTask)
     space = room - empty.size
-    sizes = [len(quoted(task.text[a:b]).encode("utf-8", "surrogatepass")) + LINE for a, b in task.sentences]
+    sizes = [
+        len(quoted(task.text[a:b]).encode("utf-8", "surrogatepass")) + LINE
+        for a, b in task.sentences
+    ]
     if space < SHORTEST or not sizes:
         return []
     fitting: list[TextWindow] = []
@@ -163,7 +188,9 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     def parse(text: str) -> tuple[ExtractedClaim, ...]:
         """Read the claims in the reply's format."""
         as_json = request.reply_format == "json"
-        return replies.claims_json(text, shown(request)) if as_json else replies.claims_bullets(text)
+        return (
+            replies.claims_json(text, shown(request)) if as_json else replies.claims_bullets(text)
+        )
 
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):
@@ -172,9 +199,13 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     for entry in entries:
         folded = _folded(entry.text)
         if folded in claims:
-            claims[folded] = claims[folded].model_copy(update={"repeats": claims[folded].repeats + 1})
+            claims[folded] = claims[folded].model_copy(
+                update={"repeats": claims[folded].repeats + 1}
+            )
             continue
-        match = ground(entry.text, entry.quote, entry.sentences, task.text, task.sentences, question)
+        match = ground(
+            entry.text, entry.quote, entry.sentences, task.text, task.sentences, question
+        )
         claims[folded] = Claim(
             id=f"{part}-{len(claims) + 1}",
             of=part,
@@ -187,7 +218,9 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     return tuple(claims.values())
 
 
-def join_alternatives(part: Part, extracted: Sequence[tuple[str, Claims | Failure]]) -> Claims | Failure:
+def join_alternatives(
+    part: Part, extracted: Sequence[tuple[str, Claims | Failure]]
+) -> Claims | Failure:
     """Return the claims of alternative texts, each marked with the number of its text.
 
     If the extraction of one text failed, the best alternative is unknown, so its failure is returned. Sentence ids and
@@ -213,7 +246,9 @@ def join_alternatives(part: Part, extracted: Sequence[tuple[str, Claims | Failur
 
 def join_extractors(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
     """Return the claims of several extractors, each marked with its extractor; a failure only if all failed."""
-    extracted = {name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)}
+    extracted = {
+        name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)
+    }
     if not extracted:
         return next(failure for failure in by_judge.values() if isinstance(failure, Failure))
     named = [(name, claim) for name, claims in extracted.items() for claim in claims]

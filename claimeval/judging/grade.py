@@ -30,7 +30,9 @@ def _schema(scale: Scale, documents: int) -> str:
     return schema_text(closed_schema("grades", ids, {"reason": REASON, "grade": grade}))
 
 
-def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Document], scale: Scale) -> Request:
+def ask(
+    prompt: Prompt, judge: Judge, question: str, documents: Sequence[Document], scale: Scale
+) -> Request:
     """Return the request for grades of documents, shown as d1, d2, ...
 
     Args:
@@ -40,7 +42,11 @@ def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Documen
         documents: The documents to grade.
         scale: The scale of the grades.
     """
-    variables = {"question": quoted(question), "documents": numbered("d", documents), "scale": scale.shown}
+    variables = {
+        "question": quoted(question),
+        "documents": numbered("d", documents),
+        "scale": scale.shown,
+    }
     return build_request(prompt, judge, variables, _schema(scale, len(documents)))
 
 

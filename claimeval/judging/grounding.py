@@ -99,7 +99,9 @@ def ground(
         question: The question of the sample, whose numbers a claim may repeat.
     """
     claim_numbers = numbers(claim)
-    missing = tuple(sorted(claim_numbers - numbers(text) - numbers(question))) if claim_numbers else ()
+    missing = (
+        tuple(sorted(claim_numbers - numbers(text) - numbers(question))) if claim_numbers else ()
+    )
     grounding, span = _span(quote or claim, sentence_ids, text, sentences)
     return GroundingMatch("ungrounded" if missing else grounding, span, missing)
 

@@ -46,7 +46,11 @@ class Step(NamedTuple):
 _WHOLE_ANSWER = Step(frozenset({"question", "answer", "contexts", "references"}), "answer")
 STEPS = {
     "extract": Step(frozenset({"question", "part", "sentences"}), "sentences", json_only=False),
-    "assess": Step(frozenset({"question", "documents", "claims", "scale", "alternatives"}), "claims", json_only=False),
+    "assess": Step(
+        frozenset({"question", "documents", "claims", "scale", "alternatives"}),
+        "claims",
+        json_only=False,
+    ),
     "weigh": Step(frozenset({"question", "claims", "scale"}), "claims"),
     "rate": Step(frozenset({"question", "documents", "scale"}), "documents"),
     "queries": Step(frozenset({"document", "number"}), "document"),
@@ -75,7 +79,11 @@ _LITERAL = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _escape(match: re.Match[str]) -> str:
-    return json.dumps(match.group()).strip('"') if match.group() not in "<>\x7f" else f"\\u{ord(match.group()):04x}"
+    return (
+        json.dumps(match.group()).strip('"')
+        if match.group() not in "<>\x7f"
+        else f"\\u{ord(match.group()):04x}"
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -109,7 +117,11 @@ class PromptRecord(Record):
     @model_validator(mode="before")
     @classmethod
     def _without_id(cls, fields: Any) -> Any:
-        return {name: value for name, value in fields.items() if name != "id"} if isinstance(fields, dict) else fields
+        return (
+            {name: value for name, value in fields.items() if name != "id"}
+            if isinstance(fields, dict)
+            else fields
+        )
 
 
 class Prompt:
@@ -118,11 +130,20 @@ class Prompt:
     @classmethod
     def of(cls, record: PromptRecord, parameters: Mapping[str, str] = MappingProxyType({})) -> Self:
         """Return the prompt that a run recorded, with some parameters changed."""
-        return cls(record.name.partition("[")[0], record.step, record.source, {**record.parameters, **parameters})
+        return cls(
+            record.name.partition("[")[0],
+            record.step,
+            record.source,
+            {**record.parameters, **parameters},
+        )
 
     def asking(self, **parameters: str) -> Prompt:
         """Return the prompt with other values of its parameters; the same if it does not have them."""
-        return Prompt.of(self.record, parameters) if parameters.keys() <= self.parameters.keys() else self
+        return (
+            Prompt.of(self.record, parameters)
+            if parameters.keys() <= self.parameters.keys()
+            else self
+        )
 
     def __init__(
         self,
@@ -146,17 +167,25 @@ class Prompt:
         self.digest = _digest(source, self.parameters)
         """SHA-256 of the source, followed by the parameter values if there are any."""
         usual = {key: offered[0] for key, offered in header.parameters.items()}
-        values = ", ".join(f"{key}={value}" for key, value in self.parameters.items() if value != usual[key])
+        values = ", ".join(
+            f"{key}={value}" for key, value in self.parameters.items() if value != usual[key]
+        )
         self.name = f"{name}[{values}]" if values else name
         """The name, with the parameters that are not the default."""
         if step in ("assess", "weigh") and self.scale is None:
             raise PromptError(
                 f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
             )
-        if header.adds not in ("", UNCLEAR) or (header.adds and (step, self.reply) != ("extract", "json")):
-            raise PromptError(f"prompt {name}: `adds` can only be {UNCLEAR}, in extract prompts with JSON replies")
+        if header.adds not in ("", UNCLEAR) or (
+            header.adds and (step, self.reply) != ("extract", "json")
+        ):
+            raise PromptError(
+                f"prompt {name}: `adds` can only be {UNCLEAR}, in extract prompts with JSON replies"
+            )
         if STEPS[step].json_only and self.reply != "json":
-            raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
+            raise PromptError(
+                f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}"
+            )
         self._arguments = name, step, source, self.parameters
         if not shipped:
             _ = self._compiled
@@ -184,7 +213,11 @@ class Prompt:
     def record(self) -> PromptRecord:
         """The record of this prompt in a manifest."""
         return PromptRecord(
-            name=self.name, step=self.step, digest=self.digest, source=self.source, parameters=self.parameters
+            name=self.name,
+            step=self.step,
+            digest=self.digest,
+            source=self.source,
+            parameters=self.parameters,
         )
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
@@ -200,7 +233,9 @@ class Prompt:
             try:
                 text = "".join(template.blocks[role](context)).strip()
             except (TemplateError, TypeError, ArithmeticError) as error:
-                raise PromptError(f"prompt {self.name}, block {role}, does not render: {error}") from error
+                raise PromptError(
+                    f"prompt {self.name}, block {role}, does not render: {error}"
+                ) from error
             if text:
                 messages.append(Message(role=role, content=text))
         return tuple(messages)
@@ -223,7 +258,9 @@ class _Header(Record):
     """Allowed values of each prompt parameter, the default first; an experiment can sweep them."""
 
 
-def header_fields(name: str, source: str, required: Sequence[str], known: Collection[str]) -> dict[str, Any]:
+def header_fields(
+    name: str, source: str, required: Sequence[str], known: Collection[str]
+) -> dict[str, Any]:
     """Return the fields of a prompt's header comment.
 
     Args:
@@ -244,12 +281,18 @@ def header_fields(name: str, source: str, required: Sequence[str], known: Collec
     try:
         fields = parse_yaml("\n".join(line.strip() for line in match.group(1).splitlines()))
     except YAMLError as error:
-        raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
+        raise PromptError(
+            f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}"
+        ) from error
     if not isinstance(fields, dict) or not set(required) <= set(fields):
         noun = "field" if len(required) == 1 else "fields"
-        raise PromptError(f"prompt {name}: the header must have the {noun} {' and '.join(required)}")
+        raise PromptError(
+            f"prompt {name}: the header must have the {noun} {' and '.join(required)}"
+        )
     if extra := set(fields) - set(known):
-        raise unknown_name(f"field in the header of prompt {name}:", str(min(extra, key=str)), known, PromptError)
+        raise unknown_name(
+            f"field in the header of prompt {name}:", str(min(extra, key=str)), known, PromptError
+        )
     return fields
 
 
@@ -257,24 +300,35 @@ def header_fields(name: str, source: str, required: Sequence[str], known: Collec
 def _header(name: str, source: str) -> _Header:
     fields = header_fields(name, source, ("purpose", "reply"), _Header.model_fields)
     if fields["reply"] not in get_args(ReplyFormat):
-        raise unknown_name(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat), PromptError)
+        raise unknown_name(
+            f"reply format in prompt {name}:",
+            str(fields["reply"]),
+            get_args(ReplyFormat),
+            PromptError,
+        )
     if fields.get("scale") and fields["scale"] not in SCALES:
         raise unknown_name(f"scale in prompt {name}:", str(fields["scale"]), SCALES, PromptError)
     parameters = fields.pop("parameters", None) or {}
-    if not isinstance(parameters, dict) or not all(isinstance(v, list) and v for v in parameters.values()):
+    if not isinstance(parameters, dict) or not all(
+        isinstance(v, list) and v for v in parameters.values()
+    ):
         raise PromptError(f"prompt {name}: parameters are written as {{name: [default, other]}}")
     texts = {field: str(value) for field, value in fields.items() if value is not None}
     lists = {str(key): tuple(map(str, values)) for key, values in parameters.items()}
     return _Header.model_validate({**texts, "parameters": lists})
 
 
-def _parameter_values(name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]) -> dict[str, str]:
+def _parameter_values(
+    name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]
+) -> dict[str, str]:
     """Return a value for every parameter of a prompt. Raises PromptError for unknown names and values."""
     for key, value in selected.items():
         if key not in offered:
             raise unknown_name(f"parameter of prompt {name}:", key, offered, PromptError)
         if value not in offered[key]:
-            raise unknown_name(f"value of {key} in prompt {name}:", value, offered[key], PromptError)
+            raise unknown_name(
+                f"value of {key} in prompt {name}:", value, offered[key], PromptError
+            )
     return {key: selected.get(key, values[0]) for key, values in offered.items()}
 
 
@@ -315,7 +369,9 @@ def _environment() -> jinja2.Environment:
 
 
 @lru_cache(maxsize=64)
-def _compile(name: str, step: str, source: str, declared: frozenset[str]) -> tuple[jinja2.Template, frozenset[str]]:
+def _compile(
+    name: str, step: str, source: str, declared: frozenset[str]
+) -> tuple[jinja2.Template, frozenset[str]]:
     from jinja2 import TemplateError, meta
 
     environment = _environment()
@@ -325,15 +381,23 @@ def _compile(name: str, step: str, source: str, declared: frozenset[str]) -> tup
         template = environment.from_string(source)
     except TemplateError as error:
         line = getattr(error, "lineno", None)
-        raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error.message}") from error
+        raise PromptError(
+            f"prompt {name}{f', line {line}' if line else ''}: {error.message}"
+        ) from error
     if clash := declared & STEPS[step].variables:
-        raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
+        raise PromptError(
+            f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step"
+        )
     if extra := names - STEPS[step].variables - declared:
-        raise unknown_name(f"variable in prompt {name}:", min(extra), STEPS[step].variables | declared, PromptError)
+        raise unknown_name(
+            f"variable in prompt {name}:", min(extra), STEPS[step].variables | declared, PromptError
+        )
     for line, problem in _invalid_reads(tree, {}):
         raise PromptError(f"{name}, line {line}: {problem}")
     if missing := {"system", "user"} - set(template.blocks):
-        raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
+        raise PromptError(
+            f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user"
+        )
     return template, names - declared
 
 
@@ -354,13 +418,21 @@ def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple
         return
     if isinstance(node, nodes.Output):
         for child in node.nodes:
-            if isinstance(child, nodes.Name) and (child.name in items or child.name in _ITEM_FIELDS):
-                yield node.lineno, f"{child.name!r} is no text. {_available_fields(items.get(child.name, child.name))}"
+            if isinstance(child, nodes.Name) and (
+                child.name in items or child.name in _ITEM_FIELDS
+            ):
+                yield (
+                    node.lineno,
+                    f"{child.name!r} is no text. {_available_fields(items.get(child.name, child.name))}",
+                )
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
         name = node.node.name
         field = node.attr
         if name in _ITEM_FIELDS or (name in items and field not in _ITEM_FIELDS[items[name]]):
-            yield node.lineno, f"unknown variable '{name}.{field}'. {_available_fields(items.get(name, name))}"
+            yield (
+                node.lineno,
+                f"unknown variable '{name}.{field}'. {_available_fields(items.get(name, name))}",
+            )
     for child in node.iter_child_nodes():
         yield from _invalid_reads(child, items)
 
@@ -376,14 +448,19 @@ def folder() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
 
 
-TRANSLATED: dict[str, tuple[str, ...]] = {"extract": ("atomic",), "assess": ("three_way", "binary", "partial")}
+TRANSLATED: dict[str, tuple[str, ...]] = {
+    "extract": ("atomic",),
+    "assess": ("three_way", "binary", "partial"),
+}
 """The shipped prompts that are translated, by step."""
 
 
 def shipped(step: str) -> dict[str, Path]:
     """Return the shipped prompts of a step by name (`assess/three_way`, and in German `assess/three_way.de`)."""
     return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))} | {
-        f"{step}/{name}.{language}": path for name in TRANSLATED.get(step, ()) for language, path in languages().items()
+        f"{step}/{name}.{language}": path
+        for name in TRANSLATED.get(step, ())
+        for language, path in languages().items()
     }
 
 
@@ -408,7 +485,9 @@ def named_in(step: str, spec: str, language: str | None) -> str:
         return spec
     if name not in TRANSLATED.get(step, ()):
         available = ", ".join(TRANSLATED.get(step, ()))
-        raise PromptError(f"{step} prompt {name!r} is not translated into {language!r}; available: {available}")
+        raise PromptError(
+            f"{step} prompt {name!r} is not translated into {language!r}; available: {available}"
+        )
     return f"{name}.{language}"
 
 
@@ -474,7 +553,9 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
             raise PromptError(f"{error}; or give the path of a .j2 file")
     try:
         if path.suffix == ".yaml" and name in names:
-            source = _translated(path, step, name.removeprefix(f"{step}/").removesuffix(f".{path.stem}"))
+            source = _translated(
+                path, step, name.removeprefix(f"{step}/").removesuffix(f".{path.stem}")
+            )
         else:
             source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -485,7 +566,9 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
     else:
         prompt = _parsed(name, step, source, shipped=name in names)
     if name not in names and (variable := STEPS[step].subject) not in prompt.reads:
-        raise PromptError(f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked about")
+        raise PromptError(
+            f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked about"
+        )
     return prompt
 
 

@@ -44,7 +44,9 @@ def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery
     return read_reply(completion, request, lambda text: replies.queries_json(text, shown(request)))
 
 
-def ask_to_check(prompt: Prompt, judge: Judge, question: str, answer: str, document: Document) -> Request:
+def ask_to_check(
+    prompt: Prompt, judge: Judge, question: str, answer: str, document: Document
+) -> Request:
     """Return the request to check a question that was written for a document.
 
     Args:
@@ -54,10 +56,16 @@ def ask_to_check(prompt: Prompt, judge: Judge, question: str, answer: str, docum
         answer: Its answer.
         document: The document.
     """
-    variables = {"document": document_text(document), "question": quoted(question), "answer": quoted(answer)}
+    variables = {
+        "document": document_text(document),
+        "question": quoted(question),
+        "answer": quoted(answer),
+    }
     return build_request(prompt, judge, variables, _CHECKED)
 
 
 def read_checked(completion: Completion, request: Request) -> QueryCheck | Failure:
     """Return the check in the reply; a reply that lacks one of the criteria is a failure."""
-    return read_reply(completion, request, lambda text: replies.screening_json(text, shown(request)))
+    return read_reply(
+        completion, request, lambda text: replies.screening_json(text, shown(request))
+    )

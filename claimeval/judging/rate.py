@@ -32,7 +32,11 @@ def _schema(question: RatingQuestion) -> str:
 
 
 def ask(
-    prompt: Prompt, judge: Judge, question: RatingQuestion, sample: Sample, documents: Sequence[Document]
+    prompt: Prompt,
+    judge: Judge,
+    question: RatingQuestion,
+    sample: Sample,
+    documents: Sequence[Document],
 ) -> Request:
     """Return the request for a rating of a sample's answer.
 
@@ -72,7 +76,9 @@ def read(
     parsed = read_reply(
         completion,
         request,
-        lambda text: replies.rating_json(text, question.field, question.scale.words, question.flags, shown(request)),
+        lambda text: replies.rating_json(
+            text, question.field, question.scale.words, question.flags, shown(request)
+        ),
     )
     if isinstance(parsed, Failure):
         return ParsedReply(failure=parsed)

@@ -23,17 +23,66 @@ Meaning = Label | Literal["unsure"]
 
 WORDS: dict[Meaning, tuple[str, ...]] = {
     "supported": (
-        *("yes", "true", "correct", "right", "accurate", "consistent", "supported", "fully supported", "supports"),
-        *("entailment", "entailed", "entails", "attributable", "fully attributable", "grounded", "faithful"),
+        *(
+            "yes",
+            "true",
+            "correct",
+            "right",
+            "accurate",
+            "consistent",
+            "supported",
+            "fully supported",
+            "supports",
+        ),
+        *(
+            "entailment",
+            "entailed",
+            "entails",
+            "attributable",
+            "fully attributable",
+            "grounded",
+            "faithful",
+        ),
     ),
-    "contradicted": ("contradiction", "contradicted", "contradictory", "contradicts", "refuted", "refutes"),
+    "contradicted": (
+        "contradiction",
+        "contradicted",
+        "contradictory",
+        "contradicts",
+        "refuted",
+        "refutes",
+    ),
     "not_found": (
-        *("no", "false", "incorrect", "wrong", "inaccurate", "inconsistent", "unsupported", "not supported"),
+        *(
+            "no",
+            "false",
+            "incorrect",
+            "wrong",
+            "inaccurate",
+            "inconsistent",
+            "unsupported",
+            "not supported",
+        ),
         *("neutral", "not found", "not attributable", "ungrounded", "unfaithful", "not mentioned"),
-        *("partial", "partially", "partly", "partially correct", "partially supported", "partially attributable"),
+        *(
+            "partial",
+            "partially",
+            "partly",
+            "partially correct",
+            "partially supported",
+            "partially attributable",
+        ),
         *("partial support", "not fully attributable", "not fully supported", "mostly supported"),
     ),
-    "unsure": ("unknown", "unsure", "idk", "abstain", "cannot determine", "cannot judge", "undetermined"),
+    "unsure": (
+        "unknown",
+        "unsure",
+        "idk",
+        "abstain",
+        "cannot determine",
+        "cannot judge",
+        "undetermined",
+    ),
 }
 """Words recognized for each label. A partially supported claim is not supported."""
 
@@ -50,11 +99,17 @@ class Vocabulary:
     """The words for verdicts, on a scale of labels or of grades."""
 
     def __init__(
-        self, meanings: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Scale | None = None
+        self,
+        meanings: Mapping[str, Meaning] | None = None,
+        *,
+        binary: bool = False,
+        grades: Scale | None = None,
     ) -> None:
         """`meanings` take precedence over `WORDS`; with `binary`, contradicted means not supported."""
         built_in = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
-        self._meanings = built_in | {fold(word): meaning for word, meaning in (meanings or {}).items()}
+        self._meanings = built_in | {
+            fold(word): meaning for word, meaning in (meanings or {}).items()
+        }
         self._binary = binary
         self.grades = grades
 
@@ -74,7 +129,9 @@ class Vocabulary:
         except ValueError:
             raise Unparsable(f"{words[:40]!r} is no grade") from None
         if (word := self.grades.of_step(grade)) is None:
-            raise Unparsable(f"grade {grade} is off the scale {self.grades.steps[0]} to {self.grades.steps[-1]}")
+            raise Unparsable(
+                f"grade {grade} is off the scale {self.grades.steps[0]} to {self.grades.steps[-1]}"
+            )
         return Sign("supported" if self.grades.positive(word) else "not_found", start, grade)
 
 
@@ -102,7 +159,8 @@ _ANSWER = re.compile(
 )
 _CHOICE = re.compile(r"[\s\"'*`]*(?:or\b|/)[\s\"'*`]*[A-Za-z]")
 _NEW_ITEM = re.compile(
-    r"^\W{0,3}(?:summary|question|claim|statement|document|candidate|passage|query)\s*\d*\s*:", re.I | re.M
+    r"^\W{0,3}(?:summary|question|claim|statement|document|candidate|passage|query)\s*\d*\s*:",
+    re.I | re.M,
 )
 _BRACKETS = re.compile(r"\[\[\s*([^\[\]]{1,40}?)\s*\]\]")
 _SCORE = re.compile(r"##\s*final score\s*[:：]\s*(-?\d+)(?![\d.])", re.IGNORECASE)
@@ -177,7 +235,18 @@ _GOOD = "correct|consistent|accurate|right|true|supported|entailed|faithful|attr
 _BAD = "incorrect|inconsistent|inaccurate|wrong|false|unsupported|unfaithful"
 _PARTLY = ("partially", "partly", "mostly", "almost", "nearly", "largely", "somewhat", "only")
 _WHOLLY = ("fully", "entirely", "completely", "totally", "wholly")
-_OTHER = ("also", "therefore", "thus", "indeed", "actually", "clearly", "factually", "still", "not", "n't")
+_OTHER = (
+    "also",
+    "therefore",
+    "thus",
+    "indeed",
+    "actually",
+    "clearly",
+    "factually",
+    "still",
+    "not",
+    "n't",
+)
 _ADVERBS = "|".join((*_PARTLY, *_WHOLLY, *_OTHER))
 _JUDGED = r"(?:candidate(?:'s answer)?|answer|summary|claim|statement|response|prediction|sentence|hypothesis)"
 
@@ -217,7 +286,9 @@ def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
             signs.append(Sign(meaning, match.start()))
     for match in _GIVES.finditer(text):
         if _plain(text, match.start()):
-            signs.append(Sign("not_found" if match["not"] or match["other"] else "supported", match.start()))
+            signs.append(
+                Sign("not_found" if match["not"] or match["other"] else "supported", match.start())
+            )
     return signs + [Sign("unsure", match.start()) for match in _CANNOT_TELL.finditer(text)]
 
 
@@ -244,8 +315,12 @@ FORMS: dict[str, Form] = {
     "first_word": Form(_first_word, True, "No, the correct answer is 126."),
     "answer": Form(_answer, True, "The document says so in line 3. Answer: Yes"),
     "brackets": Form(_brackets, True, "[[No]]"),
-    "statement": Form(statements, True, "The summary is not factually consistent with the document."),
-    "tag": Form(_tag, False, "<explanation>A & B</explanation> <answer>partially_supported</answer>"),
+    "statement": Form(
+        statements, True, "The summary is not factually consistent with the document."
+    ),
+    "tag": Form(
+        _tag, False, "<explanation>A & B</explanation> <answer>partially_supported</answer>"
+    ),
     "json": Form(_json, False, '{"verdict": "yes", "reason": "..."}'),
     "score": Form(_score, False, "M: 2 T: 1 ##final score: 2"),
     "word": Form(_word, False, "Entailment"),
@@ -283,10 +358,14 @@ class Reader:
         raise Unparsable("no verdict in the given forms")
 
     def _agreed(self, text: str, spec: str, form: Form, signs: list[Sign]) -> RecordedVerdict:
-        others = [sign for find in _FREE for sign in find(text, self._words, "")] if form.free else []
+        others = (
+            [sign for find in _FREE for sign in find(text, self._words, "")] if form.free else []
+        )
         meanings = {(sign.meaning, sign.grade) for sign in (*signs, *others)}
         if meanings == {("not_found", None), ("unsure", None)}:
-            meanings = {("not_found", None)}  # "No, it cannot be told from the document" explains its no
+            meanings = {
+                ("not_found", None)
+            }  # "No, it cannot be told from the document" explains its no
         if len(meanings) > 1:
             stated = sorted(meaning if grade is None else str(grade) for meaning, grade in meanings)
             raise Unparsable(f"the reply says both {' and '.join(stated)}")
@@ -304,5 +383,7 @@ def _form(spec: str) -> tuple[Form, str]:
     if name not in FORMS:
         raise unknown_name("form of recorded replies", name, FORMS)
     if (name in ("tag", "json")) != bool(option):
-        raise UsageError(f"form {spec!r}: `tag:NAME` and `json:KEY` need a name, other forms take none")
+        raise UsageError(
+            f"form {spec!r}: `tag:NAME` and `json:KEY` need a name, other forms take none"
+        )
     return FORMS[name], option

@@ -95,7 +95,9 @@ MAX_CLAIMS = 5_000
 
 _BULLET = re.compile(r"\s*(?:[-*•‣–]|\(?\d{1,3}[.)])\s+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|cannot|\w+n['’]t)\b", re.IGNORECASE
+)
 
 _CLAIMS = list_of("claims", "claim", texts=True)
 _VERDICTS = list_of("verdicts", "label")
@@ -113,14 +115,19 @@ def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, .
         claim = entry.get("claim")
         sentences = entry.get("sentences", [])
         quote = entry.get("quote")
-        numbers = [whole_number(number) for number in (sentences if isinstance(sentences, list) else [sentences])]
+        numbers = [
+            whole_number(number)
+            for number in (sentences if isinstance(sentences, list) else [sentences])
+        ]
         if None in numbers:
             raise Unparsable("'sentences' of a claim is not a list of whole numbers")
         if quote is not None and not isinstance(quote, str):
             raise Unparsable("'quote' of a claim is not a text")
         if not isinstance(claim, str):
             raise Unparsable("'claim' is not a text")
-        claims.append(ExtractedClaim(_spaced(claim), tuple([n for n in numbers if n is not None]), quote))
+        claims.append(
+            ExtractedClaim(_spaced(claim), tuple([n for n in numbers if n is not None]), quote)
+        )
     return _plausible(claims)
 
 
@@ -130,9 +137,17 @@ def unclear_json(text: str) -> tuple[UnclearPhrase, ...]:
         value = json_object(after_reasoning(text)).get(UNCLEAR)
     except Unparsable:
         return ()
-    entries = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    entries = (
+        [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    )
     phrases = [(whole_number(entry.get("sentence")), entry.get("phrase")) for entry in entries]
-    return tuple([UnclearPhrase(n, phrase) for n, phrase in phrases if n is not None and isinstance(phrase, str)])
+    return tuple(
+        [
+            UnclearPhrase(n, phrase)
+            for n, phrase in phrases
+            if n is not None and isinstance(phrase, str)
+        ]
+    )
 
 
 def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
@@ -157,7 +172,9 @@ def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
     for line in claims:
         if not _BULLET.match(line):
             raise Unparsable(f"a line without a bullet: {line.strip()[:80]!r}")
-    return _plausible([ExtractedClaim(_spaced(_BULLET.sub("", line, count=1)), (), None) for line in claims])
+    return _plausible(
+        [ExtractedClaim(_spaced(_BULLET.sub("", line, count=1)), (), None) for line in claims]
+    )
 
 
 def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
@@ -167,7 +184,9 @@ def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
         if not any(map(str.isalnum, claim.text)):
             raise Unparsable(f"a claim without a word: {claim.text[:80]!r}")
         if len(claim.text) > MAX_CLAIM_LENGTH:
-            raise Unparsable(f"a claim of {len(claim.text)} characters; at most {MAX_CLAIM_LENGTH} are plausible")
+            raise Unparsable(
+                f"a claim of {len(claim.text)} characters; at most {MAX_CLAIM_LENGTH} are plausible"
+            )
     return tuple(claims)
 
 
@@ -175,7 +194,9 @@ def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()) -> ParsedReply[ParsedVerdict]:
+def verdicts_json(
+    text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()
+) -> ParsedReply[ParsedVerdict]:
     """Read `{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id.
 
     Args:
@@ -187,7 +208,10 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
     Raises:
         Unparsable: If the reply is not about these ids.
     """
-    labels: dict[str, str | None] = {ABSTAIN: None, **dict(zip(scale.offered, scale.words, strict=True))}
+    labels: dict[str, str | None] = {
+        ABSTAIN: None,
+        **dict(zip(scale.offered, scale.words, strict=True)),
+    }
     words = (*scale.offered, ABSTAIN)
 
     def read(entry: Mapping[str, object]) -> tuple[str, ParsedVerdict]:
@@ -210,7 +234,9 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
 def _word(entry: Mapping[str, object], field: str, words: Sequence[str]) -> str:
     word = chosen(entry.get(field), words)
     if word is None:
-        raise Unparsable(f"unknown {field} {_shortened(entry.get(field))}" if field in entry else f"no {field}")
+        raise Unparsable(
+            f"unknown {field} {_shortened(entry.get(field))}" if field in entry else f"no {field}"
+        )
     return word
 
 
@@ -271,7 +297,11 @@ def screening_json(text: str, shown: Iterable[str] = ()) -> QueryCheck:
 
 
 def rating_json(
-    text: str, field: str, words: Sequence[str], flags: Sequence[str] = (), shown: Iterable[str] = ()
+    text: str,
+    field: str,
+    words: Sequence[str],
+    flags: Sequence[str] = (),
+    shown: Iterable[str] = (),
 ) -> Rating:
     """Read `{"reason", FIELD, FLAG...}`.
 
@@ -369,16 +399,25 @@ def reply_text(completion: Completion, request: Request) -> str | Failure:
     """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a failure."""
     finish = completion.finish_reason
     if finish in ("length", "model_length"):
-        return Failure(reason="truncated", message="the reply was cut at the token limit; raise max_tokens")
+        return Failure(
+            reason="truncated", message="the reply was cut at the token limit; raise max_tokens"
+        )
     if finish == "content_filter":
         return Failure(reason="filtered", message="the provider's content filter ended the reply")
     if completion.refusal:
         return Failure(reason="refused", message=completion.refusal[:500])
     if finish is None and (completion.usage.completion_tokens or 0) >= request.max_tokens:
-        return Failure(reason="truncated", message="the reply is as long as the token limit; raise max_tokens")
-    unsure = finish is None and request.reply_format == "bullets"  # a cut list looks like a whole one
+        return Failure(
+            reason="truncated", message="the reply is as long as the token limit; raise max_tokens"
+        )
+    unsure = (
+        finish is None and request.reply_format == "bullets"
+    )  # a cut list looks like a whole one
     if finish not in ("stop", None) or unsure:
-        return Failure(reason="provider_error", message=f"the reply ended with finish reason {finish!r}, not 'stop'")
+        return Failure(
+            reason="provider_error",
+            message=f"the reply ended with finish reason {finish!r}, not 'stop'",
+        )
     if not completion.text or not completion.text.strip():
         aside = f", its text is in {completion.aside}" if completion.aside else ""
         return Failure(reason="unparsable", message=f"the reply is empty{aside}")

@@ -36,7 +36,11 @@ class ParsedReply(NamedTuple, Generic[T]):
     @property
     def message(self) -> str | None:
         """The problems in `unread` as one line; None if there are none."""
-        return "; ".join([f"{name}: {words}" for name, words in self.unread.items()]) or None if self.unread else None
+        return (
+            "; ".join([f"{name}: {words}" for name, words in self.unread.items()]) or None
+            if self.unread
+            else None
+        )
 
     def lack(self, subject: str) -> Failure:
         """Return why a subject has no value."""
@@ -130,7 +134,9 @@ def by_id(
     numbered = False
     for entry in entries:
         value = entry.get("id")
-        name = meant(value, ids) if value is not None or len(ids) > 1 or len(entries) > 1 else ids[0]
+        name = (
+            meant(value, ids) if value is not None or len(ids) > 1 or len(entries) > 1 else ids[0]
+        )
         if name is None:
             raise Unparsable(f"{what} for the id {str(value)[:40]!r}, which was not asked about")
         numbered = numbered or (value != name and fold(str(value)) != name)
@@ -143,9 +149,17 @@ def by_id(
         raise Unparsable("the list leaves items out, and its ids may be counted from 0 or from 1")
     for name, several in choices.items():
         if len(several) > 1:
-            unread.setdefault(name, []).append(f"given as {' and as '.join(repr(choice) for choice in several)}")
-    single = {name: next(iter(several.values())) for name, several in choices.items() if name not in unread}
-    return ParsedReply(single, None, {name: "; ".join(dict.fromkeys(why)) for name, why in unread.items()})
+            unread.setdefault(name, []).append(
+                f"given as {' and as '.join(repr(choice) for choice in several)}"
+            )
+    single = {
+        name: next(iter(several.values()))
+        for name, several in choices.items()
+        if name not in unread
+    }
+    return ParsedReply(
+        single, None, {name: "; ".join(dict.fromkeys(why)) for name, why in unread.items()}
+    )
 
 
 # Reasoning
@@ -237,7 +251,9 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
     except ValueError as error:
         not_whole = f"not one JSON value: {error}"
     if any(names_in_data(shape.names).search(content) for content in shown):
-        raise Unparsable(f"{not_whole}; what the judge was shown holds such JSON too, so it may quote it here")
+        raise Unparsable(
+            f"{not_whole}; what the judge was shown holds such JSON too, so it may quote it here"
+        )
     parts: list[T] = []
     rest = ""
     end = 0
@@ -279,14 +295,18 @@ def _values(text: str) -> Iterator[tuple[object, int, int]]:
 @lru_cache(maxsize=32)
 def _names_in_json(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for a field of the shape as a key, with quotation marks of any kind, or after a brace."""
-    return re.compile(rf"(?:{_QUOTE}|\{{[^{{}}]*?\b)(?:{'|'.join(names)})\s*{_QUOTE}*\s*:", re.IGNORECASE)
+    return re.compile(
+        rf"(?:{_QUOTE}|\{{[^{{}}]*?\b)(?:{'|'.join(names)})\s*{_QUOTE}*\s*:", re.IGNORECASE
+    )
 
 
 @lru_cache(maxsize=32)
 def names_in_data(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for a field of the shape as a key in a prompt's data, where quotation marks are escaped."""
     key = "|".join(names)
-    return re.compile(rf"(?:{_ODD_QUOTE}\s*(?:{key})\s*{_QUOTE}*|(?:{key})\s*{_ODD_QUOTE}+)\s*:", re.IGNORECASE)
+    return re.compile(
+        rf"(?:{_ODD_QUOTE}\s*(?:{key})\s*{_QUOTE}*|(?:{key})\s*{_ODD_QUOTE}+)\s*:", re.IGNORECASE
+    )
 
 
 def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str, object]]]:
@@ -301,14 +321,25 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
         if isinstance(entries, dict) and key in entries:
             return [entries]
         bare = entries is value
-        if isinstance(entries, dict) and entries and all(isinstance(e, dict) and key in e for e in entries.values()):
+        if (
+            isinstance(entries, dict)
+            and entries
+            and all(isinstance(e, dict) and key in e for e in entries.values())
+        ):
             for name, entry in entries.items():
                 if fold(str(entry.get("id", name))) != fold(name):
                     raise Unparsable(f"the entry {name!r} has another id")
             return [{**entry, "id": name} for name, entry in entries.items()]
-        if isinstance(entries, dict) and entries and not bare and all(isinstance(e, str) for e in entries.values()):
+        if (
+            isinstance(entries, dict)
+            and entries
+            and not bare
+            and all(isinstance(e, str) for e in entries.values())
+        ):
             return [{"id": name, key: text} for name, text in entries.items()]
-        if not isinstance(entries, list) or (bare and entries and not any(key in entry for entry in _objects(entries))):
+        if not isinstance(entries, list) or (
+            bare and entries and not any(key in entry for entry in _objects(entries))
+        ):
             raise Unparsable(f"no list {field!r}")
         if texts and not bare:
             entries = [{key: entry} if isinstance(entry, str) else entry for entry in entries]

@@ -69,7 +69,10 @@ def document_text(document: Document) -> str:
 
 def numbered(letter: str, documents: Iterable[Document]) -> list[Value]:
     """Return documents as a prompt shows them, with the ids d1, d2, ... for the letter d."""
-    return [{"id": f"{letter}{i}", "text": document_text(document)} for i, document in enumerate(documents, 1)]
+    return [
+        {"id": f"{letter}{i}", "text": document_text(document)}
+        for i, document in enumerate(documents, 1)
+    ]
 
 
 def build_request(
@@ -117,7 +120,9 @@ def read_reply(completion: Completion, request: Request, parse: Callable[[str], 
 def verdict_of(completion: Completion, request: Request, **fields: Any) -> ReadVerdict:
     """Return a verdict of a reply, with the judge, replicate, prompt and call that it is from."""
     key = completion.key or request.key
-    return ReadVerdict(request.judge.name, replicate=request.replicate, prompt=request.prompt_id, key=key, **fields)
+    return ReadVerdict(
+        request.judge.name, replicate=request.replicate, prompt=request.prompt_id, key=key, **fields
+    )
 
 
 def read_entries(
@@ -140,4 +145,8 @@ def read_entries(
     if isinstance(entries, Failure):
         return ParsedReply(failure=entries)
     values = {ids[name]: value(name, entry) for name, entry in entries.values.items()}
-    return ParsedReply(values, None, {ids[name]: why for name, why in entries.unread.items()} if entries.unread else {})
+    return ParsedReply(
+        values,
+        None,
+        {ids[name]: why for name, why in entries.unread.items()} if entries.unread else {},
+    )

@@ -60,7 +60,9 @@ def _pieces(document: Document, room: int) -> Iterator[Document]:
         yield document
         return
     title = document.title or ""
-    if _bytes(quoted(title)) > room // 2:  # repeated in every piece, such a title would leave little room
+    if (
+        _bytes(quoted(title)) > room // 2
+    ):  # repeated in every piece, such a title would leave little room
         document = document.model_copy(update={"title": None, "text": f"{title}\n{document.text}"})
     frame = _size(document.model_copy(update={"text": ""}))
     for start, end in cuts(document.text, room - frame):
@@ -71,7 +73,9 @@ def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of pieces of at most `room` bytes, each of which repeats the end of the piece before it."""
     starts = [0, *(sentence.start for sentence in sentences(text)[1:])]
     parts = [
-        part for between in zip(starts, [*starts[1:], len(text)], strict=True) for part in _parts(text, *between, room)
+        part
+        for between in zip(starts, [*starts[1:], len(text)], strict=True)
+        for part in _parts(text, *between, room)
     ]
     sizes = [_bytes(quoted(text[start:end])) for start, end in parts]
     yield from ((parts[first][0], parts[last][1]) for first, last in runs(sizes, room, repeat=True))
@@ -94,7 +98,10 @@ def runs(sizes: Sequence[int], room: int, *, repeat: bool = False) -> Iterator[t
             return
         next_first = last + 1
         repeated = 0
-        while next_first - 1 > first and (repeated := repeated + sizes[next_first - 1]) <= room * OVERLAP:
+        while (
+            next_first - 1 > first
+            and (repeated := repeated + sizes[next_first - 1]) <= room * OVERLAP
+        ):
             next_first -= 1
         if repeat and next_first == last + 1 and last - first > 1:
             next_first = last
@@ -134,8 +141,12 @@ def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdic
         return scale.value(verdict.label), verdict.support == "contradicted"
 
     best = max(labeled, key=favor, default=None)
-    settled = best is not None and best.label is not None and scale.value(best.label) == max(scale.values)
-    if not settled and (failure := next((verdict for verdict in verdicts if isinstance(verdict, Failure)), None)):
+    settled = (
+        best is not None and best.label is not None and scale.value(best.label) == max(scale.values)
+    )
+    if not settled and (
+        failure := next((verdict for verdict in verdicts if isinstance(verdict, Failure)), None)
+    ):
         return failure
     if best is None or (favor(best) == (min(scale.values), False) and len(labeled) < len(assessed)):
         best = next(verdict for verdict in assessed if verdict.label is None)

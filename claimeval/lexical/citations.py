@@ -120,7 +120,9 @@ _BEFORE = 24
 """Number of characters before a mark that are searched for the preceding word."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
 _CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
-_BEFORE_VALUES = re.compile(r"intervals?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain|coordinates")
+_BEFORE_VALUES = re.compile(
+    r"intervals?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain|coordinates"
+)
 """Words before brackets whose numbers are values."""
 _BEFORE_PAIR = re.compile(
     r"(?:\b(?:between|within)|(?<!taken )(?<!drawn )(?<!adapted )(?<!cited )(?<!quoted )(?<!obtained )(?<!derived )"
@@ -130,9 +132,12 @@ _BEFORE_PAIR = re.compile(
 )
 """Words before brackets whose two numbers are values, as in `from [1, 5]`."""
 _PAIR = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?|\s(?:and|to)\s)\d{1,3}\]")
-_SCALE_AFTER = re.compile(r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])")
+_SCALE_AFTER = re.compile(
+    r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])"
+)
 _IDENTIFIER = re.compile(
-    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z", re.ASCII
+    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z",
+    re.ASCII,
 )
 """Before a bracket without space, a name as code has; a letter after a number is a unit (`5 m[1]`)."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
@@ -172,11 +177,16 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans = [
         mark.span()
         for mark in marks
-        if not _states_a_value(text, mark) and not any(low <= mark.start() < high for low, high in code)
+        if not _states_a_value(text, mark)
+        and not any(low <= mark.start() < high for low, high in code)
     ]
-    if spans or (_may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))):
+    if spans or (
+        _may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))
+    ):
         spans += [match.span() for match in _pattern(_STATEMENT).finditer(text)]
-        spans += filter(None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text)))
+        spans += filter(
+            None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text))
+        )
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -219,7 +229,11 @@ def _may_name_a_source(text: str) -> bool:
 
 def _code(text: str) -> list[tuple[int, int]]:
     """Return the spans in backticks, except of a mark alone."""
-    return [code.span() for code in _CODE.finditer(text) if code[1] is None or not _NO_CODE.fullmatch(code[1])]
+    return [
+        code.span()
+        for code in _CODE.finditer(text)
+        if code[1] is None or not _NO_CODE.fullmatch(code[1])
+    ]
 
 
 def _states_a_value(text: str, mark: re.Match[str]) -> bool:
@@ -232,7 +246,10 @@ def _states_a_value(text: str, mark: re.Match[str]) -> bool:
         return (
             (word is not None and _BEFORE_VALUES.fullmatch(word[1].casefold()) is not None)
             or (_PAIR.fullmatch(square) is not None and _BEFORE_PAIR.search(before) is not None)
-            or (mark.end() == mark.end("square") and _SCALE_AFTER.match(text, mark.end()) is not None)
+            or (
+                mark.end() == mark.end("square")
+                and _SCALE_AFTER.match(text, mark.end()) is not None
+            )
         )
     if mark["raised"] is None:
         return False
@@ -268,7 +285,11 @@ def bare(text: str) -> Bare:
         parts.append(text[at:start])
         offsets += range(at, start)
         span_text = text[start:end]
-        if start and text[end : end + 1].isalnum() and (text[start - 1].isalnum() or span_text != span_text.strip()):
+        if (
+            start
+            and text[end : end + 1].isalnum()
+            and (text[start - 1].isalnum() or span_text != span_text.strip())
+        ):
             parts.append(" ")
             offsets.append(start)
         at = end
@@ -308,7 +329,9 @@ _TITLED = r"(?<!!)\[([^\[\]\n]{1,200})\]\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,50
 _BARE = r"[\[(]([^\[\]()\n]{1,100})[\])](?!\()"
 _KIND_OF_NAME = rf"\A(?:@|(?:ids?|{_SOURCE})\s?[:：]\s?|{_SOURCE}\s(?!\d))"
 """What stands before the name of a document in brackets, as in `[doc: kb_7]` and `[@kb_7]`."""
-_OPENING_WORDS = rf"\A\W*(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?(?:{_KEYED.partition('[^()')[0]})?"
+_OPENING_WORDS = (
+    rf"\A\W*(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?(?:{_KEYED.partition('[^()')[0]})?"
+)
 _ONE = rf"(?:(?:{_SOURCE}|[ds]){_LINK})?(\d{{1,3}})(?::\d{{1,3}})?"
 _RANGE = r"(?<!\d)(\d{1,3})(?:\s?[–—-]\s?(\d{1,3}))?(?!\d)"
 _BETWEEN_NAMES = r"\s?[;|、，]\s?|\s?,\s?|\s(?:and|or|und|et|y|e|и|&)\s"
@@ -342,7 +365,9 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
 
     def add(start: int, end: int, names: Iterable[str]) -> None:
         """Add a mark unless it overlaps an earlier one or a list of sources."""
-        if taken.find(1, start, end) < 0 and (cited := tuple(dict.fromkeys(entries.get(name, name) for name in names))):
+        if taken.find(1, start, end) < 0 and (
+            cited := tuple(dict.fromkeys(entries.get(name, name) for name in names))
+        ):
             found.append(CitationMark(start, end, cited))
             taken[start:end] = b"\1" * (end - start)
 
@@ -368,13 +393,22 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
         if taken[bracket.start()]:
             continue
         if alike is None:
-            alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {"0"}
-        content = bracket[1] if name_key(bracket[1]) in known else _pattern(_KIND_OF_NAME).sub("", bracket[1])
+            alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {
+                "0"
+            }
+        content = (
+            bracket[1]
+            if name_key(bracket[1]) in known
+            else _pattern(_KIND_OF_NAME).sub("", bracket[1])
+        )
         parts = (content, *_pattern(_BETWEEN_NAMES).split(_pattern(_PAGE).sub("", content)))
         keys = [name_key(_whole(part, known) or part) for part in parts]
         keys = [key for key in keys if len(key) > 3 or not key.isdecimal()]
         square = bracket[0][0] == "["
-        if any((key in known or _shape(key) in alike) if square else (key in known and _is_id(key)) for key in keys):
+        if any(
+            (key in known or _shape(key) in alike) if square else (key in known and _is_id(key))
+            for key in keys
+        ):
             add(*bracket.span(), _names(content, known))
     return tuple(sorted(found))
 
@@ -457,7 +491,10 @@ def _listed(text: str, known: Container[str]) -> tuple[list[tuple[int, int]], Ma
     notes = [*_pattern(rf"(?m){_FOOTNOTE}").finditer(text)]
     entries = [(note[1], note[2]) for note in notes]
     for start, end in lists:
-        entries += [(entry[1] or entry[2], entry[3]) for entry in _pattern(rf"(?m){_ENTRY}").finditer(text, start, end)]
+        entries += [
+            (entry[1] or entry[2], entry[3])
+            for entry in _pattern(rf"(?m){_ENTRY}").finditer(text, start, end)
+        ]
     meant: dict[str, str] = {}
     for label, content in entries:
         candidates = (content, *re.split(r"[\s()\[\]<>,;]+", content))

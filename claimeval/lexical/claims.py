@@ -14,7 +14,14 @@ from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import masked, without
 from claimeval.lexical.clauses import WORD, clauses, is_finite, is_verb
-from claimeval.lexical.sentences import Span, TextBlock, block_sentences, blocks, is_question, sentences
+from claimeval.lexical.sentences import (
+    Span,
+    TextBlock,
+    block_sentences,
+    blocks,
+    is_question,
+    sentences,
+)
 
 _LONGEST_BOILERPLATE = 600
 """Maximum number of characters of a sentence that asserts nothing."""
@@ -24,9 +31,7 @@ _LEAD_IN = (
     r"(?:sorry|apologi[sz]e|apologies|unfortunately|regrettably|however|therefore|but|and|so)\b[,.!:]?\s*"
     r"|(?:based on|according to|from|in)\s[^,.]{3,80},\s*)*"
 )
-_CANNOT = (
-    r"(?:cannot|can't|can not|could not|couldn't|won't|'m (?:unable|not able) to|(?:am|was)\s(?:unable|not able) to)"
-)
+_CANNOT = r"(?:cannot|can't|can not|could not|couldn't|won't|'m (?:unable|not able) to|(?:am|was)\s(?:unable|not able) to)"
 _TEXTS = (
     r"(?:(?:(?:provided|given|available|retrieved|supplied|above|following|cited)\s)+(?:\w+\s)?"
     r"(?:information|content|data|materials?|articles?|results?|documents?|contexts?|passages?|sources?|excerpts?"
@@ -97,7 +102,9 @@ def clause_kind(clause: str) -> SentenceKind:
         return "question"
     if bare.endswith((":", "：")):
         return "lead_in"
-    if len(clause) > _LONGEST_BOILERPLATE or not (empty := _empty().match(" ".join(clause.replace("’", "'").split()))):
+    if len(clause) > _LONGEST_BOILERPLATE or not (
+        empty := _empty().match(" ".join(clause.replace("’", "'").split()))
+    ):
         return "statement"
     _, but, rest = clause.partition(", but ")
     return clause_kind(rest) if but else "refusal" if empty["refusal"] else "courtesy"
@@ -117,12 +124,16 @@ def sentence_kinds(text: str) -> list[tuple[Span, SentenceKind]]:
     ]
 
 
-def _sentence_kind(masked_text: str, block: TextBlock, following: TextBlock | None, sentence: Span) -> SentenceKind:
+def _sentence_kind(
+    masked_text: str, block: TextBlock, following: TextBlock | None, sentence: Span
+) -> SentenceKind:
     if _is_heading(masked_text, block, following):
         return "heading"
     if block.kind in ("code", "row"):
         return "code" if block.kind == "code" else "statement"
-    kinds = [clause_kind(masked_text[start:end]) for _, (start, end) in clauses(masked_text, sentence)]
+    kinds = [
+        clause_kind(masked_text[start:end]) for _, (start, end) in clauses(masked_text, sentence)
+    ]
     return "statement" if "statement" in kinds else kinds[0]
 
 
@@ -159,12 +170,18 @@ def split_claims(text: str) -> list[SentenceClaim]:
         last = block.kind
         for first, sentence in enumerate(block_sentences(text, block)):
             if not _is_heading(masked_text, block, following):
-                inherited = lead_in if first == 0 and lead_in and _needs_lead_in(masked_text, sentence) else None
+                inherited = (
+                    lead_in
+                    if first == 0 and lead_in and _needs_lead_in(masked_text, sentence)
+                    else None
+                )
                 ids = (inherited.sentence_id, sentence_id) if inherited else (sentence_id,)
                 claims += [
                     SentenceClaim(plain, ids, *quote)
                     for words, quote in _asserted(text, masked_text, block, sentence)
-                    if _LETTER_OR_DIGIT.search(plain := _plain(f"{inherited.words}: {words}" if inherited else words))
+                    if _LETTER_OR_DIGIT.search(
+                        plain := _plain(f"{inherited.words}: {words}" if inherited else words)
+                    )
                 ]
                 if block.kind == "prose":
                     lead_in = _lead_in(text, masked_text, sentence, sentence_id) or inherited
@@ -196,19 +213,28 @@ def _lead_in(text: str, masked_text: str, sentence: Span, sentence_id: int) -> _
 
 def _needs_lead_in(masked_text: str, item: Span) -> bool:
     """Return whether a list item is not a statement by itself."""
-    first, *words = [word.lower() for word in WORD.findall(masked_text[item.start : item.end])] or [""]
-    ended = masked_text[item.start : item.end].rstrip("\"'”’)*_ ").endswith((".", "!")) and not first.endswith("ing")
+    first, *words = [word.lower() for word in WORD.findall(masked_text[item.start : item.end])] or [
+        ""
+    ]
+    ended = masked_text[item.start : item.end].rstrip("\"'”’)*_ ").endswith(
+        (".", "!")
+    ) and not first.endswith("ing")
     return not any(is_finite(word) or (ended and is_verb(word)) for word in words)
 
 
-def _asserted(text: str, masked_text: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
+def _asserted(
+    text: str, masked_text: str, block: TextBlock, sentence: Span
+) -> Iterator[tuple[str, Span]]:
     """Yield the parts of a sentence that assert something, as words and quote."""
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
         for clause in clauses(masked_text, sentence):
             if clause_kind(without(text[clause.span.start : clause.span.end])) == "statement":
-                yield f"{clause.before} {text[clause.span.start : clause.span.end]}".lstrip(), clause.span
+                yield (
+                    f"{clause.before} {text[clause.span.start : clause.span.end]}".lstrip(),
+                    clause.span,
+                )
 
 
 # --- Headings and tables ---
@@ -224,7 +250,8 @@ def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> boo
         return block.kind == "heading"
     words = _HEADING_WORD.findall(text, block.start, block.end)
     has_content = (
-        following.kind in ("item", "row") or len(_HEADING_WORD.findall(text, *following[:2])) > _LONGEST_HEADING
+        following.kind in ("item", "row")
+        or len(_HEADING_WORD.findall(text, *following[:2])) > _LONGEST_HEADING
     )
     return (
         has_content
@@ -240,12 +267,19 @@ def _row(text: str, block: TextBlock) -> str:
     if block.header is None:
         return "; ".join(cell for cell in cells if cell)
     names = _cells(text[block.header.start : block.header.end])
-    named = [f"{name}: {cell}" if name else cell for name, cell in zip(names[1:], cells[1:], strict=False) if cell]
+    named = [
+        f"{name}: {cell}" if name else cell
+        for name, cell in zip(names[1:], cells[1:], strict=False)
+        if cell
+    ]
     return "; ".join([*cells[:1], *named])
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in (row.strip("|").split("|") if "|" in row else re.split(r" {3,}|\t+", row))]
+    return [
+        cell.strip()
+        for cell in (row.strip("|").split("|") if "|" in row else re.split(r" {3,}|\t+", row))
+    ]
 
 
 # --- Plain text ---

@@ -39,7 +39,9 @@ _PRESENT = words_of(
     "includes provides offers operates owns contains remains becomes consists comprises allows requires helps features"
 )
 _PRONOUNS = words_of("he she it they we this these there")
-_SUBORDINATORS = words_of("who which that whose whom where when because until while after before how why what")
+_SUBORDINATORS = words_of(
+    "who which that whose whom where when because until while after before how why what"
+)
 _OPENERS = words_of(
     "in on at by for from with during after before since while when although though despite according as under to if"
     " because among upon within following"
@@ -49,7 +51,9 @@ _REACHES_OVER_JOINTS = re.compile(
     r"|report(?:s|ed)|believ(?:es?|ed)|suggest(?:s|ed)?|announced?|estimat(?:es|ed)|according|alleg(?:es|ed)|would|might)\b",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+|(?P<semicolon>;)\s+")
+_JOINT = re.compile(
+    r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+|(?P<semicolon>;)\s+"
+)
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LIKE_BORN = words_of("raised educated brought schooled baptized baptised christened buried")
 """Participles that can follow "was born and"; other forms in -ed are a simple past there."""
@@ -90,7 +94,9 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
     A clause is cut off if it has a subject and a finite verb, or a finite verb to which the first subject belongs.
     """
     parts = [Clause("", sentence)]
-    if sentence.end - sentence.start > LONGEST_SENTENCE or _REACHES_OVER_JOINTS.search(text, *sentence):
+    if sentence.end - sentence.start > LONGEST_SENTENCE or _REACHES_OVER_JOINTS.search(
+        text, *sentence
+    ):
         return parts
     for joint in _JOINT.finditer(text, *sentence):
         last = parts[-1]
@@ -98,9 +104,9 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
         after = text[joint.end() : sentence.end]
         if before.count("(") > before.count(")"):
             continue
-        if _has_subject(before, after, separated=bool(joint["comma"] or joint["semicolon"])) and any(
-            map(is_verb, WORD.findall(before))
-        ):
+        if _has_subject(
+            before, after, separated=bool(joint["comma"] or joint["semicolon"])
+        ) and any(map(is_verb, WORD.findall(before))):
             subject = ""
         elif not (joint["and"] and (subject := _shared_subject(before, after))):
             continue
@@ -117,7 +123,9 @@ def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
     words = [word.lower() for word in WORD.findall(clause[:_NEAR].split(",")[0])]
     if len(words) > 2 and words[0] in _PRONOUNS and (is_verb(words[1]) or words[1].endswith("s")):
         return True
-    verb = next((index for index, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if is_finite(word)), 0)
+    verb = next(
+        (index for index, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if is_finite(word)), 0
+    )
     return (
         separated
         and 0 < verb < len(words) - (words[verb] in _AUXILIARIES)
@@ -134,9 +142,16 @@ def _shared_subject(before: str, after: str) -> str:
     """
     words_before = list(WORD.finditer(before))
     verb = next(
-        (i for i, word in enumerate(words_before) if is_verb(word[0]) and not _is_before_noun(words_before[:i])), 0
+        (
+            i
+            for i, word in enumerate(words_before)
+            if is_verb(word[0]) and not _is_before_noun(words_before[:i])
+        ),
+        0,
     )
-    opener, comma, subject = before[: words_before[verb].start()].strip().rpartition(", ") if verb else ("", "", "")
+    opener, comma, subject = (
+        before[: words_before[verb].start()].strip().rpartition(", ") if verb else ("", "", "")
+    )
     words = [word.lower() for word in WORD.findall(before[len(opener + comma) :])]
     named = subject[:1].isupper() or (bool(words) and words[0] in _PRONOUNS)
     verb = len(WORD.findall(subject))
@@ -149,13 +164,21 @@ def _shared_subject(before: str, after: str) -> str:
         or not _SUBORDINATORS.isdisjoint(words)
     ):
         return ""
-    predicate = [word for word in WORD.findall(after[:_NEAR]) if not (word.endswith("ly") or word in _ADVERBS)]
+    predicate = [
+        word
+        for word in WORD.findall(after[:_NEAR])
+        if not (word.endswith("ly") or word in _ADVERBS)
+    ]
     if len(predicate) < 2 or not is_verb(predicate[0]):
         return ""
     after_birth = words[verb + 1] == "born" and predicate[0] not in _LIKE_BORN
     simple_past = after_birth or words[verb] not in _AUXILIARIES | _PRESENT
     object_follows = predicate[1].lower() in _AFTER_VERB or not predicate[1][0].islower()
-    return subject[:1].upper() + subject[1:] if is_finite(predicate[0]) or (simple_past and object_follows) else ""
+    return (
+        subject[:1].upper() + subject[1:]
+        if is_finite(predicate[0]) or (simple_past and object_follows)
+        else ""
+    )
 
 
 def _is_before_noun(words: Sequence[re.Match[str]]) -> bool:

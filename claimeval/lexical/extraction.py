@@ -110,7 +110,10 @@ def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
 
 def _nearest(text: str, sentences: Sequence[_Words]) -> tuple[int, ...]:
     claim = claim_words(text)
-    shared = [(len(claim.content & one.content), len(one.words.intersection(claim.words))) for one in sentences]
+    shared = [
+        (len(claim.content & one.content), len(one.words.intersection(claim.words)))
+        for one in sentences
+    ]
     best = max(shared, default=(0, 0))
     return (shared.index(best),) if best[0] else ()
 
@@ -119,7 +122,9 @@ def _words(sentence: str) -> _Words:
     tokens = words.tokens(sentence)
     of_sentence = claim_words(sentence)
     months = frozenset(
-        token.key for token in tokens if words.is_month(token.key) and token.text not in ("may", "march")
+        token.key
+        for token in tokens
+        if words.is_month(token.key) and token.text not in ("may", "march")
     )
     return _Words(
         frozenset(of_sentence.words),
@@ -128,13 +133,21 @@ def _words(sentence: str) -> _Words:
         months | frozenset(number for number in of_sentence.numbers if _YEAR.fullmatch(number)),
         words.names(tokens),
         of_sentence.negations > 0,
-        any(token.text.lower() in _HEDGES and (token.text != "May" or token.opens) for token in tokens),
+        any(
+            token.text.lower() in _HEDGES and (token.text != "May" or token.opens)
+            for token in tokens
+        ),
     )
 
 
-def _count_claims(counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words]) -> None:
+def _count_claims(
+    counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words]
+) -> None:
     words = [claim_words(claim.text) for claim in claims]
-    counts.counts["claims_per_sentence"] = (len(claims) + sum(claim.repeats for claim in claims), len(sentences))
+    counts.counts["claims_per_sentence"] = (
+        len(claims) + sum(claim.repeats for claim in claims),
+        len(sentences),
+    )
     counts.counts["words_per_claim"] = (sum(len(of_claim.words) for of_claim in words), len(claims))
     of_claims = frozenset[str]().union(*(of_claim.content for of_claim in words))
     for name in ("numbers", "dates", "names"):
@@ -143,7 +156,10 @@ def _count_claims(counts: ExtractionCounts, claims: Sequence[Statement], sentenc
 
 
 def _count_sentences(
-    counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words], kinds: Sequence[SentenceKind]
+    counts: ExtractionCounts,
+    claims: Sequence[Statement],
+    sentences: Sequence[_Words],
+    kinds: Sequence[SentenceKind],
 ) -> None:
     claimed: dict[int, list[str]] = {}
     for claim in claims:
@@ -154,10 +170,17 @@ def _count_sentences(
     counts.sentences = {"statements_lost": [i for i in without if kinds[i] == "statement"]}
     for name, holds in (("negations_lost", "negated"), ("hedges_lost", "hedged")):
         marked = [i for i, sentence in enumerate(sentences) if getattr(sentence, holds)]
-        uncovered = [i for i in marked if not any(getattr(_words(text), holds) for text in claimed.get(i, ()))]
+        uncovered = [
+            i
+            for i in marked
+            if not any(getattr(_words(text), holds) for text in claimed.get(i, ()))
+        ]
         counts.sentences[name] = uncovered
         counts.counts[name] = (len(uncovered), len(marked))
-    counts.counts["statements_lost"] = (len(counts.sentences["statements_lost"]), kinds.count("statement"))
+    counts.counts["statements_lost"] = (
+        len(counts.sentences["statements_lost"]),
+        kinds.count("statement"),
+    )
 
 
 PAIR = 0.55
@@ -192,7 +215,9 @@ def claim_words(text: str) -> ClaimWords:
     keys = tuple(token.key or token.text.lower() for token in tokens)
     content = frozenset(token.key for token in tokens if token.key)
     negations = sum(words.is_negation(token.text.lower()) for token in tokens)
-    numbers = frozenset(token.key for token in tokens if token.text[0].isdecimal() and token.key[:1] == "#")
+    numbers = frozenset(
+        token.key for token in tokens if token.text[0].isdecimal() and token.key[:1] == "#"
+    )
     return ClaimWords(keys, content or frozenset(keys), numbers, negations)
 
 

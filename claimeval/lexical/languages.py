@@ -17,10 +17,28 @@ from typing import NamedTuple
 from claimeval.lexical.words import words_of
 
 NAMES = {
-    "ar": "Arabic", "da": "Danish", "de": "German", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French",
-    "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean", "mr": "Marathi", "nl": "Dutch", "pl": "Polish",
-    "pt": "Portuguese", "ru": "Russian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "ur": "Urdu", "zh": "Chinese",
-}  # fmt: skip
+    "ar": "Arabic",
+    "da": "Danish",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fa": "Persian",
+    "fr": "French",
+    "hi": "Hindi",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "mr": "Marathi",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "ur": "Urdu",
+    "zh": "Chinese",
+}
 """The languages that are recognized."""
 
 MAJORITY = 2 / 3
@@ -86,12 +104,16 @@ def language_of(text: str) -> str | None:
         if _URDU.search(read):
             return "ur"
         return "fa" if len(_PERSIAN.findall(read)) > len(_ARABIC.findall(read)) else "ar"
-    return _by_words(read, _NEIGHBORS[main]) if main in _NEIGHBORS else main if letters[main] else None
+    return (
+        _by_words(read, _NEIGHBORS[main]) if main in _NEIGHBORS else main if letters[main] else None
+    )
 
 
 def _by_words(text: str, of: dict[str, str]) -> str | None:
     words = _WORD.findall(text.lower()) if of is _LATIN else text.translate(_SIGNS).split()
-    counts = {language: sum(map(words_of(common).__contains__, words)) for language, common in of.items()}
+    counts = {
+        language: sum(map(words_of(common).__contains__, words)) for language, common in of.items()
+    }
     best, *following = sorted(counts, key=lambda language: -counts[language])
     enough = counts[best] >= max(1 if of is not _LATIN else 2, _LEAST * len(words))
     return best if enough and not (following and counts[following[0]] == counts[best]) else None
@@ -110,7 +132,10 @@ class LanguageFound(NamedTuple):
 
     def __str__(self) -> str:
         """Return the counts as text, such as "German 48, English 2"."""
-        return ", ".join(f"{NAMES[language]} {count}" for language, count in self.counts.items()) or "none"
+        return (
+            ", ".join(f"{NAMES[language]} {count}" for language, count in self.counts.items())
+            or "none"
+        )
 
 
 def language_of_all(texts: Iterable[str]) -> LanguageFound:
@@ -118,4 +143,6 @@ def language_of_all(texts: Iterable[str]) -> LanguageFound:
     counts = Counter(language for text in texts if (language := language_of(text)))
     ranked = dict(counts.most_common())
     best = next(iter(ranked), None)
-    return LanguageFound(best if best and ranked[best] >= MAJORITY * counts.total() else None, ranked)
+    return LanguageFound(
+        best if best and ranked[best] >= MAJORITY * counts.total() else None, ranked
+    )

@@ -58,7 +58,9 @@ class PreparedSample:
     def new_words(self) -> Bag:
         """The words of the answer that do not occur in the question."""
         question_words = self._bags[self._question or ""].counts
-        counts = {word: count for word, count in self.answer.counts.items() if word not in question_words}
+        counts = {
+            word: count for word, count in self.answer.counts.items() if word not in question_words
+        }
         return Bag(counts, sum(counts.values()))
 
     @cached_property
@@ -70,13 +72,17 @@ class PreparedSample:
     def overlap(self) -> Overlap:
         """The overlap with the reference answers: the maximum of each number over them."""
         overlaps = [overlap(self.answer, self._bags[text]) for text in self.reference_texts]
-        return overlaps[0] if len(overlaps) == 1 else Overlap(*map(max, zip(*overlaps, strict=True)))
+        return (
+            overlaps[0] if len(overlaps) == 1 else Overlap(*map(max, zip(*overlaps, strict=True)))
+        )
 
     @cached_property
     def normalized(self) -> tuple[str, list[str]]:
         """The normalized answer and reference answers."""
         words = self.normalization.words
-        return " ".join(words(self.answer_text)), [" ".join(words(text)) for text in self.reference_texts]
+        return " ".join(words(self.answer_text)), [
+            " ".join(words(text)) for text in self.reference_texts
+        ]
 
     @cached_property
     def rouge_words(self) -> tuple[list[str], list[list[str]]]:
@@ -220,7 +226,9 @@ class LexicalMetric(NamedTuple):
 
 METRICS: dict[str, LexicalMetric] = {
     "k_precision": LexicalMetric(
-        k_precision, ("contexts",), "share of the answer's words found in the contexts (faithfulness)"
+        k_precision,
+        ("contexts",),
+        "share of the answer's words found in the contexts (faithfulness)",
     ),
     "k_precision_best_context": LexicalMetric(
         k_precision_best_context, ("contexts",), "the same against the best single context"
@@ -231,19 +239,31 @@ METRICS: dict[str, LexicalMetric] = {
         "k_precision of the words that the question did not already have",
     ),
     "token_recall": LexicalMetric(
-        token_recall, ("references",), "share of the reference's words found in the answer (correctness)"
+        token_recall,
+        ("references",),
+        "share of the reference's words found in the answer (correctness)",
     ),
     "token_precision": LexicalMetric(
         token_precision, ("references",), "share of the answer's words found in the reference"
     ),
-    "token_f1": LexicalMetric(token_f1, ("references",), "harmonic mean of token precision and recall"),
-    "strict_recall": LexicalMetric(strict_recall, ("references",), "1 if every word of the reference is in the answer"),
-    "exact_match": LexicalMetric(exact_match, ("references",), "1 if answer and reference are equal once normalized"),
+    "token_f1": LexicalMetric(
+        token_f1, ("references",), "harmonic mean of token precision and recall"
+    ),
+    "strict_recall": LexicalMetric(
+        strict_recall, ("references",), "1 if every word of the reference is in the answer"
+    ),
+    "exact_match": LexicalMetric(
+        exact_match, ("references",), "1 if answer and reference are equal once normalized"
+    ),
     "contains_reference": LexicalMetric(
         contains_reference, ("references",), "1 if the normalized reference is a part of the answer"
     ),
-    "rouge_l": LexicalMetric(rouge_l, ("references",), "F of the longest common subsequence of words (rouge-score)"),
-    "answer_length": LexicalMetric(answer_length, (), "words in the answer; recall grows with it", "words"),
+    "rouge_l": LexicalMetric(
+        rouge_l, ("references",), "F of the longest common subsequence of words (rouge-score)"
+    ),
+    "answer_length": LexicalMetric(
+        answer_length, (), "words in the answer; recall grows with it", "words"
+    ),
 }
 
 
@@ -308,7 +328,9 @@ def bleu(sample: PreparedSample) -> float:
     texts = [sample.answer_text, *sample.reference_texts]
     if words := _words(sample):
         texts = [" ".join(words(text)) for text in texts]
-    return _share(_sacrebleu("BLEU", effective_order=True, tokenize="none" if words else "13a"), texts)
+    return _share(
+        _sacrebleu("BLEU", effective_order=True, tokenize="none" if words else "13a"), texts
+    )
 
 
 def chrf(sample: PreparedSample) -> float:
@@ -330,7 +352,9 @@ ROUGE = Library("rouge-score", "rouge_score.rouge_scorer")
 SACREBLEU = Library("sacrebleu", "sacrebleu.metrics")
 OVERLAP_METRICS: dict[str, LexicalMetric] = {
     "rouge_1": LexicalMetric(rouge_1, ("references",), "F of words, stemmed (rouge-score)"),
-    "rouge_2": LexicalMetric(rouge_2, ("references",), "F of pairs of words, stemmed (rouge-score)"),
+    "rouge_2": LexicalMetric(
+        rouge_2, ("references",), "F of pairs of words, stemmed (rouge-score)"
+    ),
     "rouge_lsum": LexicalMetric(
         rouge_lsum, ("references",), "F of common subsequences by lines, stemmed (rouge-score)"
     ),
@@ -441,7 +465,10 @@ class LexicalMean(NamedTuple):
 
 
 def score(
-    samples: Iterable[LexicalSample], metrics: Iterable[str] = METRICS, *, normalization: str = "squad"
+    samples: Iterable[LexicalSample],
+    metrics: Iterable[str] = METRICS,
+    *,
+    normalization: str = "squad",
 ) -> Iterator[LexicalScores]:
     """Score every sample, in order, one at a time.
 
@@ -461,7 +488,9 @@ def score(
         UsageError: If a name is unknown or its library is not installed (at once), or a text is not a string (when its
             sample is reached).
     """
-    names = list(dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"]))
+    names = list(
+        dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"])
+    )
     for name in names:
         if name not in ALL_METRICS:
             raise unknown_name("lexical metric", name, ALL_METRICS)
@@ -497,7 +526,11 @@ def score_one(
     Raises:
         UsageError: If a name is unknown, its library is not installed, or a text is not a string.
     """
-    [row] = score([LexicalSample(answer, question, contexts, references)], metrics, normalization=normalization)
+    [row] = score(
+        [LexicalSample(answer, question, contexts, references)],
+        metrics,
+        normalization=normalization,
+    )
     return row.scores
 
 
@@ -521,32 +554,49 @@ def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> Lexica
         mean=total / n if n else None,
         n=n,
         missing=dict(missing),
-        bounds=(total / (n + absent), (total + absent) / (n + absent)) if ALL_METRICS[name].unit == "share" else None,
+        bounds=(total / (n + absent), (total + absent) / (n + absent))
+        if ALL_METRICS[name].unit == "share"
+        else None,
     )
 
 
 def _rows(
-    samples: Iterable[LexicalSample], metrics: dict[str, LexicalMetric], normalization: Normalization
+    samples: Iterable[LexicalSample],
+    metrics: dict[str, LexicalMetric],
+    normalization: Normalization,
 ) -> Iterator[LexicalScores]:
     bags = Bags(normalization)
     needs = [
-        (need, reason, [name for name in metrics if need in metrics[name].needs]) for need, reason in _ABSENT.items()
+        (need, reason, [name for name in metrics if need in metrics[name].needs])
+        for need, reason in _ABSENT.items()
     ]
     for number, texts in enumerate(samples, start=1):
         _check(texts, number)
         if texts.answer is None:
-            yield LexicalScores(texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer"))
+            yield LexicalScores(
+                texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer")
+            )
             continue
         absent = {
             "question": not texts.question,
             "contexts": texts.contexts is None,
             "references": not texts.references,
         }
-        undefined = {name: reason for need, reason, names in needs if absent[need] for name in names}
+        undefined = {
+            name: reason for need, reason, names in needs if absent[need] for name in names
+        }
         prepared = PreparedSample(
-            texts.answer, texts.question, texts.contexts or (), texts.references, normalization, bags
+            texts.answer,
+            texts.question,
+            texts.contexts or (),
+            texts.references,
+            normalization,
+            bags,
         )
-        scores = {name: None if name in undefined else metric.measure(prepared) for name, metric in metrics.items()}
+        scores = {
+            name: None if name in undefined else metric.measure(prepared)
+            for name, metric in metrics.items()
+        }
         yield LexicalScores(texts.id, scores, undefined)
 
 

@@ -103,7 +103,11 @@ def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
 
 def _continues(line: str, last: str, block: TextBlock) -> bool:
     """Return whether a line of prose continues the paragraph or list item before it."""
-    return block.start == block.end or _is_small(line[0]) or (len(last) >= _SOFT_WRAP and last[-1] != ":")
+    return (
+        block.start == block.end
+        or _is_small(line[0])
+        or (len(last) >= _SOFT_WRAP and last[-1] != ":")
+    )
 
 
 def _header_above(text: str, text_blocks: list[TextBlock]) -> Span | None:
@@ -155,7 +159,9 @@ def _end(plain: bool, marked: bool) -> re.Pattern[str]:
 
 def is_question(sentence: str) -> bool:
     """Return whether a sentence, without closing quotes or brackets, ends with a question mark of any script."""
-    return sentence.endswith(_QUESTIONS) and (sentence[-1] != ";" or "\u0370" <= sentence[-2:-1] <= "\u03ff")
+    return sentence.endswith(_QUESTIONS) and (
+        sentence[-1] != ";" or "\u0370" <= sentence[-2:-1] <= "\u03ff"
+    )
 
 
 _NEVER_LAST = words_of(
@@ -196,7 +202,10 @@ def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
     marked = OPENS_MARK.search(text, block.start, block.end) is not None
     ends = _end(text.isascii(), marked).finditer(text, block.start, block.end)
     cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
-    spans = [_trimmed(text, start, end) for start, end in zip([block.start, *cuts], [*cuts, block.end], strict=True)]
+    spans = [
+        _trimmed(text, start, end)
+        for start, end in zip([block.start, *cuts], [*cuts, block.end], strict=True)
+    ]
     return tuple([span for span in spans if _LETTER_OR_DIGIT.search(text, *span)])
 
 
@@ -213,7 +222,9 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     if text[start:stop] != ".":
         return not in_lower_case
     before = text[max(block_start, start - _LAST_WORD) : start].split()
-    word = before[-1].lstrip("\"'“„‘«([*_¿¡").rpartition("’")[2].rpartition("'")[2] if before else ""
+    word = (
+        before[-1].lstrip("\"'“„‘«([*_¿¡").rpartition("’")[2].rpartition("'")[2] if before else ""
+    )
     abbreviation = word.lower()
     ordinary = len(word) > 2 and word.isalpha() and abbreviation not in _ABBREVIATIONS
     if in_lower_case:
@@ -229,7 +240,9 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     if abbreviation in _LAST_BEFORE_STARTER or _DOTTED.match(word):
         return next_word in _STARTERS
     if word.isdigit() and len(word) < 3:
-        ordinal = next_word in _AFTER_ORDINALS or (bool(before[:-1]) and before[-2].lower() in _BEFORE_ORDINALS)
+        ordinal = next_word in _AFTER_ORDINALS or (
+            bool(before[:-1]) and before[-2].lower() in _BEFORE_ORDINALS
+        )
         return not (ordinal or _starts_item(before[:-1]))
     return True
 
@@ -244,7 +257,9 @@ def _inside_quotation(text: str, block_start: int, end: re.Match[str]) -> bool:
         return _GOES_ON.match(text, end.end()) is not None
     opened = text.rfind("「", block_start, end.start())
     return (
-        opened >= 0 and "」" not in text[opened : end.end()] and 0 <= text.find("」", end.end()) - opened < _SHORT_QUOTE
+        opened >= 0
+        and "」" not in text[opened : end.end()]
+        and 0 <= text.find("」", end.end()) - opened < _SHORT_QUOTE
     )
 
 
@@ -254,4 +269,6 @@ _SHORT_QUOTE = 80
 
 def _starts_item(before: list[str]) -> bool:
     """Return whether a number after these words numbers an item ("Steps: 1. Open it. 2. Close it.")."""
-    return not before or (before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS)
+    return not before or (
+        before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS
+    )

@@ -230,14 +230,40 @@ def is_unspaced_script(text: str) -> bool:
     return _unspaced().search(text) is not None
 
 
-_OTHER = re.compile(r"[\u0590-\u10ff\u1200-\u1dff\u2e80-\ud7ff\uf900-\ufdff\ufe70-\ufefe\uff10-\uffdc]")
+_OTHER = re.compile(
+    r"[\u0590-\u10ff\u1200-\u1dff\u2e80-\ud7ff\uf900-\ufdff\ufe70-\ufefe\uff10-\uffdc]"
+)
 _ZEROS = (
-    0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50, 0xED0, 0xF20,
-    0x1040, 0x17E0, 0x1810, 0xFF10,
-)  # fmt: skip
+    0x660,
+    0x6F0,
+    0x7C0,
+    0x966,
+    0x9E6,
+    0xA66,
+    0xAE6,
+    0xB66,
+    0xBE6,
+    0xC66,
+    0xCE6,
+    0xD66,
+    0xDE6,
+    0xE50,
+    0xED0,
+    0xF20,
+    0x1040,
+    0x17E0,
+    0x1810,
+    0xFF10,
+)
 """The zeros of scripts with their own digits; the other nine digits follow each."""
-_PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ",", 0xFF0E: "."}
-_HAN_DIGITS = {sign: value for value, signs in enumerate(("〇零", *"一二三四五六七八九")) for sign in signs} | {"两": 2}
+_PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {
+    0x66B: ".",
+    0x66C: ",",
+    0xFF0E: ".",
+}
+_HAN_DIGITS = {
+    sign: value for value, signs in enumerate(("〇零", *"一二三四五六七八九")) for sign in signs
+} | {"两": 2}
 _SMALL = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 _IN_DIGITS = re.compile(r"[〇零一二三四五六七八九]{3,}")
@@ -259,7 +285,9 @@ def with_plain_numbers(text: str) -> str:
         return text
     text = _IN_UNITS.sub(lambda match: str(_value(match[0])), text.translate(_PLAIN))
     text = _IN_DIGITS.sub(lambda match: "".join(str(_HAN_DIGITS[sign]) for sign in match[0]), text)
-    return _TIMES.sub(lambda match: scaled(match[1].replace(",", ""), len(str(_LARGE[match[2]])) - 1), text)
+    return _TIMES.sub(
+        lambda match: scaled(match[1].replace(",", ""), len(str(_LARGE[match[2]])) - 1), text
+    )
 
 
 def _value(signs: str) -> int:

@@ -14,7 +14,16 @@ from typing import NamedTuple
 
 from claimeval.lexical.citations import marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
-from claimeval.metrics.formulas import BoundedValue, FormulaResult, Matrix, Truth, and_, not_, or_, support_of
+from claimeval.metrics.formulas import (
+    BoundedValue,
+    FormulaResult,
+    Matrix,
+    Truth,
+    and_,
+    not_,
+    or_,
+    support_of,
+)
 from claimeval.types.records import Assessment, Claim, Label, Sample, SampleResult, has_words
 
 Cited = tuple[int, ...] | str
@@ -68,7 +77,9 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     for mark in found:
         before = bisect_right(spoken, mark.start, key=lambda sentence: sentence[0])
         cited = tuple(dict.fromkeys(map(meant, mark.names)))
-        citations.append(Citation(mark.start, mark.end, spoken[before - 1][1] if before else 1, cited))
+        citations.append(
+            Citation(mark.start, mark.end, spoken[before - 1][1] if before else 1, cited)
+        )
     return citations
 
 
@@ -158,7 +169,12 @@ def table(m: Matrix) -> CitationTable:
         cited.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
     claims: list[CitedClaim] = []
     by_sentence: dict[int, list[CitedClaim]] = {number: [] for number in cited}
-    columns = m.claims_of("answer"), m.cells("answer"), m.per_document("answer"), m.labeled("answer", "contexts")
+    columns = (
+        m.claims_of("answer"),
+        m.cells("answer"),
+        m.per_document("answer"),
+        m.labeled("answer", "contexts"),
+    )
     for claim, cells, single, whole in zip(*columns, strict=True):
         numbers = _sentences(claim, spans)
         names = dict.fromkeys(name for number in numbers for name in cited.get(number, ()))
@@ -166,7 +182,9 @@ def table(m: Matrix) -> CitationTable:
         claims.append(CitedClaim(numbers, tuple(names), *by_rank, whole, or_(single) or whole))
         for number in numbers:
             by_sentence.setdefault(number, []).append(claims[-1])
-    numbered = {n: CitedSentence(tuple(cited.get(n, ())), by_sentence[n]) for n in sorted(by_sentence)}
+    numbered = {
+        n: CitedSentence(tuple(cited.get(n, ())), by_sentence[n]) for n in sorted(by_sentence)
+    }
     unplaced = [claim for claim in claims if not claim.sentences]
     claiming = [sentence for sentence in numbered.values() if sentence.claims or unplaced]
     return CitationTable(citations, claims, numbered, unplaced, claiming)
@@ -210,17 +228,25 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
         truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
         if truth is not False:
             return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
-        others = sorted({rank for claim in claims for rank, single in claim.single.items() if single})
+        others = sorted(
+            {rank for claim in claims for rank, single in claim.single.items() if single}
+        )
         instead = ", ".join(contexts[rank - 1].id for rank in others)
-        return False, f"not supported by {ids}" + (f", supported by {instead} instead" if instead else "")
+        return False, f"not supported by {ids}" + (
+            f", supported by {instead} instead" if instead else ""
+        )
 
     found = []
     for start, end, sentence, cited in known.citations:
         said = [words(known.sentences[sentence].claims, name) for name in cited]
         truth = or_(truth for truth, _ in said)
         label: Label | None = None if truth is None else "supported" if truth else "not_found"
-        document = next((contexts[name[0] - 1].id for name in cited if not isinstance(name, str)), None)
-        found.append(CheckedCitation(start, end, label, document, "; ".join(text for _, text in said)))
+        document = next(
+            (contexts[name[0] - 1].id for name in cited if not isinstance(name, str)), None
+        )
+        found.append(
+            CheckedCitation(start, end, label, document, "; ".join(text for _, text in said))
+        )
     return found
 
 
@@ -254,7 +280,12 @@ def precision(m: Matrix) -> FormulaResult:
                 truths.append(False)
             elif sentence.claims or citations.unplaced:
                 here = [claim.supported_by([name]) for claim in sentence.claims]
-                truths.append(or_(here + [and_(None, claim.supported_by([name])) for claim in citations.unplaced]))
+                truths.append(
+                    or_(
+                        here
+                        + [and_(None, claim.supported_by([name])) for claim in citations.unplaced]
+                    )
+                )
     return truths
 
 
@@ -317,7 +348,9 @@ def _grades(sentence: CitedSentence, unplaced: Sequence[CitedClaim]) -> Iterator
         yield 0.0
         return
     here = [claim.support(sentence.cited[0]) for claim in sentence.claims]
-    for cells in [here, here + [claim.support(sentence.cited[0]) for claim in unplaced]][: 2 if unplaced else 1]:
+    for cells in [here, here + [claim.support(sentence.cited[0]) for claim in unplaced]][
+        : 2 if unplaced else 1
+    ]:
         for unknown in (0.0, 1.0) if None in cells else (0.0,):
             if values := [unknown if cell is None else cell for cell in cells]:
                 yield 1.0 if min(values) == 1 else 0.5 if max(values) > 0 else 0.0

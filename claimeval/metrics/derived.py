@@ -41,7 +41,9 @@ class DerivedMetric(NamedTuple):
 
     def readable(self, *, per_document: bool | Literal["cited"], three_way: bool) -> bool:
         """Return whether it can be computed from verdicts of this kind."""
-        enough = not self.per_document or (bool(per_document) if self.cites else per_document is True)
+        enough = not self.per_document or (
+            bool(per_document) if self.cites else per_document is True
+        )
         return enough and (three_way or not self.three_way)
 
     @property
@@ -64,16 +66,38 @@ _CITATIONS: tuple[tuple[str, Formula, str], ...] = (
     ("citation_recall", citations.recall, "claims that their own citations support"),
     ("citation_precision", citations.precision, "citations that support a claim of their sentence"),
     ("citation_missing", citations.missing, "claims without citation that a context supports"),
-    ("citation_misplaced", citations.misplaced, "claims that other contexts than the cited ones support"),
+    (
+        "citation_misplaced",
+        citations.misplaced,
+        "claims that other contexts than the cited ones support",
+    ),
     ("citation_unfounded", citations.unfounded, "claims with citation that no context supports"),
     ("alce_recall", citations.alce_recall, "sentences that their citations support"),
-    ("alce_precision", citations.alce_precision, "citations that their sentence needs or that are enough"),
-    ("support_precision", citations.support_precision, "support of cited sentences, first citation"),
+    (
+        "alce_precision",
+        citations.alce_precision,
+        "citations that their sentence needs or that are enough",
+    ),
+    (
+        "support_precision",
+        citations.support_precision,
+        "support of cited sentences, first citation",
+    ),
     ("support_recall", citations.support_recall, "support of all sentences, first citation"),
 )
 _SINGLE: tuple[tuple[str, tuple[str, ...], Formula, str], ...] = (
-    ("context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer"),
-    ("faithfulness_per_document", (_F,), formulas.faithfulness_per_document, "claims that a single context has"),
+    (
+        "context_utilization",
+        (_C, _Q),
+        formulas.context_utilization,
+        "retrieved gold claims in answer",
+    ),
+    (
+        "faithfulness_per_document",
+        (_F,),
+        formulas.faithfulness_per_document,
+        "claims that a single context has",
+    ),
     (
         "noise_sensitivity_in_relevant",
         (_F, _P, _C),
@@ -87,14 +111,26 @@ _SINGLE: tuple[tuple[str, tuple[str, ...], Formula, str], ...] = (
         "wrong claims taken from irrelevant contexts",
     ),
     ("hallucination", (_F, _P), formulas.hallucination, "wrong claims that no single context has"),
-    ("self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has"),
+    (
+        "self_knowledge",
+        (_F, _P),
+        formulas.self_knowledge,
+        "right claims that no single context has",
+    ),
 )
 DERIVED = {
     row.name: row
     for row in (
-        DerivedMetric("f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage", zero_with=_Q),
         DerivedMetric(
-            "claim_recall", (_C,), formulas.claim_recall, "gold claims that a single context has", True, best=True
+            "f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage", zero_with=_Q
+        ),
+        DerivedMetric(
+            "claim_recall",
+            (_C,),
+            formulas.claim_recall,
+            "gold claims that a single context has",
+            True,
+            best=True,
         ),
         DerivedMetric(
             "context_precision_claims",
@@ -103,9 +139,15 @@ DERIVED = {
             "contexts that have a gold claim",
             True,
         ),
-        *(DerivedMetric(name, needs, formula, words, per_document=True) for name, needs, formula, words in _SINGLE),
+        *(
+            DerivedMetric(name, needs, formula, words, per_document=True)
+            for name, needs, formula, words in _SINGLE
+        ),
         DerivedMetric(
-            "faithful_but_incorrect", (_F, _P), formulas.faithful_but_incorrect, "wrong claims that the contexts have"
+            "faithful_but_incorrect",
+            (_F, _P),
+            formulas.faithful_but_incorrect,
+            "wrong claims that the contexts have",
         ),
         DerivedMetric(
             "contradiction_rate",
@@ -154,16 +196,37 @@ DERIVED = {
 
 ZERO_IS_BEST = {
     *(f"citation_{what}" for what in ("missing", "misplaced", "unfounded")),
-    *(name for name in DERIVED if name.startswith(("noise_sensitivity_", "contradicted_", "not_found_"))),
-    *("hallucination", "self_knowledge", "faithful_but_incorrect", "contradiction_rate", "context_conflict_rate"),
+    *(
+        name
+        for name in DERIVED
+        if name.startswith(("noise_sensitivity_", "contradicted_", "not_found_"))
+    ),
+    *(
+        "hallucination",
+        "self_knowledge",
+        "faithful_but_incorrect",
+        "contradiction_rate",
+        "context_conflict_rate",
+    ),
     "supported_off_topic",
-    *("statements_lost", "numbers_lost", "dates_lost", "names_lost", "negations_lost", "hedges_lost"),
+    *(
+        "statements_lost",
+        "numbers_lost",
+        "dates_lost",
+        "names_lost",
+        "negations_lost",
+        "hedges_lost",
+    ),
 }
 """Metrics of faults."""
 
 NUMBERED: dict[str, tuple[tuple[str, ...], Callable[[float], Formula], str]] = {
     "factscore": ((_F,), formulas.factscore, "faithfulness with length penalty"),
-    "long_form_f1": ((_F,), formulas.long_form_f1, "F1 of supported claims and of their number against {0}"),
+    "long_form_f1": (
+        (_F,),
+        formulas.long_form_f1,
+        "F1 of supported claims and of their number against {0}",
+    ),
     "long_form_f1_on_topic": (
         (_F, "on_topic"),
         lambda k: formulas.long_form_f1(k, on_topic=True),
@@ -213,7 +276,16 @@ def derived(name: str) -> DerivedMetric:
             return DerivedMetric(name, needs, formula(float(number)), description.format(number))
         raise UsageError(f"metric {name!r}: write a number of claims after @, as in {base}@64")
     raise unknown_name(
-        "metric", name, [*METRICS, *DERIVED, "factscore@10", "long_form_f1@64", "long_form_f1_on_topic@64", *GROUPS]
+        "metric",
+        name,
+        [
+            *METRICS,
+            *DERIVED,
+            "factscore@10",
+            "long_form_f1@64",
+            "long_form_f1_on_topic@64",
+            *GROUPS,
+        ],
     )
 
 
@@ -233,19 +305,29 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
     Raises UsageError if a name is unknown or if a custom metric has the name of a derived one.
     """
     specs_read = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
-    flat = [name for spec in specs_read for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
+    flat = [
+        name
+        for spec in specs_read
+        for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))
+    ]
     plain = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
-    names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
+    names = tuple(
+        dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec))
+    )
     for spec in plain:
         if isinstance(spec, str) and "=" not in spec and spec not in METRICS:
             derived(spec)  # raises the error that lists all names
     chosen = rows(plain) if plain else ()
     for row in chosen:
         if is_derived(row.name) or row.name in GROUPS:
-            raise UsageError(f"metric name {row.name!r} is taken by a built-in metric; choose another name")
+            raise UsageError(
+                f"metric name {row.name!r} is taken by a built-in metric; choose another name"
+            )
     have = {row.name for row in chosen}
     required = dict.fromkeys(need for name in names for need in derived(name).needs)
-    return MetricSelection((*chosen, *(METRICS[name] for name in required if name not in have)) or rows(()), names)
+    return MetricSelection(
+        (*chosen, *(METRICS[name] for name in required if name not in have)) or rows(()), names
+    )
 
 
 def resolve_derived(
@@ -258,9 +340,15 @@ def resolve_derived(
     if chosen.derived is None:
         pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
         possible = [
-            derived(name) for name in WITH_DOCUMENTS if per_document is True and set(derived(name).pairs) <= pairs
+            derived(name)
+            for name in WITH_DOCUMENTS
+            if per_document is True and set(derived(name).pairs) <= pairs
         ]
-        return tuple(row.name for row in possible if row.readable(per_document=per_document, three_way=three_way))
+        return tuple(
+            row.name
+            for row in possible
+            if row.readable(per_document=per_document, three_way=three_way)
+        )
     for row in map(derived, chosen.derived):
         if not row.readable(per_document=per_document, three_way=True):
             raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
@@ -278,7 +366,9 @@ def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> 
 
 def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) -> Score:
     if covered is not None and _Q in row.needs:
-        return _score(row, matrix.of_alternative(covered)).model_copy(update={"alternative": covered})
+        return _score(row, matrix.of_alternative(covered)).model_copy(
+            update={"alternative": covered}
+        )
     if not row.best or not matrix.alternatives:
         return _score(row, matrix)
     scores = {number: _score(row, matrix.of_alternative(number)) for number in matrix.alternatives}

@@ -20,7 +20,13 @@ from pydantic import Field
 from claimeval.metrics.scoring import MetricSummary, failure_rate
 from claimeval.metrics.tally import Tally
 from claimeval.statistics import NO_INTERVAL, Resampling, difference_interval, ratio_interval
-from claimeval.statistics.bootstrap import STANDARD, ClusterSums, bootstrap_sums, cluster_sums, quotient
+from claimeval.statistics.bootstrap import (
+    STANDARD,
+    ClusterSums,
+    bootstrap_sums,
+    cluster_sums,
+    quotient,
+)
 from claimeval.statistics.formatting import decimal, signed, signed_interval
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
@@ -97,7 +103,11 @@ def statements(claims: Iterable[Claim]) -> list[Statement]:
     claim_list = list(claims)
     cite_sentences = any(claim.sentences for claim in claim_list)
     return [
-        Statement(claim.text, tuple(i - 1 for i in claim.sentences) if cite_sentences else None, claim.repeats)
+        Statement(
+            claim.text,
+            tuple(i - 1 for i in claim.sentences) if cite_sentences else None,
+            claim.repeats,
+        )
         for claim in claim_list
     ]
 
@@ -107,7 +117,9 @@ def ratio_score(name: str, hits: int, of: int) -> Score:
     unit = UNITS.get(name, "share")
     if not of:
         return Score.undefined("no_evidence", unit)
-    return Score(value=hits / of, unit=unit, hits=hits, judged=of, total=of, bounds=(hits / of, hits / of))
+    return Score(
+        value=hits / of, unit=unit, hits=hits, judged=of, total=of, bounds=(hits / of, hits / of)
+    )
 
 
 class RatioTally(Tally):
@@ -143,10 +155,14 @@ class RatioTally(Tally):
             return Ratio(because="none to lose" if name.endswith("_lost") else "none")
         if name.endswith("_lost") and of < FEW:
             because = f"n = {of}, too few"
-            return Ratio(because=because, hits=hits, total=of, n=len(rows), clusters=len(set(clusters)))
+            return Ratio(
+                because=because, hits=hits, total=of, n=len(rows), clusters=len(set(clusters))
+            )
         support = (0.0, math.inf if name in UNITS else 1.0)
         columns = rows[:, 0].tolist(), rows[:, 1].tolist()
-        estimate = ratio_interval(*columns, clusters=clusters, support=support, resampling=resampling)
+        estimate = ratio_interval(
+            *columns, clusters=clusters, support=support, resampling=resampling
+        )
         return Ratio(**Estimate.of(estimate).model_dump(), hits=hits, total=of)
 
 
@@ -165,7 +181,9 @@ class F1Tally(RatioTally):
 
         def f1(sums: Floats) -> Floats:
             """Return the F1 of rows of sums."""
-            precision, recall = (np.nan_to_num(quotient(sums[:, i], sums[:, i + 1])) for i in (0, 2))
+            precision, recall = (
+                np.nan_to_num(quotient(sums[:, i], sums[:, i + 1])) for i in (0, 2)
+            )
             both = precision + recall
             values: Floats = quotient(2 * precision * recall, np.where(both > 0, both, 1.0))
             return values
@@ -183,13 +201,21 @@ def gold_scores(row: tuple[int, int, int, int]) -> dict[str, Score]:
     recall = found / gold if gold else 0.0
     both = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     f1 = Score.share(both) if claims + gold else Score.undefined("no_evidence")
-    ratios = (("claim_precision", right, claims), ("claim_recall", found, gold), ("granularity", claims, gold))
+    ratios = (
+        ("claim_precision", right, claims),
+        ("claim_recall", found, gold),
+        ("granularity", claims, gold),
+    )
     scores = {name: ratio_score(name, hits, of) for name, hits, of in ratios} | {"claim_f1": f1}
     return {name: scores[name] for name in GOLD_METRICS}
 
 
 def ratio_difference(
-    a: Sequence[Sequence[int]], b: Sequence[Sequence[int]], clusters: Sequence[Hashable], *, level: float = 0.95
+    a: Sequence[Sequence[int]],
+    b: Sequence[Sequence[int]],
+    clusters: Sequence[Hashable],
+    *,
+    level: float = 0.95,
 ) -> Estimate:
     """Return the difference b - a of a ratio between two extractors over the same texts; an exact 0 if no text differs.
 
@@ -209,19 +235,29 @@ def ratio_difference(
         return differences
 
     if len(first) and np.array_equal(first, second):
-        return Estimate(value=0.0, low=0.0, high=0.0, n=len(first), clusters=len(set(clusters)), ends="interval")
+        return Estimate(
+            value=0.0, low=0.0, high=0.0, n=len(first), clusters=len(set(clusters)), ends="interval"
+        )
     both = np.hstack([first, second])
     resampling = Resampling(level=level)
     (difference,) = bootstrap_sums(
-        ClusterSums(cluster_sums(both, clusters), len(first)), [change], resampling, because="none", symmetric=True
+        ClusterSums(cluster_sums(both, clusters), len(first)),
+        [change],
+        resampling,
+        because="none",
+        symmetric=True,
     )
     if difference.low is None and difference.value is not None:
         # All texts differ by the same amount, so the interval depends on how many may differ otherwise.
         per_text = change(both)
         mask = np.isfinite(per_text)
         keys = [key for key, keep in zip(clusters, mask, strict=True) if keep]
-        interval = difference_interval(per_text[mask].tolist(), clusters=keys, resampling=resampling)
-        difference = replace(difference, low=interval.low, high=interval.high, because=interval.because)
+        interval = difference_interval(
+            per_text[mask].tolist(), clusters=keys, resampling=resampling
+        )
+        difference = replace(
+            difference, low=interval.low, high=interval.high, because=interval.because
+        )
     return Estimate.of(difference)
 
 
@@ -235,7 +271,10 @@ class ExaminedClaims:
         """Start with a run of `samples` samples, clustered by the field `cluster`."""
         self._below = int(min(1.0, EXAMINED / max(1, samples)) * 2**64)
         self._cluster = cluster
-        self._counts: dict[Part, dict[str, tuple[ExtractionCounts, int]]] = {"answer": {}, "reference": {}}
+        self._counts: dict[Part, dict[str, tuple[ExtractionCounts, int]]] = {
+            "answer": {},
+            "reference": {},
+        }
         self._texts = Counter[Part]()
 
     def add(self, result: SampleResult) -> None:
@@ -270,7 +309,10 @@ class ExaminedClaims:
             for name, tally in tallies.items():
                 tally.add(counts.counts[name], cluster)
         no_ends = {"low": None, "high": None}
-        measures = {name: tally.ratio(NO_INTERVAL).model_copy(update=no_ends) for name, tally in tallies.items()}
+        measures = {
+            name: tally.ratio(NO_INTERVAL).model_copy(update=no_ends)
+            for name, tally in tallies.items()
+        }
         return ExtractionSummary(
             part=self.part,
             texts=len(texts),
@@ -289,7 +331,9 @@ class ExaminedClaims:
         shared = [name for name in first if name in second]
         clusters = [first[name][1] for name in shared]
         for measure, margin in COVERAGE.items():
-            a, b = ([counts[name][0].counts[measure] for name in shared] for counts in (second, first))
+            a, b = (
+                [counts[name][0].counts[measure] for name in shared] for counts in (second, first)
+            )
             if a and a != b:
                 difference = ratio_difference(a, b, clusters, level=SURE)
                 if difference.low is not None and difference.low > margin:
@@ -297,7 +341,9 @@ class ExaminedClaims:
         return None
 
 
-def metric_summary(name: str, ratio: Ratio, missing: Mapping[Reason, int], texts: int) -> MetricSummary:
+def metric_summary(
+    name: str, ratio: Ratio, missing: Mapping[Reason, int], texts: int
+) -> MetricSummary:
     """Return a ratio as the summary of a metric, whose mean is the ratio of sums over all texts.
 
     Args:

@@ -15,7 +15,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from claimeval.types.records import Assessment, Claim, Evidence, Label, Labeled, Part, Record, ScoredSample
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Evidence,
+    Label,
+    Labeled,
+    Part,
+    Record,
+    ScoredSample,
+)
 
 Change = Literal["flipped", "relabeled", "labeled_once"]
 
@@ -147,7 +156,10 @@ class FlipTally:
         """Count the claims of a sample that is equal in both runs."""
         of = {claim.id: claim.of for claim in result.claims}
         self._compared.update(
-            pair for a in result.labels if a.subject in of if (pair := (of[a.subject], a.against)) in self._scored
+            pair
+            for a in result.labels
+            if a.subject in of
+            if (pair := (of[a.subject], a.against)) in self._scored
         )
 
     def discordant(self, of: Part, against: Part) -> tuple[int, int] | None:
@@ -188,4 +200,6 @@ def flip(result: ScoredSample, pair: ClaimPair) -> Flip:
 
 def _explanation(assessment: Labeled) -> str | None:
     verdicts = assessment.verdicts if isinstance(assessment, Assessment) else ()
-    return next((v.explanation for v in verdicts if v.label == assessment.label and v.explanation), None)
+    return next(
+        (v.explanation for v in verdicts if v.label == assessment.label and v.explanation), None
+    )

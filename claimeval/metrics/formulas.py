@@ -20,7 +20,17 @@ from itertools import chain
 from typing import NamedTuple
 
 from claimeval.metrics.rows import Metric
-from claimeval.types.records import ASKED, Assessment, Claim, Evidence, Label, Part, Reason, Sample, SampleResult
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Claim,
+    Evidence,
+    Label,
+    Part,
+    Reason,
+    Sample,
+    SampleResult,
+)
 from claimeval.types.scales import PARTIAL
 
 Truth = bool | None
@@ -64,7 +74,9 @@ class Matrix:
         part = {claim.id: claim.of for claim in result.claims}
         columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
         for assessment in chain(result.whole, result.per_document):
-            columns.setdefault((part[assessment.subject], assessment.evidence), {})[assessment.subject] = assessment
+            columns.setdefault((part[assessment.subject], assessment.evidence), {})[
+                assessment.subject
+            ] = assessment
         return cls(result.sample, result.claims, result.unextracted, columns)
 
     def claims_of(self, part: Part) -> tuple[Claim, ...]:
@@ -74,15 +86,24 @@ class Matrix:
     @property
     def alternatives(self) -> tuple[int, ...]:
         """The numbers of the alternative gold answers that have claims."""
-        return tuple(sorted({claim.alternative for claim in self.claims_of("reference") if claim.alternative}))
+        return tuple(
+            sorted(
+                {claim.alternative for claim in self.claims_of("reference") if claim.alternative}
+            )
+        )
 
     def of_alternative(self, number: int) -> Matrix:
         """Return the matrix with only the reference claims of this gold answer."""
-        return replace(self, claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number))
+        return replace(
+            self,
+            claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number),
+        )
 
     def labeled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Return for each claim of a part whether it has this label against a text."""
-        return [_truth(assessment, label) for (assessment,) in self.cells(of, [Evidence.of(against)])]
+        return [
+            _truth(assessment, label) for (assessment,) in self.cells(of, [Evidence.of(against)])
+        ]
 
     def support(self, of: Part, against: Part) -> list[float | None]:
         """Return for each claim 1 for support, 0.5 for partial support, 0 for none.
@@ -95,16 +116,23 @@ class Matrix:
         """Return for each claim of a part whether it has this label against each single context."""
         return [[_truth(cell, label) for cell in row] for row in self.cells(of)]
 
-    def cells(self, of: Part, evidence: Iterable[Evidence] | None = None) -> list[list[Assessment | None]]:
+    def cells(
+        self, of: Part, evidence: Iterable[Evidence] | None = None
+    ) -> list[list[Assessment | None]]:
         """Return for each claim of a part its assessments against this evidence, by default each single context."""
-        columns = [self.columns.get((of, one), {}) for one in (self._single if evidence is None else evidence)]
+        columns = [
+            self.columns.get((of, one), {})
+            for one in (self._single if evidence is None else evidence)
+        ]
         return [[column.get(claim.id) for column in columns] for claim in self.claims_of(of)]
 
     @cached_property
     def _single(self) -> list[Evidence]:
         """The single contexts. One that is alone is the whole."""
         ranks = self.sample.ranks("contexts")
-        return [Evidence.of("contexts", document=rank if len(ranks) > 1 else None) for rank in ranks]
+        return [
+            Evidence.of("contexts", document=rank if len(ranks) > 1 else None) for rank in ranks
+        ]
 
     def relevant(self) -> list[Truth]:
         """Return for each context whether it supports a claim of the reference."""
@@ -205,7 +233,10 @@ def faithfulness_per_document(m: Matrix) -> FormulaResult:
 def noise_in_relevant(m: Matrix) -> FormulaResult:
     """Wrong answer claims that a relevant context supports."""
     return [
-        and_(not_(right), or_(and_(r, relevant) for r, relevant in zip(row, m.relevant(), strict=True)))
+        and_(
+            not_(right),
+            or_(and_(r, relevant) for r, relevant in zip(row, m.relevant(), strict=True)),
+        )
         for right, row in zip(_p(m), m.per_document("answer"), strict=True)
     ]
 
@@ -226,17 +257,25 @@ def noise_in_irrelevant(m: Matrix) -> FormulaResult:
 
 def hallucination(m: Matrix) -> FormulaResult:
     """Wrong answer claims that no single context supports."""
-    return [and_(not_(right), not_(is_supported)) for right, is_supported in zip(_p(m), _single(m), strict=True)]
+    return [
+        and_(not_(right), not_(is_supported))
+        for right, is_supported in zip(_p(m), _single(m), strict=True)
+    ]
 
 
 def self_knowledge(m: Matrix) -> FormulaResult:
     """Right answer claims that no single context supports."""
-    return [and_(right, not_(is_supported)) for right, is_supported in zip(_p(m), _single(m), strict=True)]
+    return [
+        and_(right, not_(is_supported))
+        for right, is_supported in zip(_p(m), _single(m), strict=True)
+    ]
 
 
 def faithful_but_incorrect(m: Matrix) -> FormulaResult:
     """Wrong answer claims that the contexts, together, support."""
-    return [and_(not_(right), is_supported) for right, is_supported in zip(_p(m), _f(m), strict=True)]
+    return [
+        and_(not_(right), is_supported) for right, is_supported in zip(_p(m), _f(m), strict=True)
+    ]
 
 
 def contradiction_rate(m: Matrix) -> FormulaResult:
@@ -285,13 +324,22 @@ def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
         supported = _f(m)
         if on_topic:
             topics = m.labeled("answer", ASKED)
-            supported = [f if topic else None for f, topic in zip(supported, topics, strict=True) if topic is not False]
+            supported = [
+                f if topic else None
+                for f, topic in zip(supported, topics, strict=True)
+                if topic is not False
+            ]
         shares = _share(supported)
         if shares is None:
             return None if supported else BoundedValue(0.0, 0.0, 0.0)
         hits = sum(truth is True for truth in supported)
         most = hits + sum(truth is None for truth in supported)
-        return BoundedValue(*(_harmonic(p, min(1.0, s / k)) for p, s in zip(shares, (hits, hits, most), strict=True)))
+        return BoundedValue(
+            *(
+                _harmonic(p, min(1.0, s / k))
+                for p, s in zip(shares, (hits, hits, most), strict=True)
+            )
+        )
 
     return formula
 
@@ -305,12 +353,19 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
 
     def formula(m: Matrix) -> FormulaResult:
         """Return the weighted share of nuggets that the answer supports."""
-        importance = m.labeled("reference", ASKED) if vital != okay else [True] * len(m.claims_of("reference"))
+        importance = (
+            m.labeled("reference", ASKED)
+            if vital != okay
+            else [True] * len(m.claims_of("reference"))
+        )
         if strict:
             support = [None if s is None else float(s) for s in m.labeled("reference", "answer")]
         else:
             support = m.support("reference", "answer")
-        weights = [(okay, vital) if v is None else (vital, vital) if v else (okay, okay) for v in importance]
+        weights = [
+            (okay, vital) if v is None else (vital, vital) if v else (okay, okay)
+            for v in importance
+        ]
         rows = [(w, s) for w, s in zip(weights, support, strict=True) if max(w)]
         judged = [(low, s) for (low, high), s in rows if low == high and s is not None]
         if not judged:

@@ -69,7 +69,13 @@ _TABLE: tuple[tuple[str, Part, Part, str, str | None], ...] = (
     ("faithfulness", "answer", "contexts", "answer grounded in what was retrieved", None),
     ("correctness", "answer", "reference", "precision against the gold answer", None),
     ("coverage", "reference", "answer", "recall of the gold answer", None),
-    ("context_recall", "reference", "contexts", "retrieval brought what the gold answer needs", None),
+    (
+        "context_recall",
+        "reference",
+        "contexts",
+        "retrieval brought what the gold answer needs",
+        None,
+    ),
     (
         "reference_support",
         "reference",
@@ -77,11 +83,25 @@ _TABLE: tuple[tuple[str, Part, Part, str, str | None], ...] = (
         "gold answer borne out by the texts it was made from",
         None,
     ),
-    ("on_topic", "answer", "asked", "claims of the answer that are about the question", "weigh/on_topic"),
-    ("vital", "reference", "asked", "claims of the gold answer that a good answer must have", "weigh/vital"),
+    (
+        "on_topic",
+        "answer",
+        "asked",
+        "claims of the answer that are about the question",
+        "weigh/on_topic",
+    ),
+    (
+        "vital",
+        "reference",
+        "asked",
+        "claims of the gold answer that a good answer must have",
+        "weigh/vital",
+    ),
 )
 METRICS = {
-    name: Metric(name=name, claims_of=claims_of, against=against, description=description, prompt=prompt)
+    name: Metric(
+        name=name, claims_of=claims_of, against=against, description=description, prompt=prompt
+    )
     for name, claims_of, against, description, prompt in _TABLE
 }
 
@@ -123,9 +143,13 @@ def metric(spec: str | Metric) -> Metric:
             )
         name, claims_of, against = match.groups()
         if name in METRICS or name in ALIASES or name in FOREIGN:
-            raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
+            raise UsageError(
+                f"metric name {name!r} is taken by a built-in metric; choose another name"
+            )
         if ASKED in (claims_of, against):
-            raise UsageError(f"metric {spec!r}: use on_topic or vital for the relation of claims to the question")
+            raise UsageError(
+                f"metric {spec!r}: use on_topic or vital for the relation of claims to the question"
+            )
         return _clear(Metric(name=name, claims_of=claims_of, against=against))
     name = canonical_name(spec)
     if name not in METRICS:
@@ -137,7 +161,9 @@ def canonical_name(name: str) -> str:
     """Return the name of a metric for a name or an alias. Raises UsageError for the names in `FOREIGN`."""
     name = name.strip()
     if name in FOREIGN:
-        raise UsageError(f"metric {name!r} is the name of another number in other tools: {FOREIGN[name]}")
+        raise UsageError(
+            f"metric {name!r} is the name of another number in other tools: {FOREIGN[name]}"
+        )
     return ALIASES.get(name, name)
 
 
@@ -147,7 +173,11 @@ def _clear(row: Metric) -> Metric:
         if problem := ambiguous(name):
             raise UsageError(f"metric {row.name!r}: {problem}")
     for part in (row.claims_of, row.against):
-        if part != CONTEXTS_AND_HISTORY and "+" in part and not set(BUILT_IN).isdisjoint(part.split("+")):
+        if (
+            part != CONTEXTS_AND_HISTORY
+            and "+" in part
+            and not set(BUILT_IN).isdisjoint(part.split("+"))
+        ):
             raise UsageError(
                 f"metric {row.name!r}: {part!r} is not an evidence set; the only join is {CONTEXTS_AND_HISTORY!r}"
             )

@@ -70,7 +70,9 @@ def _by_extractor(
     extracted: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
-        extracted.setdefault(claim.extractor, {}).setdefault(number, []).append(labels.get(claim.id))
+        extracted.setdefault(claim.extractor, {}).setdefault(number, []).append(
+            labels.get(claim.id)
+        )
     return [
         (extractor, best({number: _share_of(group) for number, group in by_number.items()}))
         for extractor, by_number in extracted.items()
@@ -81,7 +83,11 @@ def _share_of(labels: Sequence[Label | None]) -> Score:
     """Return the share of supported claims among those with a label; without a value if none has a label."""
     judged = [label for label in labels if label]
     hits = judged.count("supported")
-    return Score.counted(hits, len(judged), len(labels)) if judged else Score.undefined(None, total=len(labels))
+    return (
+        Score.counted(hits, len(judged), len(labels))
+        if judged
+        else Score.undefined(None, total=len(labels))
+    )
 
 
 def best(scores: Mapping[int, Score]) -> Score:
@@ -92,12 +98,16 @@ def best(scores: Mapping[int, Score]) -> Score:
     """
     if 0 in scores:
         return scores[0]
-    defined = {number: score for number, score in scores.items() if score.value is not None} or scores
+    defined = {
+        number: score for number, score in scores.items() if score.value is not None
+    } or scores
     number = min(defined, key=lambda n: (-(defined[n].value or 0.0), -(defined[n].judged or 0), n))
     ends = [score.bounds for score in scores.values() if score.bounds]
     highest = defined[number].model_copy(update={"alternative": number})
     together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
-    return highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
+    return (
+        highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
+    )
 
 
 def _mean(parts: Sequence[Score]) -> Score:
@@ -137,7 +147,9 @@ def unasked(
     }
 
 
-def scores(metrics: Sequence[Metric], result: SampleResult, derived: Sequence[str] = ()) -> dict[str, Score]:
+def scores(
+    metrics: Sequence[Metric], result: SampleResult, derived: Sequence[str] = ()
+) -> dict[str, Score]:
     """Return the scores of a sample's claims and assessments, by metric. `derived` has names of derived metrics."""
     columns = result.columns()
     scored: dict[str, Score] = {}
@@ -166,7 +178,11 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
     """
     parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
     failed = {
-        pair: [a.unassessed for a in assessments if a.unassessed and a.unassessed not in NOT_APPLICABLE | ABSTAINED]
+        pair: [
+            a.unassessed
+            for a in assessments
+            if a.unassessed and a.unassessed not in NOT_APPLICABLE | ABSTAINED
+        ]
         for pair, assessments in result.columns().items()
     }
     scored = dict(result.scores)
@@ -174,7 +190,9 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
         pairs = [parts[name]] if name in parts else [*failed]  # a derived metric needs several
         reasons = Counter(reason for pair in pairs for reason in failed.get(pair, ()))
         if sample_score.value is not None and reasons:
-            scored[name] = sample_score.model_copy(update={"value": None, "because": reasons.most_common(1)[0][0]})
+            scored[name] = sample_score.model_copy(
+                update={"value": None, "because": reasons.most_common(1)[0][0]}
+            )
     return result.model_copy(update={"scores": scored})
 
 
@@ -247,7 +265,9 @@ class MetricSummary(Record):
         if ends is None or self.ends == "bounds":
             return self
         low, high = ends
-        return self.model_copy(update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported})
+        return self.model_copy(
+            update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported}
+        )
 
     @property
     def value(self) -> float | None:
@@ -278,9 +298,16 @@ def figures(name: str, summary: MetricSummary) -> dict[str, float | str]:
     Where bounds are reported, the mean is over the assessed claims alone, and its name says so.
     """
     mean = f"{name}.assessed_only" if summary.ends == "bounds" else name
-    told: dict[str, float | str | None] = {mean: summary.mean, f"{name}.low": summary.low, f"{name}.high": summary.high}
+    told: dict[str, float | str | None] = {
+        mean: summary.mean,
+        f"{name}.low": summary.low,
+        f"{name}.high": summary.high,
+    }
     told |= {f"{name}.n": summary.n, f"{name}.missing": sum(summary.missing.values())}
-    told |= {f"{name}.unassessed": sum(summary.unassessed.values()), f"{name}.failure_rate": summary.failure_rate}
+    told |= {
+        f"{name}.unassessed": sum(summary.unassessed.values()),
+        f"{name}.failure_rate": summary.failure_rate,
+    }
     told[f"{name}.ends"] = summary.ends
     return {figure: value for figure, value in told.items() if value is not None}
 
@@ -294,7 +321,9 @@ def ends_and_kind(summary: MetricSummary) -> str:
     """Return the ends next to a mean with their kind: `95% interval 0.70 to 0.90`, `bounds 0.40 to 0.86`."""
     if summary.reported is None:
         return "no interval"
-    return f"{'bounds' if summary.ends == 'bounds' else '95% interval'} {interval(summary.reported)}"
+    return (
+        f"{'bounds' if summary.ends == 'bounds' else '95% interval'} {interval(summary.reported)}"
+    )
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:
@@ -306,9 +335,22 @@ class MetricTally(Tally):
     """Adds up one metric sample by sample, with a few bytes of memory per sample."""
 
     ADDED = (
-        "_unit", "_values", "_clusters", "_lows", "_highs", "_bounded", "_samples", "_missing", "_unassessed",
-        "_counted", "_hits", "_judged", "_total", "_ungrounded", "_unasked",
-    )  # fmt: skip
+        "_unit",
+        "_values",
+        "_clusters",
+        "_lows",
+        "_highs",
+        "_bounded",
+        "_samples",
+        "_missing",
+        "_unassessed",
+        "_counted",
+        "_hits",
+        "_judged",
+        "_total",
+        "_ungrounded",
+        "_unasked",
+    )
 
     def __init__(self) -> None:
         self._unit = "share"
@@ -367,7 +409,11 @@ class MetricTally(Tally):
         """Return the summary of the samples so far."""
         support = self._support
         estimate = mean_interval(self._values, clusters=self._clusters, support=support)
-        because = self._missing.most_common(1)[0][0] if not self._values and self._missing else estimate.because
+        because = (
+            self._missing.most_common(1)[0][0]
+            if not self._values and self._missing
+            else estimate.because
+        )
         count = len(self._bounded)
         bounds = (math.fsum(self._lows) / count, math.fsum(self._highs) / count) if count else None
         counts = self._total or self._unassessed
@@ -406,7 +452,10 @@ class MetricTally(Tally):
 
 
 def sampled_bounds(
-    lows: Sequence[float], highs: Sequence[float], clusters: Sequence[int], support: tuple[float, float]
+    lows: Sequence[float],
+    highs: Sequence[float],
+    clusters: Sequence[int],
+    support: tuple[float, float],
 ) -> tuple[float, float] | None:
     """Return the bounds that are reported in place of an interval, which hold the mean of further samples too.
 
@@ -426,7 +475,8 @@ def sampled_bounds(
         return None
     resampling = Resampling(level=0.9)
     low, high = (
-        mean_interval(ends, clusters=clusters, support=support, resampling=resampling) for ends in (lows, highs)
+        mean_interval(ends, clusters=clusters, support=support, resampling=resampling)
+        for ends in (lows, highs)
     )
     assert low.value is not None, "there are samples"
     assert high.value is not None, "there are samples"
@@ -444,7 +494,9 @@ def bounds_of(score: Score) -> tuple[float, float] | None:
     return score.value, score.value
 
 
-def failure_rate(missing: Mapping[Reason, int], unassessed: Mapping[Reason, int], samples: int, total: int) -> float:
+def failure_rate(
+    missing: Mapping[Reason, int], unassessed: Mapping[Reason, int], samples: int, total: int
+) -> float:
     """Return the larger of the shares of samples and of claims that were lost to failures.
 
     Args:

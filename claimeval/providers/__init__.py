@@ -112,7 +112,9 @@ class Provider:
     def owns(self, endpoint: str) -> bool:
         """Return whether an address is the provider's, or the one in its environment variable."""
         parts = urlsplit(endpoint)
-        regional = self.own_host is not None and self.own_host.fullmatch(parts.hostname or "") is not None
+        regional = (
+            self.own_host is not None and self.own_host.fullmatch(parts.hostname or "") is not None
+        )
         defaults = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
         return endpoint in defaults or (regional and parts.scheme == "https")
 
@@ -127,9 +129,13 @@ class Provider:
         from claimeval.providers.keys import ENDPOINT_KEY, NO_KEY, read_key
 
         assert judge.endpoint, "the judge is resolved"
-        if variable := judge.key_variable or (self.key_variable if self.owns(judge.endpoint) else None):
+        if variable := judge.key_variable or (
+            self.key_variable if self.owns(judge.endpoint) else None
+        ):
             if variable not in os.environ and (others := other_keys(variable)):
-                raise UsageError(f"the environment variable {variable} is not set; put your API key there{others}")
+                raise UsageError(
+                    f"the environment variable {variable} is not set; put your API key there{others}"
+                )
             return read_key(variable)
         return read_key(ENDPOINT_KEY) if ENDPOINT_KEY in os.environ else SecretStr(NO_KEY)
 
@@ -189,7 +195,9 @@ def _row(name: str) -> Provider | None:
 
 def other_keys(variable: str) -> str:
     """Return a hint at judges of the other providers whose keys are set; empty if there are none."""
-    found = {row.name: row.key_variable for row in rows() if row.key_variable not in (None, variable)}
+    found = {
+        row.name: row.key_variable for row in rows() if row.key_variable not in (None, variable)
+    }
     judges = [f"{name}:MODEL ({key} is set)" for name, key in found.items() if key in os.environ]
     return f", or name a judge such as {' or '.join(judges)}" if judges else ""
 
@@ -209,7 +217,9 @@ def provider(model: str) -> Provider:
     """Return the row for a model given as `provider:name`. Raises UsageError for an unknown form or provider."""
     name, colon, rest = model.partition(":")
     if not colon or not rest:
-        raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
+        raise UsageError(
+            f"judge {model!r} is not of the form provider:model. Examples: {examples()}"
+        )
     if (row := _row(name)) is None:
         names = {row.name for row in rows() if row.example} | _entry_points().names
         raise UsageError(f"{unknown_name('provider', name, names)}. Examples: {examples()}")

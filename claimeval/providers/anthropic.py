@@ -26,7 +26,14 @@ from claimeval.providers.batches import (
     download,
     read_record,
 )
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
+from claimeval.providers.http import (
+    ResponseRecorder,
+    check_endpoint,
+    client,
+    explained,
+    header_names,
+    sdk_settings,
+)
 from claimeval.providers.keys import Secrets
 from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.requests import ANY_KEYS, Beginning, CallError, Completion, Judge, Request
@@ -69,15 +76,21 @@ def reasons(model: str) -> bool:
 
 def resolve(judge: Judge) -> Judge:
     """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings that cannot work."""
-    endpoint = check_endpoint(judge.endpoint or PROVIDER.default_endpoint or OFFICIAL, judge.name).removesuffix("/v1")
+    endpoint = check_endpoint(
+        judge.endpoint or PROVIDER.default_endpoint or OFFICIAL, judge.name
+    ).removesuffix("/v1")
     check_settings(judge)
     if judge.token_limit == "max_completion_tokens":
-        raise UsageError(f"judge {judge.name!r}: Anthropic limits replies by max_tokens; leave token_limit out")
+        raise UsageError(
+            f"judge {judge.name!r}: Anthropic limits replies by max_tokens; leave token_limit out"
+        )
     for name, value in judge.extra.items():
         if reason := _REFUSED_EXTRA.get(name):
             raise UsageError(f"judge {judge.name!r}, extra: {name!r} {reason}")
         if name == "cache_control" and value != _EPHEMERAL:
-            raise UsageError(f"judge {judge.name!r}, extra: 'cache_control' is {{type: ephemeral}}, for five minutes")
+            raise UsageError(
+                f"judge {judge.name!r}, extra: 'cache_control' is {{type: ephemeral}}, for five minutes"
+            )
     settled: dict[str, Any] = {"endpoint": endpoint, "token_limit": None}
     if reasons(judge.model.partition(":")[2]):
         if "max_tokens" not in judge.model_fields_set:
@@ -92,13 +105,22 @@ def resolve(judge: Judge) -> Judge:
 def body(request: Request) -> dict[str, Any]:
     """Return the body of a request for a message."""
     judge = request.judge
-    system = "\n\n".join(m.content for m in request.messages if m.role == "system" and m.content.strip())
+    system = "\n\n".join(
+        m.content for m in request.messages if m.role == "system" and m.content.strip()
+    )
     fields: dict[str, Any] = {
         "model": judge.model.partition(":")[2],
         "max_tokens": request.max_tokens,
-        "system": [{"type": "text", "text": system, "cache_control": _EPHEMERAL}] if system else None,
+        "system": [{"type": "text", "text": system, "cache_control": _EPHEMERAL}]
+        if system
+        else None,
         "messages": [
-            {"role": "user", "content": _content(m.content, request.beginning if m is request.messages[-1] else None)}
+            {
+                "role": "user",
+                "content": _content(
+                    m.content, request.beginning if m is request.messages[-1] else None
+                ),
+            }
             for m in request.messages
             if m.role == "user"
         ],
@@ -112,7 +134,9 @@ def body(request: Request) -> dict[str, Any]:
             output["format"] = {"type": "json_schema", "schema": json.loads(schema)}
     elif schema:
         description = "Give the reply that the prompt asks for."
-        fields["tools"] = [{"name": TOOL, "description": description, "input_schema": json.loads(schema)}]
+        fields["tools"] = [
+            {"name": TOOL, "description": description, "input_schema": json.loads(schema)}
+        ]
         fields["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
     fields["output_config"] = output or None
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
@@ -155,7 +179,9 @@ def as_chat(content: bytes) -> bytes:
         "message": {"role": "assistant", "content": text, "refusal": _refusal(message)},
         "finish_reason": _FINISH.get(reason, reason) if isinstance(reason, str) else None,
     }
-    return json.dumps({**message, "choices": [choice], "usage": _usage(message.get("usage"))}).encode()
+    return json.dumps(
+        {**message, "choices": [choice], "usage": _usage(message.get("usage"))}
+    ).encode()
 
 
 def _json_text(raw: Any) -> str:
@@ -171,7 +197,11 @@ def _refusal(message: Mapping[str, Any]) -> str | None:
     if message.get("stop_reason") != "refusal":
         return None
     details = message.get("stop_details")
-    explanation = (details.get("explanation") or details.get("category")) if isinstance(details, dict) else None
+    explanation = (
+        (details.get("explanation") or details.get("category"))
+        if isinstance(details, dict)
+        else None
+    )
     return str(explanation or "the model refused to reply")
 
 
@@ -204,10 +234,18 @@ async def connect(judge: Judge) -> AsyncIterator[AnthropicServer]:
     key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
     headers: dict[str, Any] = {}
     if not PROVIDER.owns(judge.endpoint):
-        ours = {"authorization": f"Bearer {key.get_secret_value()}", "x-api-key": key.get_secret_value()}
-        headers = {name: ours.get(name.lower(), Omit()) for name in header_names("ANTHROPIC_CUSTOM_HEADERS")}
+        ours = {
+            "authorization": f"Bearer {key.get_secret_value()}",
+            "x-api-key": key.get_secret_value(),
+        }
+        headers = {
+            name: ours.get(name.lower(), Omit())
+            for name in header_names("ANTHROPIC_CUSTOM_HEADERS")
+        }
         if "x-api-key" not in map(str.lower, headers):
-            headers["x-api-key"] = ours["x-api-key"]  # the SDK leaves it out, but other servers read it
+            headers["x-api-key"] = ours[
+                "x-api-key"
+            ]  # the SDK leaves it out, but other servers read it
     headers |= key.headers
     async with client(judge.endpoint, key) as http:
         sdk = AsyncAnthropic(**sdk_settings(judge, key, http, headers), open_telemetry=False)
@@ -237,7 +275,12 @@ STATUS_OF = {
 
 def line(request: Request) -> bytes:
     """Write a line of a request file. The key is the custom_id, so that the result can be matched with its request."""
-    return json.dumps({"custom_id": request.key, "params": body(request)}, separators=(",", ":")).encode() + b"\n"
+    return (
+        json.dumps(
+            {"custom_id": request.key, "params": body(request)}, separators=(",", ":")
+        ).encode()
+        + b"\n"
+    )
 
 
 class AnthropicServer:
@@ -258,7 +301,9 @@ class AnthropicServer:
         recorder = ResponseRecorder(self.key, keep, as_chat)
         with recorder.open_for(self._sdk):
             fields = body(request)
-            options: RequestOptions = {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
+            options: RequestOptions = (
+                {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
+            )
             await self._sdk.post(MESSAGES, cast_to=httpx2.Response, body=fields, options=options)
         return recorder.completion()
 
@@ -275,7 +320,9 @@ class AnthropicServer:
         try:
             lines = Path(file).read_bytes().splitlines()
         except OSError as error:
-            raise CallError("provider_error", f"cannot read {file}: {error.strerror}", status=404) from None
+            raise CallError(
+                "provider_error", f"cannot read {file}: {error.strerror}", status=404
+            ) from None
         content = b'{"requests":[' + b",".join(lines) + b"]}"
         return _status(await self._record(BATCHES, content))
 
@@ -307,8 +354,12 @@ class AnthropicServer:
         with explained(self._sdk, self.key):
             path = f"{BATCHES}/{file_id}/results"
             cls = AsyncStream[Any]
-            streamed = await self._sdk.get(path, cast_to=httpx2.Response, stream=True, stream_cls=cls)
-            reply = cast(httpx2.Response, streamed)  # as the SDK gives what is to be cast to a response
+            streamed = await self._sdk.get(
+                path, cast_to=httpx2.Response, stream=True, stream_cls=cls
+            )
+            reply = cast(
+                httpx2.Response, streamed
+            )  # as the SDK gives what is to be cast to a response
             try:
                 await download(reply.aiter_bytes(CHUNK), raw)
             finally:
@@ -358,23 +409,38 @@ def as_result(raw: bytes) -> bytes:
         return raw
     row: dict[str, Any] = {"custom_id": key}
     if kind == "succeeded":
-        row["response"] = {"status_code": 200, "body": as_chat(json.dumps(result.get("message")).encode()).decode()}
+        row["response"] = {
+            "status_code": 200,
+            "body": as_chat(json.dumps(result.get("message")).encode()).decode(),
+        }
     elif kind == "errored":
         record = result.get("error")
         inner = record.get("error", record) if isinstance(record, dict) else None
         status = STATUS_OF.get(inner.get("type", ""), 500) if isinstance(inner, dict) else 500
         row["response"] = {"status_code": status, "body": record}
     else:
-        row["error"] = {"code": {"canceled": "batch_cancelled", "expired": "batch_expired"}.get(kind, kind)}
+        row["error"] = {
+            "code": {"canceled": "batch_cancelled", "expired": "batch_expired"}.get(kind, kind)
+        }
     return json.dumps(row, separators=(",", ":")).encode() + b"\n"
 
 
 def _status(batch: Mapping[str, Any]) -> BatchStatus:
-    counts = {name: count for name, count in (batch.get("request_counts") or {}).items() if type(count) is int}
+    counts = {
+        name: count
+        for name, count in (batch.get("request_counts") or {}).items()
+        if type(count) is int
+    }
     status = str(batch.get("processing_status"))
     phase: Phase = "under_way"
     if status == "ended":
-        phase = "cancelled" if batch.get("cancel_initiated_at") else "expired" if counts.get("expired") else "ended"
+        phase = (
+            "cancelled"
+            if batch.get("cancel_initiated_at")
+            else "expired"
+            if counts.get("expired")
+            else "ended"
+        )
     return BatchStatus(
         id=str(batch["id"]),
         name=None,

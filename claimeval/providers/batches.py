@@ -110,7 +110,11 @@ def read_record(content: bytes) -> dict[str, Any]:
     except ValueError:
         record = None
     if not isinstance(record, dict) or not ("id" in record or "data" in record):
-        raise CallError("provider_error", f"the server's answer is not a record: {content[:120]!r}", possibly_paid=True)
+        raise CallError(
+            "provider_error",
+            f"the server's answer is not a record: {content[:120]!r}",
+            possibly_paid=True,
+        )
     return record
 
 

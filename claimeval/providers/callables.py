@@ -49,14 +49,18 @@ class CallableBackend:
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the function's text. Raises CallError for any exception from it."""
-        messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        messages = [
+            {"role": message.role, "content": message.content} for message in request.messages
+        ]
         started = time.perf_counter()
         try:
             text = await self._call(messages)
         except CallError:
             raise
         except TimeoutError as error:
-            raise CallError("timeout", f"the function timed out: {error}", possibly_paid=True) from error
+            raise CallError(
+                "timeout", f"the function timed out: {error}", possibly_paid=True
+            ) from error
         except Exception as error:  # a function of the user may raise anything
             defect = isinstance(error, DEFECTS)
             self._defects += defect
@@ -70,7 +74,9 @@ class CallableBackend:
             ) from error
         if not isinstance(text, str):
             raise CallError(
-                "judge_stopped", f"the function returned a {type(text).__name__}; a text is needed", fatal=True
+                "judge_stopped",
+                f"the function returned a {type(text).__name__}; a text is needed",
+                fatal=True,
             )
         self._texts += 1
         body = write_chat(text, request.judge.model.partition(":")[2])
@@ -106,7 +112,11 @@ async def _in_thread(function: JudgeFunction, messages: list[dict[str, str]]) ->
         except StopIteration as raised:  # futures cannot hold it
             error = RuntimeError(f"StopIteration: {raised}")
         except BaseException as raised:  # noqa: BLE001  # a function of the user may raise anything
-            error = raised if isinstance(raised, Exception) else RuntimeError(f"{type(raised).__name__}: {raised}")
+            error = (
+                raised
+                if isinstance(raised, Exception)
+                else RuntimeError(f"{type(raised).__name__}: {raised}")
+            )
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, value, error)
 

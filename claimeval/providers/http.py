@@ -23,7 +23,15 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import MAX_REPLY_BYTES, Keep
-from claimeval.providers.keys import Secrets, is_loopback, masked, rejection, scrub, scrub_body, scrubbed_logs
+from claimeval.providers.keys import (
+    Secrets,
+    is_loopback,
+    masked,
+    rejection,
+    scrub,
+    scrub_body,
+    scrubbed_logs,
+)
 from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, RateLimitStatus
@@ -45,9 +53,17 @@ _FATAL_CODES = {
 }
 _BAD_SETTING = "the model does not take a parameter that is set: change the judge's settings"
 _FATAL_WORDS = (
-    (re.compile(r"invalid model name|model.{0,80}(?:does not exist|not found)|unknown model", re.I), "model_not_found"),
     (
-        re.compile(r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key|api key not valid", re.I),
+        re.compile(
+            r"invalid model name|model.{0,80}(?:does not exist|not found)|unknown model", re.I
+        ),
+        "model_not_found",
+    ),
+    (
+        re.compile(
+            r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key|api key not valid",
+            re.I,
+        ),
         "invalid_api_key",
     ),
     (re.compile(r"credit balance is too low", re.I), "insufficient_quota"),
@@ -66,18 +82,21 @@ _WINDOWS = (
     re.compile(r"> *(\d{3,8})\b"),
     re.compile(r'"n_ctx": *(\d{3,8})\b'),
     re.compile(
-        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| of(?: only)?|:)? *\(?(\d{3,8})\b", re.I
+        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| of(?: only)?|:)? *\(?(\d{3,8})\b",
+        re.I,
     ),
     re.compile(r"(\d{3,8}) maximum context length", re.I),
     re.compile(r"(?:tokens allowed|limit of|token limit:?|must be <=) *\(?(\d{3,8})\b", re.I),
 )
 """The context window in such a message: "210000 tokens > 200000 maximum", llama.cpp's field, and in words."""
 _FILTERED = re.compile(
-    r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged", re.I
+    r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged",
+    re.I,
 )
 """Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter (403)."""
 _LIMIT_TOO_HIGH = re.compile(
-    r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)", re.I
+    r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)",
+    re.I,
 )
 _FATAL_STATUS = {
     401: _NOT_ACCEPTED,
@@ -94,10 +113,26 @@ _UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument|Unsu
 _RETRY_DELAY = re.compile(r'"retryDelay": *"(\d+(?:\.\d+)?)s"')
 """The seconds to wait in a body from Gemini, which sends no header for it."""
 _RATE_LIMITS = (
-    ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute", "anthropic-ratelimit-requests-limit"),
-    ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute", "anthropic-ratelimit-requests-remaining"),
-    ("x-ratelimit-limit-tokens", "x-ratelimit-limit-tokens-minute", "anthropic-ratelimit-tokens-limit"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens-minute", "anthropic-ratelimit-tokens-remaining"),
+    (
+        "x-ratelimit-limit-requests",
+        "x-ratelimit-limit-req-minute",
+        "anthropic-ratelimit-requests-limit",
+    ),
+    (
+        "x-ratelimit-remaining-requests",
+        "x-ratelimit-remaining-req-minute",
+        "anthropic-ratelimit-requests-remaining",
+    ),
+    (
+        "x-ratelimit-limit-tokens",
+        "x-ratelimit-limit-tokens-minute",
+        "anthropic-ratelimit-tokens-limit",
+    ),
+    (
+        "x-ratelimit-remaining-tokens",
+        "x-ratelimit-remaining-tokens-minute",
+        "anthropic-ratelimit-tokens-remaining",
+    ),
 )
 """The headers of each field of `RateLimitStatus`: OpenAI's, Mistral's and Anthropic's."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
@@ -122,7 +157,9 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if request_id := headers.get("request-id"):
         message += f" (request {scrub(request_id, key)[:80]})"
     if {code, kind} & _TOO_LONG_CODES or (status in (400, 413, 422) and _TOO_LONG.search(words)):
-        return CallError("too_long", message, status=status, retryable=False, context_tokens=stated_window(body))
+        return CallError(
+            "too_long", message, status=status, retryable=False, context_tokens=stated_window(body)
+        )
     if 300 <= status < 400:
         return CallError(
             "judge_stopped",
@@ -135,7 +172,9 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return _fatal(status, message, rejection(key) if advice == _NOT_ACCEPTED else advice)
-    if status in (400, 422) and (refusal := _refusal(status, message, code, kind, words, parameter)):
+    if status in (400, 422) and (
+        refusal := _refusal(status, message, code, kind, words, parameter)
+    ):
         return refusal
     limits = rate_limits(headers)
     if status == 429 and limits and limits.requests == 0:
@@ -169,14 +208,20 @@ def _fatal(status: int, message: str, advice: str) -> CallError:
     return CallError("judge_stopped", f"{message.rstrip('.')}; {advice}", status=status, fatal=True)
 
 
-def _refusal(status: int, message: str, code: str, kind: str, words: str, parameter: str) -> CallError | None:
+def _refusal(
+    status: int, message: str, code: str, kind: str, words: str, parameter: str
+) -> CallError | None:
     """Return the error for a 400 or 422 by its code or message; None if it is unknown."""
     if _LIMIT_TOO_HIGH.search(words):
         return _fatal(status, message, "set a lower max_tokens in a judge file")
     by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
     if refused := refused_parameters(words, parameter):
         return CallError(
-            "judge_stopped", f"{message.rstrip('.')}; {_BAD_SETTING}", status=status, retryable=False, refused=refused
+            "judge_stopped",
+            f"{message.rstrip('.')}; {_BAD_SETTING}",
+            status=status,
+            retryable=False,
+            refused=refused,
         )
     if by_code or _UNKNOWN_FIELD.search(words):
         return _fatal(status, message, _BAD_SETTING)
@@ -198,7 +243,12 @@ def _details(body: str) -> tuple[str, str, str, str]:
     if not isinstance(error, dict):
         return "", "", str(error), ""
     message = error.get("message") or error.get("detail") or body
-    return str(error.get("code") or ""), str(error.get("type") or ""), str(message), str(error.get("param") or "")
+    return (
+        str(error.get("code") or ""),
+        str(error.get("type") or ""),
+        str(message),
+        str(error.get("param") or ""),
+    )
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -226,8 +276,15 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimitStatus | None:
     """Return the rate limits in OpenAI's or Mistral's headers; None if there are none."""
-    told = [[value for name in names if (value := _number(headers.get(name))) is not None] for names in _RATE_LIMITS]
-    return RateLimitStatus(*(int(values[0]) if values else None for values in told)) if any(told) else None
+    told = [
+        [value for name in names if (value := _number(headers.get(name))) is not None]
+        for names in _RATE_LIMITS
+    ]
+    return (
+        RateLimitStatus(*(int(values[0]) if values else None for values in told))
+        if any(told)
+        else None
+    )
 
 
 def duration(text: str) -> float | None:
@@ -280,7 +337,9 @@ def check_endpoint(url: str, judge: str) -> str:
             "parameters of the address under `query` in a judge file"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"endpoint {url!r} of judge {judge!r} is not an http:// or https:// address")
+        raise UsageError(
+            f"endpoint {url!r} of judge {judge!r} is not an http:// or https:// address"
+        )
     if parts.scheme == "http" and not _skips_proxy(parts.hostname):
         for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             if os.environ.get(variable):
@@ -313,7 +372,9 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     class WholeResponses(httpx2.AsyncClient):
         """A client that reads and records every response before the SDK sees it."""
 
-        async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        async def send(
+            self, request: httpx2.Request, *, stream: bool = False, **options: Any
+        ) -> httpx2.Response:
             """Send a request, and read the whole response unless it is streamed."""
             response = await super().send(request, stream=True, **options)
             if stream:
@@ -347,10 +408,14 @@ def environment_errors() -> Iterator[None]:
         yield
     except OSError as error:
         bundle = os.environ.get("SSL_CERT_FILE")
-        raise UsageError(f"SSL_CERT_FILE={bundle!r} cannot be read as certificates: {error.strerror}") from error
+        raise UsageError(
+            f"SSL_CERT_FILE={bundle!r} cannot be read as certificates: {error.strerror}"
+        ) from error
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         advice = "name an http:// proxy, or `pip install socksio` for a SOCKS proxy"
-        raise UsageError(f"the proxy in HTTPS_PROXY or ALL_PROXY cannot be used; {advice}") from error
+        raise UsageError(
+            f"the proxy in HTTPS_PROXY or ALL_PROXY cannot be used; {advice}"
+        ) from error
 
 
 async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
@@ -369,7 +434,9 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
         if encoding:
             if "," in encoding:  # intermediate results of decompression would have no limit
                 message = f"the reply is packed several times: {encoding[:60]}"
-                raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
+                raise CallError(
+                    "provider_error", message, status=200, retryable=False, possibly_paid=True
+                )
             packed = httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(bytes(body)))
             body = bytearray()
             for part in packed.iter_bytes():  # at most a megabyte each
@@ -381,7 +448,9 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
     if encoding:
         headers = headers.copy()
         del headers["content-encoding"]
-    return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
+    return httpx2.Response(
+        response.status_code, headers=headers, content=bytes(body), request=response.request
+    )
 
 
 def _extend(body: bytearray, part: bytes, longest: int) -> None:
@@ -430,7 +499,9 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
     return CallError("provider_error", f"no connection: {reason}", possibly_paid=sent)
 
 
-def sdk_settings(judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: Mapping[str, Any]) -> dict[str, Any]:
+def sdk_settings(
+    judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the settings of a client of the SDK `openai` or `anthropic`.
 
     Args:
@@ -464,7 +535,9 @@ def explained(sdk: Any, key: SecretStr) -> Iterator[None]:
     try:
         yield
     except package.APIStatusError as error:
-        raise error_for(error.status_code, error.response.headers, error.response.text, key) from None
+        raise error_for(
+            error.status_code, error.response.headers, error.response.text, key
+        ) from None
     except package.APIConnectionError as error:
         raise connection_error(error.__cause__ or error, key) from None
     except httpx2.RequestError as error:
@@ -474,7 +547,9 @@ def explained(sdk: Any, key: SecretStr) -> Iterator[None]:
 class ResponseRecorder:
     """Records the response to one call."""
 
-    def __init__(self, key: SecretStr, keep: Keep, as_chat: Callable[[bytes], bytes] = bytes) -> None:
+    def __init__(
+        self, key: SecretStr, keep: Keep, as_chat: Callable[[bytes], bytes] = bytes
+    ) -> None:
         """`as_chat` converts a reply of another format to the chat-completions format."""
         self._key = key
         self._keep = keep
@@ -528,4 +603,6 @@ class ResponseRecorder:
         """Return the reply. Raises CallError if there is none."""
         if self._completion:
             return self._completion
-        raise self._error or CallError("provider_error", "the server did not answer", possibly_paid=True)
+        raise self._error or CallError(
+            "provider_error", "the server did not answer", possibly_paid=True
+        )

@@ -39,7 +39,8 @@ _PARAMETER = re.compile(r"(?<=[?&])([^=&?\s]+)=(?!\$)[^&\s'\"]+")
 _ESCAPED = re.compile(r"\\u00[2-7]|\\/")
 """A character of a key as a JSON escape, which is rare in replies."""
 _SECRET = re.compile(
-    r"auth|(?<!cache_)key|token(?!iz)|secret|cookie|password|credential|signature|^(?:code|sig|pat|pwd)$", re.IGNORECASE
+    r"auth|(?<!cache_)key|token(?!iz)|secret|cookie|password|credential|signature|^(?:code|sig|pat|pwd)$",
+    re.IGNORECASE,
 )
 """Names of headers, query parameters and body fields with secret values."""
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
@@ -57,8 +58,14 @@ def read_key(variable: str, environment: Mapping[str, str] | None = None) -> Sec
     if not value.strip():
         raise UsageError(f"the environment variable {variable} is empty; put your API key there")
     if not _PRINTABLE.fullmatch(value):
-        kind = "a line break" if "\n" in value or "\r" in value else "a character that no key has (a space?)"
-        raise UsageError(f"the environment variable {variable} holds {kind}; set it again without it")
+        kind = (
+            "a line break"
+            if "\n" in value or "\r" in value
+            else "a character that no key has (a space?)"
+        )
+        raise UsageError(
+            f"the environment variable {variable} holds {kind}; set it again without it"
+        )
     return SecretStr(value)
 
 
@@ -89,7 +96,9 @@ def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> Non
         if setting == "extra":
             remedy = "send it as a header whose value is read from the environment"
         elif not value.startswith("$"):
-            remedy = f"put it into an environment variable and give `{name}: $VARIABLE` under {setting}"
+            remedy = (
+                f"put it into an environment variable and give `{name}: $VARIABLE` under {setting}"
+            )
         else:
             continue
         raise UsageError(
@@ -101,7 +110,9 @@ def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> Non
 class Secrets(SecretStr):
     """A key, with headers and query parameters whose values from the environment are also secret."""
 
-    def __init__(self, key: SecretStr, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
+    def __init__(
+        self, key: SecretStr, headers: Mapping[str, str], query: Mapping[str, str]
+    ) -> None:
         super().__init__(key.get_secret_value())
         read = {
             value: read_key(value[1:]).get_secret_value()
@@ -191,6 +202,8 @@ def _forms(key: SecretStr) -> list[str]:
     for secret in _secrets(key):
         if len(secret) >= SHORTEST:
             encoded = base64.b64encode(secret.encode()).decode()
-            forms |= dict.fromkeys((secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("=")))
+            forms |= dict.fromkeys(
+                (secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("="))
+            )
             forms[base64.urlsafe_b64encode(secret.encode()).decode()] = None
     return list(forms)

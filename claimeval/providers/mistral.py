@@ -45,11 +45,15 @@ OFFICIAL = "https://api.mistral.ai"
 def resolve(judge: Judge) -> Judge:
     """Return the judge with endpoint and temperature. Raises UsageError for settings that cannot work."""
     if judge.token_limit == "max_completion_tokens":
-        raise UsageError(f"judge {judge.name!r}: Mistral limits replies by max_tokens; leave token_limit out")
+        raise UsageError(
+            f"judge {judge.name!r}: Mistral limits replies by max_tokens; leave token_limit out"
+        )
     settled = settle(judge)
     if judge.extra:
         _check_fields(judge)
-    return settled.model_copy(update={"endpoint": str(settled.endpoint).removesuffix("/v1"), "token_limit": None})
+    return settled.model_copy(
+        update={"endpoint": str(settled.endpoint).removesuffix("/v1"), "token_limit": None}
+    )
 
 
 def _check_fields(judge: Judge) -> None:
@@ -78,10 +82,14 @@ async def connect(judge: Judge) -> AsyncIterator[MistralServer]:
 
         async def settle_request(request: httpx2.Request) -> None:
             request.headers.update(key.headers)  # after the SDK's own
-            request.extensions["timeout"] = http.timeout.as_dict()  # the SDK has one for connecting and reading
+            request.extensions["timeout"] = (
+                http.timeout.as_dict()
+            )  # the SDK has one for connecting and reading
 
         async def drop_warning(response: httpx2.Response) -> None:
-            response.headers.pop("x-model-deprecation-timestamp", None)  # the SDK would warn at every call
+            response.headers.pop(
+                "x-model-deprecation-timestamp", None
+            )  # the SDK would warn at every call
 
         http.event_hooks = {"request": [settle_request], "response": [drop_warning]}
         http.params = http.params.merge(key.query)
@@ -122,7 +130,10 @@ PAGE = 100
 def line(request: Request) -> bytes:
     """Write a line of a request file; the model is named once, when the batch is created."""
     fields = {name: value for name, value in body(request).items() if name != "model"}
-    return json.dumps({"custom_id": request.key, "body": fields}, separators=(",", ":")).encode() + b"\n"
+    return (
+        json.dumps({"custom_id": request.key, "body": fields}, separators=(",", ":")).encode()
+        + b"\n"
+    )
 
 
 class MistralServer:
@@ -140,7 +151,9 @@ class MistralServer:
         from mistralai.client.models import ChatCompletionRequest
 
         recorder = ResponseRecorder(self.key, keep)
-        fields = dict(ChatCompletionRequest.model_validate(body(request)))  # for dicts, the SDK makes classes each time
+        fields = dict(
+            ChatCompletionRequest.model_validate(body(request))
+        )  # for dicts, the SDK makes classes each time
         with recorder.open():
             try:
                 await self._sdk.chat.complete_async(**fields)
@@ -200,7 +213,9 @@ class MistralServer:
             try:
                 reply = await self._sdk.files.download_async(file_id=file_id)
             except SDKError as error:
-                if error.status_code != 200:  # with 200, only the content type is not what the SDK expects
+                if (
+                    error.status_code != 200
+                ):  # with 200, only the content type is not what the SDK expects
                     raise
                 await download(_whole(error.body.encode()), into)
                 return

@@ -28,7 +28,14 @@ from claimeval.providers.batches import (
     download,
     read_record,
 )
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
+from claimeval.providers.http import (
+    ResponseRecorder,
+    check_endpoint,
+    client,
+    explained,
+    header_names,
+    sdk_settings,
+)
 from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError
@@ -42,7 +49,9 @@ OFFICIAL = "https://api.openai.com/v1"
 
 _REASONING = re.compile(r"(?:gpt-(?:[5-9]|\d\d)|o\d)(?![a-z0-9])(?!.*-chat)")
 """Models that spend hidden tokens before they answer, of any version, size and release date."""
-_FIXED_SAMPLING = re.compile(r"(?:gpt-5|o\d)(?:-(?:mini|nano|pro|codex|preview|deep-research))*(?:-\d{4}-\d{2}-\d{2})?")
+_FIXED_SAMPLING = re.compile(
+    r"(?:gpt-5|o\d)(?:-(?:mini|nano|pro|codex|preview|deep-research))*(?:-\d{4}-\d{2}-\d{2})?"
+)
 """Reasoning models that are known to accept neither `temperature` nor `top_p`, and to give no log-probabilities."""
 REASONING_MAX_TOKENS = 16_384
 _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
@@ -87,7 +96,9 @@ def resolve(judge: Judge) -> Judge:
     if judge.key_variable is None and AZURE_HOST.fullmatch(urlsplit(endpoint).hostname or ""):
         settled["key_variable"] = AZURE_KEY
     if judge.token_limit is None:
-        settled["token_limit"] = "max_completion_tokens" if openai or reasons(model) else "max_tokens"
+        settled["token_limit"] = (
+            "max_completion_tokens" if openai or reasons(model) else "max_tokens"
+        )
     if openai and not judge.learned.refused:
         settled["learned"] = judge.learned.model_copy(update={"refused": ("maxLength",)})
     return judge.model_copy(update=settled)
@@ -99,7 +110,11 @@ def body(request: Request) -> dict[str, Any]:
     judge = request.judge
     beginning = request.beginning
     host = urlsplit(judge.endpoint or "").hostname or ""
-    if beginning and _OPENAI_HOST.fullmatch(host) and "prompt_cache_key" not in judge.learned.refused:
+    if (
+        beginning
+        and _OPENAI_HOST.fullmatch(host)
+        and "prompt_cache_key" not in judge.learned.refused
+    ):
         return {"prompt_cache_key": beginning.key, **fields}
     return fields
 
@@ -117,7 +132,11 @@ async def connect(judge: Judge) -> AsyncIterator[OpenAIServer]:
     is_provider_endpoint = judge.provider == PROVIDER.name and PROVIDER.owns(judge.endpoint)
     named = ["OpenAI-Organization", "OpenAI-Project", *header_names("OPENAI_CUSTOM_HEADERS")]
     headers: dict[str, Any] = {} if is_provider_endpoint else dict.fromkeys(named, Omit())
-    headers |= {name: f"Bearer {key.get_secret_value()}" for name in headers if name.lower() == "authorization"}
+    headers |= {
+        name: f"Bearer {key.get_secret_value()}"
+        for name in headers
+        if name.lower() == "authorization"
+    }
     headers |= key.headers
     if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
@@ -141,7 +160,12 @@ PAGE = 100
 
 def line(request: Request) -> bytes:
     """Write a line of a request file. The key is the custom_id, so that the result can be matched with its request."""
-    fields = {"custom_id": request.key, "method": "POST", "url": CHAT, "body": request_body(request)}
+    fields = {
+        "custom_id": request.key,
+        "method": "POST",
+        "url": CHAT,
+        "body": request_body(request),
+    }
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
@@ -159,13 +183,17 @@ class OpenAIServer:
         recorder = ResponseRecorder(self.key, keep)
         with recorder.open_for(self._sdk):
             # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-            await self._sdk.post("chat/completions", cast_to=httpx2.Response, content=to_json(body(request)))
+            await self._sdk.post(
+                "chat/completions", cast_to=httpx2.Response, content=to_json(body(request))
+            )
         return recorder.completion()
 
     async def upload(self, file: Path, name: str) -> str:
         """Upload a file of request lines and return its id."""
         with file.open("rb") as content, explained(self._sdk, self.key):
-            reply = await self._sdk.files.with_raw_response.create(file=(f"{name}.jsonl", content), purpose="batch")
+            reply = await self._sdk.files.with_raw_response.create(
+                file=(f"{name}.jsonl", content), purpose="batch"
+            )
         return str(read_record(reply.content)["id"])
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
@@ -263,7 +291,9 @@ def _azure(judge: Judge) -> Judge:
     if address and not urlsplit(address).path.strip("/"):
         dated = _DATED.search(query or f"api-version={judge.query.get('api-version', '')}")
         path = f"deployments/{judge.model.partition(':')[2]}" if dated else "v1"
-        judge = judge.model_copy(update={"endpoint": f"{address.rstrip('/')}/openai/{path}{mark}{query}"})
+        judge = judge.model_copy(
+            update={"endpoint": f"{address.rstrip('/')}/openai/{path}{mark}{query}"}
+        )
     return resolve(judge)
 
 

@@ -52,7 +52,10 @@ class Price(NamedTuple):
 
     def at_most(self, prompt: float, completion: float) -> float:
         """Return the maximum US dollars for prompt and completion tokens, whether the cache is used or not."""
-        return self.dollars(prompt, completion) + prompt * max((self.cache_write or 0.0) - self.input, 0.0) / 1e6
+        return (
+            self.dollars(prompt, completion)
+            + prompt * max((self.cache_write or 0.0) - self.input, 0.0) / 1e6
+        )
 
 
 def counted(usage: Usage | Call) -> bool:
@@ -71,15 +74,21 @@ MESSAGE_TOKENS = 16
 class _PriceRow(Record):
     input: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
     output: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
-    cached_input: float | None = Field(default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
-    cache_write: float | None = Field(default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
+    cached_input: float | None = Field(
+        default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True
+    )
+    cache_write: float | None = Field(
+        default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True
+    )
     batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
     """Price of a token in a batch, as a share of its normal price."""
     as_of: date | None = None
     source: str | None = None
 
 
-def price(model: str, endpoint: str | None, file: str | Path | None = None, *, batched: bool = False) -> Price | None:
+def price(
+    model: str, endpoint: str | None, file: str | Path | None = None, *, batched: bool = False
+) -> Price | None:
     """Return the price of `provider:name` at an endpoint; None if it is unknown.
 
     The first source with the model counts: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files are
@@ -111,11 +120,15 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None, *, b
 
 def _batch_share(model: str, endpoint: str) -> float:
     provider = providers.provider(model)
-    has_share = provider.batches is not None and _normalized(endpoint) == _normalized(provider.endpoint or "")
+    has_share = provider.batches is not None and _normalized(endpoint) == _normalized(
+        provider.endpoint or ""
+    )
     return provider.batches.share if has_share and provider.batches else 1.0
 
 
-def price_of(judge: Judge, file: str | Path | None = None, *, batched: bool = False) -> Price | None:
+def price_of(
+    judge: Judge, file: str | Path | None = None, *, batched: bool = False
+) -> Price | None:
     """Return the price of a judge: its setting, else that of its model at its endpoint; None if it is unknown."""
     if judge.price:
         return Price(judge.price.input, judge.price.output, None, None)
@@ -168,15 +181,21 @@ def _files(file: str | Path | None) -> list[Path]:
 def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
     content = read_yaml(path, "price file")
     if not isinstance(content, dict):
-        raise UsageError(f"the price file {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
+        raise UsageError(
+            f"the price file {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`"
+        )
     rows = {}
     for key, fields in content.items():
         model, _, endpoint = str(key).partition("@")
         if not all(model.partition(":")):
-            raise UsageError(f"the price file {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]")
+            raise UsageError(
+                f"the price file {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]"
+            )
         try:
             rows[model, _normalized(endpoint) or None] = _PriceRow.model_validate(fields)
         except ValidationError as error:
             field, problem, _ = first_problem(error)
-            raise UsageError(f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}") from error
+            raise UsageError(
+                f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}"
+            ) from error
     return rows

@@ -22,7 +22,13 @@ from pydantic import Field, ValidationError, model_validator
 
 from claimeval.judging.replies import ExtractedClaim
 from claimeval.providers import Backend, Provider
-from claimeval.providers.local import ComputedBackend, EngineAnswer, computed, write_claims, write_verdicts
+from claimeval.providers.local import (
+    ComputedBackend,
+    EngineAnswer,
+    computed,
+    write_claims,
+    write_verdicts,
+)
 from claimeval.types.bundled import bundled
 from claimeval.types.errors import DataError, UsageError, first_problem, unknown_name
 from claimeval.types.records import Record
@@ -59,12 +65,16 @@ class _RecordedLine(Record):
     @model_validator(mode="after")
     def _is_valid(self) -> _RecordedLine:
         if self.model_fields_set not in ({"source"}, {"text", "claims"}, {"evidence", "verdicts"}):
-            raise ValueError("a line has `text` and `claims`, or `evidence` and `verdicts`, or `source`")
+            raise ValueError(
+                "a line has `text` and `claims`, or `evidence` and `verdicts`, or `source`"
+            )
         for verdict in self.verdicts:
             if verdict.label not in LABELS:
                 raise ValueError(str(unknown_name("label", verdict.label, LABELS)))
             if not all(1 <= number <= len(self.evidence) for number in verdict.documents):
-                raise ValueError(f"`documents` are numbers of the {len(self.evidence)} texts in `evidence`, from 1")
+                raise ValueError(
+                    f"`documents` are numbers of the {len(self.evidence)} texts in `evidence`, from 1"
+                )
         return self
 
 
@@ -95,14 +105,18 @@ class Recording(NamedTuple):
         """
         task = request.task
         text = None
-        if isinstance(task, ExtractTask) and (claims := self.claims.get(_spaced(task.text))) is not None:
+        if (
+            isinstance(task, ExtractTask)
+            and (claims := self.claims.get(_spaced(task.text))) is not None
+        ):
             text = write_claims(claims, request)
         if isinstance(task, AssessTask) and self.labels <= {*task.scale.words, ABSTAIN}:
             answers = self._verdicts_on(task)
             text = write_verdicts(task, request, answers) if any(answers) else None
         if text is None:
             return Failure(
-                reason="not_in_cache", message=f"no recorded reply from {request.judge.name} to this question"
+                reason="not_in_cache",
+                message=f"no recorded reply from {request.judge.name} to this question",
             )
         return computed(text, request)
 
@@ -154,23 +168,36 @@ def _parse(content: bytes, name: str) -> Recording:
             field, problem, value = first_problem(error)
             problem = problem.removeprefix("Value error, ")
             raise DataError(
-                f"{location}, {field}: {problem}, got {value}" if field else f"{location}: {problem}"
+                f"{location}, {field}: {problem}, got {value}"
+                if field
+                else f"{location}: {problem}"
             ) from error
         source = row.source or source
         if row.text is not None:
-            extracted = [ExtractedClaim(entry.claim, entry.sentences, entry.quote) for entry in row.claims]
+            extracted = [
+                ExtractedClaim(entry.claim, entry.sentences, entry.quote) for entry in row.claims
+            ]
             _put(
-                claims, _spaced(row.text), tuple(extracted), f"{location}: other claims of this text were given before"
+                claims,
+                _spaced(row.text),
+                tuple(extracted),
+                f"{location}: other claims of this text were given before",
             )
         texts = [_spaced(text) for text in row.evidence]
         for entry in row.verdicts:
-            verdict = _FileVerdict(entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents))
-            twice = f"{location}: another verdict on the claim {entry.claim[:60]!r} was given before"
+            verdict = _FileVerdict(
+                entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents)
+            )
+            twice = (
+                f"{location}: another verdict on the claim {entry.claim[:60]!r} was given before"
+            )
             _put(verdicts, (frozenset(texts), _spaced(entry.claim)), verdict, twice)
     if not claims and not verdicts:
         raise DataError(f"{name} has no recorded claims and verdicts")
     version = f"recorded/{hashlib.sha256(content).hexdigest()[:16]}"
-    return Recording(version, source, claims, verdicts, frozenset(verdict.label for verdict in verdicts.values()))
+    return Recording(
+        version, source, claims, verdicts, frozenset(verdict.label for verdict in verdicts.values())
+    )
 
 
 def _put(table: dict[K, V], key: K, value: V, problem: str) -> None:

@@ -70,7 +70,9 @@ def _from_text(text: str) -> Judge:
 def read_file(path: Path) -> dict[str, Any]:
     """Read the settings in a judge or panel file without checking them. Raises UsageError if it is neither."""
     fields = read_yaml(path, "judge file")
-    if not isinstance(fields, dict) or not (isinstance(fields.get("model"), str) or "judges" in fields):
+    if not isinstance(fields, dict) or not (
+        isinstance(fields.get("model"), str) or "judges" in fields
+    ):
         raise UsageError(
             f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or `judges:` for a panel"
         )
@@ -82,7 +84,12 @@ def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
     if not isinstance(fields.get("model"), str):
         raise UsageError(f"{location} names no model: give `model: provider:name`")
     from_text = _from_text(fields["model"])
-    settings = {"name": name, "claims_per_call": CLAIMS_PER_CALL, **fields, "model": from_text.model}
+    settings = {
+        "name": name,
+        "claims_per_call": CLAIMS_PER_CALL,
+        **fields,
+        "model": from_text.model,
+    }
     if from_text.endpoint:
         settings["endpoint"] = from_text.endpoint
     return _valid(settings, location)
@@ -99,7 +106,9 @@ def _valid(settings: Mapping[str, Any], location: str) -> Judge:
         raise UsageError(f"{location}, {first['loc'][0]}: {first['msg']}") from error
 
 
-def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS) -> tuple[Judge, ...]:
+def parse_judges(
+    specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS
+) -> tuple[Judge, ...]:
     """Parse several judges, whose names must differ; `settings` take precedence over those of each."""
     if not specs:
         raise UsageError(
@@ -109,14 +118,20 @@ def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue]
     names = [j.name for j in judges]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"judge {repeated!r} is named twice; give one of them another `name` in a YAML file")
+        raise UsageError(
+            f"judge {repeated!r} is named twice; give one of them another `name` in a YAML file"
+        )
     return judges
 
 
 def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
     """Return the notes to print with the numbers: about all judges, single judges, and claims extracted by rules."""
     uncounted = [judge.name for judge in judges if judge.uncounted]
-    capless = (f"caps are no promise: {', '.join(uncounted)} may cost more than they count",) if uncounted else ()
+    capless = (
+        (f"caps are no promise: {', '.join(uncounted)} may cost more than they count",)
+        if uncounted
+        else ()
+    )
     note_by_judge = {judge.name: providers.row_of(judge).note(judge) for judge in judges}
     if len(set(note_by_judge.values())) == 1:
         remarks = [note for note in set(note_by_judge.values()) if note]
@@ -136,7 +151,10 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     """
     forms = {name: _forms(name) for name in names}
     uses = Counter(form for shorter in forms.values() for form in set(shorter))
-    return {name: next((form for form in shorter if uses[form] == 1), name) for name, shorter in forms.items()}
+    return {
+        name: next((form for form in shorter if uses[form] == 1), name)
+        for name, shorter in forms.items()
+    }
 
 
 def _forms(name: str) -> tuple[str, ...]:
@@ -170,7 +188,9 @@ def asking(claims_per_call: ClaimsPerCall | None) -> Mapping[str, JsonValue]:
     return NO_SETTINGS if claims_per_call is None else {"claims_per_call": claims_per_call}
 
 
-def parse_panel(specs: Sequence[str | Judge], claims_per_call: ClaimsPerCall | None = None) -> PanelSpec:
+def parse_panel(
+    specs: Sequence[str | Judge], claims_per_call: ClaimsPerCall | None = None
+) -> PanelSpec:
     """Parse one spec or several, of which one may be a panel file, whose judges come first.
 
     `claims_per_call` takes precedence over the setting of each judge.
@@ -180,17 +200,23 @@ def parse_panel(specs: Sequence[str | Judge], claims_per_call: ClaimsPerCall | N
     files = [spec for spec in specs if isinstance(spec, str) and spec.endswith(_YAML)]
     panels = {spec: fields for spec in files if "judges" in (fields := read_file(Path(spec)))}
     if len(panels) > 1:
-        raise UsageError(f"two panel files: {', '.join(panels)}; name one, and further judges by themselves")
+        raise UsageError(
+            f"two panel files: {', '.join(panels)}; name one, and further judges by themselves"
+        )
     if not panels:
         return PanelSpec(parse_judges(specs, settings), None, {})
     (path, fields), *_ = panels.items()
     location = f"the panel file {path!r}"
     if extra := set(fields) - SETTINGS - {"judges", "extractor"}:
-        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), SETTINGS | {"judges", "extractor"})
+        raise unknown_name(
+            f"setting in {location}:", str(min(extra, key=str)), SETTINGS | {"judges", "extractor"}
+        )
     entries = fields["judges"]
     if not isinstance(entries, list) or not entries:
         raise UsageError(f"{location}: `judges` is a list of judges")
-    panel_judges = [_member(member, Path(path), f"judge {number}") for number, member in enumerate(entries, 1)]
+    panel_judges = [
+        _member(member, Path(path), f"judge {number}") for number, member in enumerate(entries, 1)
+    ]
     extractor = fields.get("extractor")
     return PanelSpec(
         parse_judges([*panel_judges, *(spec for spec in specs if spec != path)], settings),
@@ -206,7 +232,9 @@ def _member(entry: object, path: Path, role: str) -> str | Judge:
     if isinstance(entry, dict):
         location = f"the panel file {str(path)!r}, {role}"
         return from_fields(entry, location, str(entry.get("model", "")))
-    raise UsageError(f"the panel file {str(path)!r}, {role}: {entry!r} is neither a judge nor its settings")
+    raise UsageError(
+        f"the panel file {str(path)!r}, {role}: {entry!r} is neither a judge nor its settings"
+    )
 
 
 def panel_settings(
@@ -232,12 +260,18 @@ def panel_settings(
         UsageError: If a setting is wrong, or does not fit the judges or the subject.
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
-    of_judges = {escape(judge.model.partition(":")[2]): judge.family for judge in panel_spec.judges if judge.family}
+    of_judges = {
+        escape(judge.model.partition(":")[2]): judge.family
+        for judge in panel_spec.judges
+        if judge.family
+    }
     if of_judges:
         chosen = chosen.model_copy(update={"families": of_judges | chosen.families})
     panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
     if not about_claims and chosen.extract_per_judge:
-        raise UsageError("extract_per_judge is for claims; every judge rates the same answers and documents")
+        raise UsageError(
+            "extract_per_judge is for claims; every judge rates the same answers and documents"
+        )
     return chosen
 
 
@@ -257,4 +291,6 @@ def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Pan
         if isinstance(refused := first.get("ctx", {}).get("error"), UsageError):
             raise refused from error
         setting = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"panel setting {setting}: {first['msg']}, got {first['input']!r}") from error
+        raise UsageError(
+            f"panel setting {setting}: {first['msg']}, got {first['input']!r}"
+        ) from error

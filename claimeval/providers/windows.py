@@ -46,10 +46,18 @@ def known_window(judge: Judge) -> int | None:
         return row.cuts_at
     if not judge.endpoint or not row.owns(judge.endpoint):
         return None
-    return next((tokens for name, tokens in _table().items() if fnmatchcase(judge.model, name)), None)
+    return next(
+        (tokens for name, tokens in _table().items() if fnmatchcase(judge.model, name)), None
+    )
 
 
-STATED_BY = ("max_model_len", "context_length", "loaded_context_length", "context_window", "max_context_length")
+STATED_BY = (
+    "max_model_len",
+    "context_length",
+    "loaded_context_length",
+    "context_window",
+    "max_context_length",
+)
 """Fields with the window in a server's record of a model: vLLM, Ollama and OpenRouter, LM Studio, Groq, Mistral."""
 
 
@@ -65,7 +73,11 @@ async def stated_by_server(judge: Judge) -> int | None:
     row = row_of(judge)
     if judge.endpoint is None:
         return None
-    listing = f"{judge.endpoint.removesuffix('/v1')}/api/ps" if row.cuts_at else f"{judge.endpoint}/models"
+    listing = (
+        f"{judge.endpoint.removesuffix('/v1')}/api/ps"
+        if row.cuts_at
+        else f"{judge.endpoint}/models"
+    )
     model = judge.model.partition(":")[2]
     try:
         key = row.api_key(judge)
@@ -77,7 +89,11 @@ async def stated_by_server(judge: Judge) -> int | None:
         return None
     listed = (content.get("data") or content.get("models")) if isinstance(content, dict) else None
     for entry in listed if isinstance(listed, list) else ():
-        if isinstance(entry, dict) and model in (entry.get("id"), entry.get("name"), entry.get("model")):
+        if isinstance(entry, dict) and model in (
+            entry.get("id"),
+            entry.get("name"),
+            entry.get("model"),
+        ):
             stated = (entry.get(name) for name in STATED_BY)
             return next((tokens for tokens in stated if type(tokens) is int and tokens > 0), None)
     return None

@@ -100,7 +100,9 @@ def _add(name: str, modules: dict[str, str], importing: tuple[str, ...]) -> None
     source = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
     for _, imported in _IMPORT.findall(source):
         _add(imported, modules, (*importing, name))
-    code = _IMPORT.sub(lambda match: f"const {match[1].replace(' as ', ': ')} = $_{match[2]};\n", source)
+    code = _IMPORT.sub(
+        lambda match: f"const {match[1].replace(' as ', ': ')} = $_{match[2]};\n", source
+    )
     exported = ", ".join(name for _, name in _EXPORT.findall(code))
     code = _COMMENT.sub("", _EXPORT.sub(r"\1", code))
     if other := re.search(r"^(?:import|export)\b.*", code, re.MULTILINE):

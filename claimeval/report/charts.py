@@ -105,7 +105,9 @@ class Picture(NamedTuple):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(self.file, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            raise UsageError(f"cannot write the picture {str(target)!r}: {error.strerror or error}") from error
+            raise UsageError(
+                f"cannot write the picture {str(target)!r}: {error.strerror or error}"
+            ) from error
 
     def _words(self) -> str:
         descriptions = "; ".join(self.descriptions)
@@ -114,10 +116,18 @@ class Picture(NamedTuple):
 
     def _element(self, inner: str, **attributes: object) -> str:
         return _tag(
-            "svg", inner, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {self.width:g} {self.height:g}",
-            width=f"{self.width:g}", height=f"{self.height:g}", role="group" if "<a " in self.body else "img",
-            font_family="system-ui, sans-serif", font_size=12, fill="currentColor", **attributes,
-        )  # fmt: skip
+            "svg",
+            inner,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {self.width:g} {self.height:g}",
+            width=f"{self.width:g}",
+            height=f"{self.height:g}",
+            role="group" if "<a " in self.body else "img",
+            font_family="system-ui, sans-serif",
+            font_size=12,
+            fill="currentColor",
+            **attributes,
+        )
 
 
 def check_name(target: Path) -> None:
@@ -144,7 +154,9 @@ def beside(title: str, pictures: Sequence[Picture], across: int = 3) -> Picture:
             parts.append(_tag("svg", picture.body, x=x, y=height, **size))
             x += picture.width
         width, height = max(width, x), height + max(picture.height for picture in row)
-    descriptions = tuple(text for picture in pictures for text in (picture.title, *picture.descriptions))
+    descriptions = tuple(
+        text for picture in pictures for text in (picture.title, *picture.descriptions)
+    )
     return Picture(title, descriptions, width, height, "".join(parts))
 
 
@@ -163,9 +175,14 @@ def forest(marks: Sequence[Mark], title: str, label: str, *, width: float = WIDT
 
 
 def slices(
-    marks: Sequence[Mark], title: str, label: str, *,
-    mean: float | None = None, share: Sequence[float | None] = (), width: float = WIDTH,
-) -> Picture:  # fmt: skip
+    marks: Sequence[Mark],
+    title: str,
+    label: str,
+    *,
+    mean: float | None = None,
+    share: Sequence[float | None] = (),
+    width: float = WIDTH,
+) -> Picture:
     """Draw one value with its interval per row, and a line at the mean of all.
 
     Args:
@@ -176,16 +193,24 @@ def slices(
         share: The contribution of each row to the loss or to the change, printed after it.
         width: Width in points.
     """
-    adds = ["" if part is None else f", adds {signed(part)}" for part in share or [None] * len(marks)]
+    adds = [
+        "" if part is None else f", adds {signed(part)}" for part in share or [None] * len(marks)
+    ]
     descriptions = [_value_in_words(mark) + more for mark, more in zip(marks, adds, strict=True)]
     written = [_written(mark) + more for mark, more in zip(marks, adds, strict=True)]
     return _rows(marks, title, label, descriptions, written, mean, width)
 
 
 def trend(
-    marks: Sequence[Mark], title: str, label: str, *,
-    changes: Mapping[int, str] = {}, breaks: Collection[int] = (), baseline: int | None = None, width: float = WIDTH,
-) -> Picture:  # fmt: skip
+    marks: Sequence[Mark],
+    title: str,
+    label: str,
+    *,
+    changes: Mapping[int, str] = {},
+    breaks: Collection[int] = (),
+    baseline: int | None = None,
+    width: float = WIDTH,
+) -> Picture:
     """Draw a value with its interval over runs, oldest first.
 
     Args:
@@ -216,10 +241,22 @@ def trend(
     for place, word in sorted(changes.items()):
         x = at[place]
         mark_number = str(kinds.index(word) + 1)
-        parts.append(_line(x, top - 4, x, bottom, stroke=ORANGE, stroke_dasharray="4 3", class_="change"))
+        parts.append(
+            _line(x, top - 4, x, bottom, stroke=ORANGE, stroke_dasharray="4 3", class_="change")
+        )
         parts.append(_text(x, top - 8, mark_number, "middle", font_weight=600))
     if baseline is not None and (level := marks[baseline].value) is not None:
-        parts.append(_line(left, y(level), right, y(level), stroke_dasharray="2 4", stroke_opacity=0.7, class_="base"))
+        parts.append(
+            _line(
+                left,
+                y(level),
+                right,
+                y(level),
+                stroke_dasharray="2 4",
+                stroke_opacity=0.7,
+                class_="base",
+            )
+        )
     ends = [0, *sorted(breaks), len(marks)]
     for begin, end in itertools.pairwise(ends):
         piece = zip(at[begin:end], marks[begin:end], strict=True)
@@ -231,15 +268,27 @@ def trend(
         if (len(marks) - 1 - place) % name_step == 0:
             # The last name may be wider than the space to the right of its mark.
             middle = min(x, width - 8 - LETTER * _cells(name) / 2)
-            parts.append(_turned(x, bottom + 16, name) if turned else _text(middle, bottom + 16, name, "middle"))
+            parts.append(
+                _turned(x, bottom + 16, name)
+                if turned
+                else _text(middle, bottom + 16, name, "middle")
+            )
     for place, (x, mark) in enumerate(zip(at, marks, strict=True)):
-        parts.append(_upright(x, y, mark, descriptions[place], BLUE, 5.5 if place == baseline else 4))
+        parts.append(
+            _upright(x, y, mark, descriptions[place], BLUE, 5.5 if place == baseline else 4)
+        )
     below = 0.75 * LETTER * max(map(_cells, names), default=0) + 20 if turned else 26
     return Picture(title, tuple(descriptions), width, round(bottom + below), "".join(parts))
 
 
 def lines(
-    curves: Sequence[Curve], title: str, x_label: str, y_label: str, *, log: bool = False, width: float = WIDTH
+    curves: Sequence[Curve],
+    title: str,
+    x_label: str,
+    y_label: str,
+    *,
+    log: bool = False,
+    width: float = WIDTH,
 ) -> Picture:
     """Draw curves with bands for their intervals and a legend, such as nDCG over k.
 
@@ -258,16 +307,34 @@ def lines(
     bottom = top + 220
     x = _axis((xs[0], xs[-1]), left, right, log=log, pad=False)
     y = _axis(_ends([mark for curve in curves for _, mark in curve.points]), bottom, top)
-    parts = [_heading(title, width), _x_axis(x, top, bottom, x_label, xs if len(xs) <= 8 or log else None)]
+    parts = [
+        _heading(title, width),
+        _x_axis(x, top, bottom, x_label, xs if len(xs) <= 8 or log else None),
+    ]
     parts.append(_y_axis(y, left, right, y_label))
     descriptions = []
     for number, curve in enumerate(curves):
         color = SERIES[number % len(SERIES)]
         dash = DASHES[number % len(DASHES)]
-        drawn = [(x(over), mark, mark.value) for over, mark in curve.points if mark.value is not None]
+        drawn = [
+            (x(over), mark, mark.value) for over, mark in curve.points if mark.value is not None
+        ]
         parts += [
-            _line(left, 36 + 18 * number, left + 30, 36 + 18 * number, stroke=color, stroke_width=2.5, dash=dash),
-            _text(left + 38, 40 + 18 * number, _fitting(curve.name, int((width - left - 60) / LETTER)), class_="key"),
+            _line(
+                left,
+                36 + 18 * number,
+                left + 30,
+                36 + 18 * number,
+                stroke=color,
+                stroke_width=2.5,
+                dash=dash,
+            ),
+            _text(
+                left + 38,
+                40 + 18 * number,
+                _fitting(curve.name, int((width - left - 60) / LETTER)),
+                class_="key",
+            ),
             _band(y, [(over, *mark.interval) for over, mark, _ in drawn if mark.interval], color),
             _curve([(over, y(value)) for over, _, value in drawn], color, dash),
         ]
@@ -279,7 +346,9 @@ def lines(
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
-def bars(values: Sequence[float], title: str, x_label: str, y_label: str, *, width: float = WIDTH) -> Picture:
+def bars(
+    values: Sequence[float], title: str, x_label: str, y_label: str, *, width: float = WIDTH
+) -> Picture:
     """Draw a bar for each difference, largest first.
 
     Args:
@@ -300,23 +369,40 @@ def bars(values: Sequence[float], title: str, x_label: str, y_label: str, *, wid
     higher = sum(value > 0 for value in falling)
     lower = sum(value < 0 for value in falling)
     summary = f"higher: {higher}, lower: {lower}, of {len(falling)}"
-    parts = [_heading(title, width), _y_axis(y, left, right, y_label, signs=True), _line(left, y(0), right, y(0))]
+    parts = [
+        _heading(title, width),
+        _y_axis(y, left, right, y_label, signs=True),
+        _line(left, y(0), right, y(0)),
+    ]
     for color, start, side in (
         (BLUE, 0, falling[:higher]),
         (ORANGE, len(falling) - lower, falling[len(falling) - lower :]),
     ):
-        steps = "".join(f"V{y(value):.2f}H{x(start + place + 1):.2f}" for place, value in enumerate(side))
+        steps = "".join(
+            f"V{y(value):.2f}H{x(start + place + 1):.2f}" for place, value in enumerate(side)
+        )
         if side:
             path = f"M{x(start):.2f} {y(0):.2f}{steps}V{y(0):.2f}Z"
             parts.append(_tag("path", d=path, fill=color, fill_opacity=0.85, class_="bars"))
     parts.append(_text((left + right) / 2, bottom + 20, f"{x_label}; {summary}", "middle"))
-    return Picture(title, (summary, *(signed(value) for value in falling[:50])), width, bottom + 30, "".join(parts))
+    return Picture(
+        title,
+        (summary, *(signed(value) for value in falling[:50])),
+        width,
+        bottom + 30,
+        "".join(parts),
+    )
 
 
 def points(
-    marks: Sequence[tuple[float, Mark]], title: str, x_label: str, y_label: str, *,
-    front: bool = False, width: float = 420,
-) -> Picture:  # fmt: skip
+    marks: Sequence[tuple[float, Mark]],
+    title: str,
+    x_label: str,
+    y_label: str,
+    *,
+    front: bool = False,
+    width: float = 420,
+) -> Picture:
     """Draw values over other values, such as agreement over cost.
 
     Args:
@@ -335,7 +421,11 @@ def points(
     bottom = 294.0
     x = _axis((0, max((over for over, _, _ in drawn), default=1) or 1), left, right)
     y = _axis(_ends([mark for _, mark, _ in drawn]), bottom, top)
-    parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
+    parts = [
+        _heading(title, width),
+        _x_axis(x, top, bottom, x_label),
+        _y_axis(y, left, right, y_label),
+    ]
     if front:
         best: list[tuple[float, float]] = []
         for over, _, value in sorted(drawn, key=lambda point: (point[0], -point[2])):
@@ -352,9 +442,13 @@ def points(
 
 
 def calibration(
-    marks: Sequence[tuple[float, Mark]], title: str, *,
-    x_label: str = "stated probability", y_label: str = "share that is right", width: float = 420,
-) -> Picture:  # fmt: skip
+    marks: Sequence[tuple[float, Mark]],
+    title: str,
+    *,
+    x_label: str = "stated probability",
+    y_label: str = "share that is right",
+    width: float = 420,
+) -> Picture:
     """Draw a calibration curve: a point for each bin, and the diagonal of perfect calibration.
 
     Args:
@@ -369,19 +463,32 @@ def calibration(
     top = 34.0
     bottom = top + right - left
     x, y = _Axis(0, 1, left, right), _Axis(0, 1, bottom, top)
-    parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
+    parts = [
+        _heading(title, width),
+        _x_axis(x, top, bottom, x_label),
+        _y_axis(y, left, right, y_label),
+    ]
     parts.append(_line(x(0), y(0), x(1), y(1), stroke_dasharray="5 4", stroke_opacity=0.6))
     largest = max((mark.n or 0 for _, mark in marks), default=0) or 1
-    descriptions = [f"{x_label} {decimal(over, 2)}, {_value_in_words(mark)}" for over, mark in marks]
+    descriptions = [
+        f"{x_label} {decimal(over, 2)}, {_value_in_words(mark)}" for over, mark in marks
+    ]
     for (over, mark), hint in zip(marks, descriptions, strict=True):
-        parts.append(_upright(x(over), y, mark, hint, BLUE, 3 + 6 * math.sqrt((mark.n or 0) / largest)))
+        parts.append(
+            _upright(x(over), y, mark, hint, BLUE, 3 + 6 * math.sqrt((mark.n or 0) / largest))
+        )
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
 def heat_map(
-    rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Cell]], title: str, *,
-    labels: tuple[str, str] = ("", ""), counts: bool = False,
-) -> Picture:  # fmt: skip
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[Cell]],
+    title: str,
+    *,
+    labels: tuple[str, str] = ("", ""),
+    counts: bool = False,
+) -> Picture:
     """Draw a table of values, which are printed in their cells. High values are dark.
 
     Args:
@@ -393,18 +500,33 @@ def heat_map(
         counts: Whether the values are counts, shaded by their share of the row, instead of shares from 0 to 1.
     """
     names = [_fitting(name, 24) for name in rows]
-    size = max(44.0, 8 + LETTER * max((len(_number(c.value, counts)) for row in cells for c in row), default=0))
+    size = max(
+        44.0,
+        8 + LETTER * max((len(_number(c.value, counts)) for row in cells for c in row), default=0),
+    )
     left = 24 + LETTER * max(map(_cells, names), default=0) + (16 if labels[0] else 0)
     below = [_fitting(name, 24) for name in columns]
     top = 44 + 0.75 * LETTER * max(map(_cells, below), default=0) + (16 if labels[1] else 0)
-    width = max(left + size * len(columns) + 0.75 * LETTER * max(map(_cells, below), default=0) + 24, 240)
+    width = max(
+        left + size * len(columns) + 0.75 * LETTER * max(map(_cells, below), default=0) + 24, 240
+    )
     bottom = top + size * len(rows)
     parts = [_heading(title, width)]
     descriptions = []
     if labels[1]:
-        parts.append(_text(left + size * len(columns) / 2, 40, labels[1], "middle", fill_opacity=0.75))
+        parts.append(
+            _text(left + size * len(columns) / 2, 40, labels[1], "middle", fill_opacity=0.75)
+        )
     if labels[0]:
-        parts.append(_text(0, 0, labels[0], "middle", transform=f"translate(14 {(top + bottom) / 2:g}) rotate(-90)"))
+        parts.append(
+            _text(
+                0,
+                0,
+                labels[0],
+                "middle",
+                transform=f"translate(14 {(top + bottom) / 2:g}) rotate(-90)",
+            )
+        )
     for column, name in enumerate(below):
         turned = f"translate({left + size * (column + 0.5):g} {top - 8:g}) rotate(-45)"
         parts.append(_text(0, 0, name, transform=turned))
@@ -420,13 +542,24 @@ def heat_map(
             box = left + size * column, top + size * row, size - 2, size - 2
             parts.append(_box(box, shade, [(written, 12)], descriptions[-1], cell.link))
     if not counts:
-        shades = [_tag("rect", x=left + 8 * k, y=bottom + 12, width=8, height=8, fill=_shade(k / 9)) for k in range(10)]
+        shades = [
+            _tag("rect", x=left + 8 * k, y=bottom + 12, width=8, height=8, fill=_shade(k / 9))
+            for k in range(10)
+        ]
         ends = _text(left - 6, bottom + 20, "0", "end") + _text(left + 86, bottom + 20, "1")
         parts.append("".join(shades) + ends)
-    return Picture(title, tuple(descriptions), round(width), round(bottom + (10 if counts else 30)), "".join(parts))
+    return Picture(
+        title,
+        tuple(descriptions),
+        round(width),
+        round(bottom + (10 if counts else 30)),
+        "".join(parts),
+    )
 
 
-def square(cells: Sequence[Sequence[Cell]], title: str, rows: tuple[str, str], columns: tuple[str, str]) -> Picture:
+def square(
+    cells: Sequence[Sequence[Cell]], title: str, rows: tuple[str, str], columns: tuple[str, str]
+) -> Picture:
     """Draw a table of two rows and two columns, with counts and shares.
 
     Args:
@@ -444,13 +577,19 @@ def square(cells: Sequence[Sequence[Cell]], title: str, rows: tuple[str, str], c
     parts = [_heading(title, width)]
     descriptions = []
     for half in (0, 1):
-        parts.append(_text(left + size * (half + 0.5), top - 8, columns[half], "middle", fill_opacity=0.8))
+        parts.append(
+            _text(left + size * (half + 0.5), top - 8, columns[half], "middle", fill_opacity=0.8)
+        )
         turned = f"translate(18 {top + height * (half + 0.5):g}) rotate(-90)"
-        parts.append(_text(0, 0, _fitting(rows[half], 16), "middle", transform=turned, fill_opacity=0.8))
+        parts.append(
+            _text(0, 0, _fitting(rows[half], 16), "middle", transform=turned, fill_opacity=0.8)
+        )
     for row, two in enumerate(cells):
         for column, cell in enumerate(two):
             share = (cell.value or 0) / whole
-            descriptions.append(f"{rows[row]}, {columns[column]}: {cell.name}, {cell.value or 0:g} ({percent(share)})")
+            descriptions.append(
+                f"{rows[row]}, {columns[column]}: {cell.name}, {cell.value or 0:g} ({percent(share)})"
+            )
             words = [(line, 12) for line in _wrapped(cell.name, int(size / LETTER) - 2)]
             box = left + size * column, top + height * row, size - 3, height - 3
             texts = [(f"{cell.value or 0:,g}", 22), (percent(share), 12), *words]
@@ -468,11 +607,15 @@ class _Axis(NamedTuple):
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, x = (math.log10(number) if self.log else number for number in (self.low, self.high, value))
+        low, high, x = (
+            math.log10(number) if self.log else number for number in (self.low, self.high, value)
+        )
         return round(self.start + (self.end - self.start) * (x - low) / (high - low or 1), 2)
 
 
-def _axis(ends: tuple[float, float], start: float, end: float, *, log: bool = False, pad: bool = True) -> _Axis:
+def _axis(
+    ends: tuple[float, float], start: float, end: float, *, log: bool = False, pad: bool = True
+) -> _Axis:
     low, high = ends
     if high - low < FLAT:
         low, high = (low / 2, high * 2) if log else (low - 0.05, high + 0.05)
@@ -499,9 +642,14 @@ def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
 
 
 def _rows(
-    marks: Sequence[Mark], title: str, label: str,
-    descriptions: Sequence[str], written: Sequence[str], line: float | None, width: float,
-) -> Picture:  # fmt: skip
+    marks: Sequence[Mark],
+    title: str,
+    label: str,
+    descriptions: Sequence[str],
+    written: Sequence[str],
+    line: float | None,
+    width: float,
+) -> Picture:
     """Draw one mark per row over one axis, with its name to the left and its numbers to the right, or both above."""
     above = width < NARROW
     letters = int(width * (0.5 if above else 0.34) / LETTER)
@@ -512,43 +660,79 @@ def _rows(
     bottom = top + row * len(marks) + 4
     low, high = _ends([*marks, *([] if line is None else [Mark("", line)])])
     x = _axis((low, high), left, right)
-    rules = [(top + row * place + 22, top + row * (place + 1)) for place in range(len(marks))] if above else None
+    rules = (
+        [(top + row * place + 22, top + row * (place + 1)) for place in range(len(marks))]
+        if above
+        else None
+    )
     parts = [_heading(title, width), _x_axis(x, top, bottom, label, rules=rules)]
     if line is not None:
         dash = "none" if line == 0 else "5 4"
-        parts += [_line(x(line), y1, x(line), y2, dash=dash, class_="base") for y1, y2 in rules or [(top, bottom)]]
+        parts += [
+            _line(x(line), y1, x(line), y2, dash=dash, class_="base")
+            for y1, y2 in rules or [(top, bottom)]
+        ]
     for place, mark in enumerate(marks):
         y = top + row * place + (27 if above else 14)
         at = y - 10 if above else y + 4
-        parts.append(_text(16 if above else left - 8, at, names[place], "start" if above else "end"))
-        parts.append(_text(width - 16 if above else right + 12, at, written[place], "end" if above else "start"))
+        parts.append(
+            _text(16 if above else left - 8, at, names[place], "start" if above else "end")
+        )
+        parts.append(
+            _text(
+                width - 16 if above else right + 12, at, written[place], "end" if above else "start"
+            )
+        )
         if mark.value is None:
             continue
         clear = mark.ends == "95 %" and (line != 0 or (mark.low or 0) > 0 or (mark.high or 0) < 0)
         color = BLUE if line != 0 or mark.value > 0 else ORANGE
         color = color if clear or line != 0 else GREY
         ends = [(x(end), y) for end in mark.interval or ()]
-        parts.append(_point((x(mark.value), y), ends, mark, descriptions[place], color, 4.5, clear=clear, thick=2.5))
+        parts.append(
+            _point(
+                (x(mark.value), y),
+                ends,
+                mark,
+                descriptions[place],
+                color,
+                4.5,
+                clear=clear,
+                thick=2.5,
+            )
+        )
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
 def _x_axis(
-    x: _Axis, top: float, bottom: float, label: str, at: Sequence[float] | None = None, *,
+    x: _Axis,
+    top: float,
+    bottom: float,
+    label: str,
+    at: Sequence[float] | None = None,
+    *,
     rules: Sequence[tuple[float, float]] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Draw tick labels and grid lines from top to bottom, or only along `rules`, which leave space for text."""
     if at is None:
-        marks = ticks(min(x.low, x.high), max(x.low, x.high), max(5, int(abs(x.end - x.start) / 64)))
+        marks = ticks(
+            min(x.low, x.high), max(x.low, x.high), max(5, int(abs(x.end - x.start) / 64))
+        )
     else:
         marks = [(value, f"{value:g}") for value in at]
     parts = []
     free = -math.inf
     for value, number in marks:
-        parts += [_line(x(value), y1, x(value), y2, stroke_opacity=0.14) for y1, y2 in rules or [(top, bottom)]]
+        parts += [
+            _line(x(value), y1, x(value), y2, stroke_opacity=0.14)
+            for y1, y2 in rules or [(top, bottom)]
+        ]
         if x(value) - LETTER * len(number) / 2 > free:
             parts.append(_text(x(value), bottom + 16, number, "middle", class_="x-tick"))
             free = x(value) + LETTER * len(number) / 2 + 4
-    return "".join(parts) + _text((x.start + x.end) / 2, bottom + 34, label, "middle", fill_opacity=0.8)
+    return "".join(parts) + _text(
+        (x.start + x.end) / 2, bottom + 34, label, "middle", fill_opacity=0.8
+    )
 
 
 def _y_axis(y: _Axis, left: float, right: float, label: str, *, signs: bool = False) -> str:
@@ -569,13 +753,22 @@ def _upright(x: float, y: _Axis, mark: Mark, hint: str, color: str, radius: floa
     if mark.value is None:
         return ""
     ends = [(x, y(end)) for end in mark.interval or ()]
-    return _point((x, y(mark.value)), ends, mark, hint, color, radius, clear=mark.ends == "95 %", thick=1.5)
+    return _point(
+        (x, y(mark.value)), ends, mark, hint, color, radius, clear=mark.ends == "95 %", thick=1.5
+    )
 
 
 def _point(
-    at: tuple[float, float], ends: Sequence[tuple[float, float]], mark: Mark, hint: str, color: str, radius: float, *,
-    clear: bool, thick: float,
-) -> str:  # fmt: skip
+    at: tuple[float, float],
+    ends: Sequence[tuple[float, float]],
+    mark: Mark,
+    hint: str,
+    color: str,
+    radius: float,
+    *,
+    clear: bool,
+    thick: float,
+) -> str:
     """Draw a mark, hollow unless it is clear, and the line between its ends, if it has some."""
     dash = "none" if mark.ends == "95 %" else "3 2"
     body = _line(*ends[0], *ends[1], stroke=color, stroke_width=thick, dash=dash) if ends else ""
@@ -586,9 +779,16 @@ def _point(
 def _dot(x: float, y: float, radius: float, color: str, hint: str, kind: str) -> str:
     fill = "none" if "hollow" in kind else color
     return _tag(
-        "circle", _hint(hint), cx=f"{x:g}", cy=f"{y:g}", r=f"{radius:.1f}",
-        fill=fill, stroke=color, stroke_width=2, class_=kind,
-    )  # fmt: skip
+        "circle",
+        _hint(hint),
+        cx=f"{x:g}",
+        cy=f"{y:g}",
+        r=f"{radius:.1f}",
+        fill=fill,
+        stroke=color,
+        stroke_width=2,
+        class_=kind,
+    )
 
 
 def _band(y: _Axis, spread: Sequence[tuple[float, float, float]], color: str) -> str:
@@ -600,7 +800,15 @@ def _band(y: _Axis, spread: Sequence[tuple[float, float, float]], color: str) ->
 
 def _curve(at: Sequence[tuple[float, float]], color: str, dash: str = "none") -> str:
     dashes = {"stroke_dasharray": dash} if dash != "none" else {}
-    return _tag("polyline", points=_path(at), fill="none", stroke=color, stroke_width=2, class_="curve", **dashes)
+    return _tag(
+        "polyline",
+        points=_path(at),
+        fill="none",
+        stroke=color,
+        stroke_width=2,
+        class_="curve",
+        **dashes,
+    )
 
 
 def _path(at: Iterable[tuple[float, float]]) -> str:
@@ -608,7 +816,11 @@ def _path(at: Iterable[tuple[float, float]]) -> str:
 
 
 def _box(
-    at: tuple[float, float, float, float], shade: float, texts: Sequence[tuple[str, int]], hint: str, link: str | None
+    at: tuple[float, float, float, float],
+    shade: float,
+    texts: Sequence[tuple[str, int]],
+    hint: str,
+    link: str | None,
 ) -> str:
     x, y, width, height = at
     ink = PAPER if shade > 0.5 else INK
@@ -617,14 +829,17 @@ def _box(
     line = y + height / 2 - sum(size + 4 for _, size in texts) / 2
     for text, size in texts:
         line += size + 4
-        body += _text(x + width / 2, line - 4 - size * 0.1, text, "middle", font_size=size, fill=ink)
+        body += _text(
+            x + width / 2, line - 4 - size * 0.1, text, "middle", font_size=size, fill=ink
+        )
     return _linked(body, link, hint)
 
 
 def _shade(value: float) -> str:
     k, share = divmod(min(max(value, 0), 0.9999) * 2, 1)
     return "#" + "".join(
-        f"{round(p + (q - p) * share):02x}" for p, q in zip(RAMP[int(k)], RAMP[int(k) + 1], strict=True)
+        f"{round(p + (q - p) * share):02x}"
+        for p, q in zip(RAMP[int(k)], RAMP[int(k) + 1], strict=True)
     )
 
 
@@ -686,8 +901,14 @@ def _text(x: float, y: float, text: str, anchor: str = "start", **attributes: ob
     return _tag("text", _escape(text), x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, **attributes)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, *, dash: str = "none", **attributes: object) -> str:
-    stroke = {"stroke": "currentColor"} | ({} if dash == "none" else {"stroke_dasharray": dash}) | attributes
+def _line(
+    x1: float, y1: float, x2: float, y2: float, *, dash: str = "none", **attributes: object
+) -> str:
+    stroke = (
+        {"stroke": "currentColor"}
+        | ({} if dash == "none" else {"stroke_dasharray": dash})
+        | attributes
+    )
     return _tag("line", x1=f"{x1:g}", y1=f"{y1:g}", x2=f"{x2:g}", y2=f"{y2:g}", **stroke)
 
 

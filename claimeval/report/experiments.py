@@ -27,7 +27,10 @@ def write(folder: Path, table: ExperimentResult) -> None:
     drawn = drawings(table, "experiment")
     for name, picture in drawn.values():
         write_text(folder / name, picture.file)
-    write_text(folder / "experiment.md", to_markdown(table, {metric: name for metric, (name, _) in drawn.items()}))
+    write_text(
+        folder / "experiment.md",
+        to_markdown(table, {metric: name for metric, (name, _) in drawn.items()}),
+    )
 
 
 def drawings(table: ExperimentResult, stem: str) -> dict[str, tuple[str, Picture]]:
@@ -40,12 +43,23 @@ def drawings(table: ExperimentResult, stem: str) -> dict[str, tuple[str, Picture
 
 def to_csv(table: ExperimentResult) -> str:
     """Return the CSV, a line for each arm and metric; undefined values are empty."""
-    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "label_agreement", "cost", "extraction"}]
+    fields = [
+        *ArmResult.model_fields.keys()
+        - {"metrics", "name", "label_agreement", "cost", "extraction"}
+    ]
     ordered = [name for name in ArmResult.model_fields if name in fields]
     of_difference = [name for name in Estimate.model_fields if name not in ("ends", "sampling")]
     paired = [f"difference_{name}" for name in of_difference]
     people = ["claims", "accuracy", "balanced_accuracy", "kappa"]
-    head = ["arm", "metric", *CELLS, *paired, *ordered, *Cost.model_fields, *(f"labels_{name}" for name in people)]
+    head = [
+        "arm",
+        "metric",
+        *CELLS,
+        *paired,
+        *ordered,
+        *Cost.model_fields,
+        *(f"labels_{name}" for name in people),
+    ]
     rows: list[list[object]] = [[*head]]
     for arm in table.arms:
         for metric, cell in arm.metrics.items():

@@ -32,7 +32,12 @@ def form_of(out: str | Path | None) -> Form:
 
 
 def write(
-    run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: str | None = None
+    run: Path,
+    form: Form,
+    out: Path | None = None,
+    *,
+    compared: Path | None = None,
+    rows: str | None = None,
 ) -> Path:
     """Write a report atomically and return its path.
 
@@ -82,7 +87,9 @@ def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Pic
     except OSError as error:
         problem = f"Cannot write the report {str(out)!r}: {error.strerror or error}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoppedEarly(f"{problem}. Free space on its disk, then run the same command again") from error
+            raise StoppedEarly(
+                f"{problem}. Free space on its disk, then run the same command again"
+            ) from error
         raise UsageError(problem) from error
 
 
@@ -137,7 +144,11 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
         from claimeval.runs.compare import compare
 
         a, b, comparison = compare(run, compared, sliced=True)
-        content: object = {"comparison": comparison.model_dump(mode="json"), "a": _plain(a), "b": _plain(b)}
+        content: object = {
+            "comparison": comparison.model_dump(mode="json"),
+            "a": _plain(a),
+            "b": _plain(b),
+        }
         return json.dumps(content, indent=1) + "\n"
     return json.dumps(_plain(gather(run, sliced=True)), indent=1) + "\n"
 
@@ -159,7 +170,9 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
     return render.cells(found[name])
 
 
-def _markdown(run: Path, compared: Path | None, stem: str | None = None) -> tuple[str, dict[str, Picture]]:
+def _markdown(
+    run: Path, compared: Path | None, stem: str | None = None
+) -> tuple[str, dict[str, Picture]]:
     """Return the Markdown of one or two runs, and its pictures by file name; without a stem, there are none."""
     from claimeval.report import experiments as printing
     from claimeval.report import markdown
@@ -175,7 +188,9 @@ def _markdown(run: Path, compared: Path | None, stem: str | None = None) -> tupl
         drawn = {f"{stem}-differences.svg": pictures.of_comparison(comparison)} if stem else {}
         return markdown.compared(comparison, a, _titled(drawn)), drawn
     overview = gather(run)
-    means = pictures.of_metrics(overview.summary.metrics, f"Means of {overview.name}") if stem else None
+    means = (
+        pictures.of_metrics(overview.summary.metrics, f"Means of {overview.name}") if stem else None
+    )
     drawn = {f"{stem}-metrics.svg": means} if means else {}
     return markdown.summary(overview, _titled(drawn)), drawn
 
@@ -186,4 +201,6 @@ def _titled(drawn: Mapping[str, Picture]) -> list[tuple[str, str]]:
 
 def _plain(overview: Overview) -> dict[str, object]:
     """Return the overview without the texts of the prompts."""
-    return overview.model_dump(mode="json", exclude={"manifest": {"prompts": {"__all__": {"source"}}}})
+    return overview.model_dump(
+        mode="json", exclude={"manifest": {"prompts": {"__all__": {"source"}}}}
+    )

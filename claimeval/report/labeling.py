@@ -19,7 +19,13 @@ from claimeval.report.assets import fill
 from claimeval.report.packing import as_json, block
 from claimeval.runs import labeling
 from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation
-from claimeval.runs.directory import ANNOTATION, RunResults, label_files, load_manifest, results_file
+from claimeval.runs.directory import (
+    ANNOTATION,
+    RunResults,
+    label_files,
+    load_manifest,
+    results_file,
+)
 from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED, DocumentItem
 from claimeval.runs.labels import ratings
 from claimeval.types.errors import UsageError
@@ -50,7 +56,9 @@ class Labeling:
     def __init__(self, runs: Callable[[], Mapping[str, Path]], annotator: str) -> None:
         """`runs` returns the runs that may be labeled, by name."""
         if not annotator.strip() or not annotator.isprintable() or len(annotator) > 80:
-            raise UsageError(f"--label-as {annotator!r}: give a name of up to 80 printable characters")
+            raise UsageError(
+                f"--label-as {annotator!r}: give a name of up to 80 printable characters"
+            )
         self.annotator = annotator
         self._runs = runs
         self._token = secrets.token_urlsafe(32)
@@ -90,12 +98,18 @@ class Labeling:
                 "keys": dict(opened.keys) if opened else {},
                 "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
                 "progress": opened.progress._asdict() if opened else None,
-                "unit": "Questions" if name == "documents" else "Claims" if manifest.rows else "Answers",
+                "unit": "Questions"
+                if name == "documents"
+                else "Claims"
+                if manifest.rows
+                else "Answers",
                 "count": 0 if problem else _proposed(path, queue, opened),
                 "next": [f"annotate {place} --documents"] if name == "documents" else commands,
                 "problem": problem,
             }
-        return fill("label", data=block("queue", as_json(content))).encode("utf-8", "backslashreplace")
+        return fill("label", data=block("queue", as_json(content))).encode(
+            "utf-8", "backslashreplace"
+        )
 
     def take(self, path: str, body: bytes) -> dict[str, object]:
         """Do what a request asks for, and return the answer.
@@ -115,7 +129,12 @@ class Labeling:
 
     def _draw(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:
         n = fields.get("n")
-        if fields.keys() != {"n"} or type(n) is not int or not 0 < n <= MOST or queue.name == "disputed":
+        if (
+            fields.keys() != {"n"}
+            or type(n) is not int
+            or not 0 < n <= MOST
+            or queue.name == "disputed"
+        ):
             raise Refused(f"Give a number up to {MOST}.")
         run = self._runs()[queue.run]
         if queue.name == "documents":
@@ -129,7 +148,14 @@ class Labeling:
 
     def _label(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:
         opened = self._open(queue)
-        if opened is None or fields.keys() != {"sample", "subject", "again", "label", "note", "cites"}:
+        if opened is None or fields.keys() != {
+            "sample",
+            "subject",
+            "again",
+            "label",
+            "note",
+            "cites",
+        }:
             raise Refused("The request is malformed.")
         label = fields["label"]
         note = fields["note"]
@@ -163,9 +189,15 @@ class Labeling:
 
     def _read(self, run: Path, queue: Queue) -> Annotation | None:
         if queue.name == "documents":
-            return _documents(run, None) if labeling.DocumentLabels(labeling.default_path(run)).drawn else None
+            return (
+                _documents(run, None)
+                if labeling.DocumentLabels(labeling.default_path(run)).drawn
+                else None
+            )
         if queue.name == DISPUTED:
-            return ClaimAnnotation(run, labeling.disputed_claims(run, queue.metric, CLAIMS), self.annotator)
+            return ClaimAnnotation(
+                run, labeling.disputed_claims(run, queue.metric, CLAIMS), self.annotator
+            )
         found = labeling.drawn(run, labeling.labeled_metric(run, queue.metric)[0].name)
         return ClaimAnnotation(run, found, self.annotator) if found else None
 
@@ -177,7 +209,10 @@ def labels_in(run: Path) -> int:
 
 def _documents(run: Path, n: int | None) -> DocumentAnnotation:
     return DocumentAnnotation.draw_from(
-        lambda depth: (result.sample for result in RunResults.of(run)), run.name, labeling.default_path(run), n=n
+        lambda depth: (result.sample for result in RunResults.of(run)),
+        run.name,
+        labeling.default_path(run),
+        n=n,
     )
 
 
@@ -221,7 +256,16 @@ def _turn(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, objec
     else:
         texts = {"question": item.question, "text": "", "against": "contexts"}
         documents = (item.document,)
-    shown = [{"id": document.id, "title": document.title, "text": document.text} for document in documents]
+    shown = [
+        {"id": document.id, "title": document.title, "text": document.text}
+        for document in documents
+    ]
     sample, subject = item.key
-    turn = {"sample": sample, "subject": subject, "again": _again(item), **texts, "documents": shown}
+    turn = {
+        "sample": sample,
+        "subject": subject,
+        "again": _again(item),
+        **texts,
+        "documents": shown,
+    }
     return turn | _given(opened, item)

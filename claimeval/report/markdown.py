@@ -47,6 +47,8 @@ def _footer(overview: Overview) -> str:
     parts = [f"claimeval {code(manifest.claimeval)}"]
     for prompt in manifest.prompts:
         judges = [judge for judge, prompts in manifest.asked_with.items() if prompt.id in prompts]
-        some = f" ({', '.join(map(code, judges))})" if 0 < len(judges) < len(manifest.judges) else ""
+        some = (
+            f" ({', '.join(map(code, judges))})" if 0 < len(judges) < len(manifest.judges) else ""
+        )
         parts.append(f"{prompt.step} prompt {code(prompt.name)} {code(prompt.digest[:12])}{some}")
     return f"<sub>{', '.join(parts)}</sub>"

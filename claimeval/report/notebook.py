@@ -29,7 +29,12 @@ LOOKED_AT = 2000
 FLIPS = 5
 
 
-def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], sides: Sequence[ScoresSummary]) -> str:
+def run(
+    manifest: Manifest,
+    record: Summary,
+    results: Sequence[SampleResult],
+    sides: Sequence[ScoresSummary],
+) -> str:
     """Return what is shown of a run; its claims to read first are among the first `LOOKED_AT` results."""
     builder = FrontBuilder(manifest, run_view.READ)
     for result in islice(results, LOOKED_AT):
@@ -39,8 +44,12 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], si
     if not whole:
         front = front.model_copy(update={"sentence": None})
     diagnosis = builder.diagnosis if whole else None
-    metrics = record.metrics | {name: metric for side in sides for name, metric in side.metrics.items()}
-    among = [] if whole else [remark(f"the claims to read are among the first {LOOKED_AT:,} samples")]
+    metrics = record.metrics | {
+        name: metric for side in sides for name, metric in side.metrics.items()
+    }
+    among = (
+        [] if whole else [remark(f"the claims to read are among the first {LOOKED_AT:,} samples")]
+    )
     return page(
         run_view.front(manifest, record, front),
         _drawn(pictures.of_metrics(metrics, "Means")),

@@ -90,8 +90,13 @@ class Rebuilder:
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
         """Return the request of a call; None if the rebuilt request has another key, or the judge reads no prompts."""
-        requests = (self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ())))
-        return next((request for request in requests if request is not None and request.key == call.key), None)
+        requests = (
+            self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ()))
+        )
+        return next(
+            (request for request in requests if request is not None and request.key == call.key),
+            None,
+        )
 
     def _ask(self, result: SampleResult, call: Call, judge: Judge) -> Request | None:
         if judge.is_engine:
@@ -103,9 +108,15 @@ class Rebuilder:
         if call.step == "extract":
             texts = result.sample.texts(call.part) or ()
             window = extract.TextWindow.read(call.subjects[0]) if call.subjects else None
-            fitting = [text for text in texts if window is None or window.end <= len(sentences(text))]
-            asked = (extract.ask(prompt, judge, call.part, text, question, window) for text in fitting)
-            return next((sent for one in asked if (sent := self._sent(one, call)).key == call.key), None)
+            fitting = [
+                text for text in texts if window is None or window.end <= len(sentences(text))
+            ]
+            asked = (
+                extract.ask(prompt, judge, call.part, text, question, window) for text in fitting
+            )
+            return next(
+                (sent for one in asked if (sent := self._sent(one, call)).key == call.key), None
+            )
         if self._sample is not result:
             self._sample = result
             self._asked = {}
@@ -129,14 +140,18 @@ class Rebuilder:
             self._prompts[number] = None
             if record:
                 with suppress(PromptError):
-                    self._prompts[number] = Prompt(record.name, record.step, record.source, record.parameters)
+                    self._prompts[number] = Prompt(
+                        record.name, record.step, record.source, record.parameters
+                    )
         return self._prompts[number]
 
     def _sent(self, request: Request, call: Call) -> Request:
         return request.repeated(call.attempt, call.replicate).to(request.judge)
 
 
-def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:
+def pack(
+    request: Request, sample: Sample, evidence: Evidence | None, literals: Literals
+) -> RequestPieces:
     """Return a request in pieces. Documents are numbered by their rank in the evidence.
 
     Args:
@@ -147,7 +162,9 @@ def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: 
     """
     slots = sorted(_slots(request, sample, evidence), key=lambda slot: -len(slot.text))
     return RequestPieces(
-        tuple(MessagePieces(m.role, tuple(_cut(m.content, slots, literals))) for m in request.messages),
+        tuple(
+            MessagePieces(m.role, tuple(_cut(m.content, slots, literals))) for m in request.messages
+        ),
         None if request.response_schema is None else literals.number(request.response_schema),
     )
 
@@ -239,7 +256,9 @@ class Index:
         """End the element."""
         opened = b"" if self._prefix == b"," else self._prefix
         self._write(self._compressor.compress(opened + b'],"starts":' + as_json(starts) + b"}"))
-        self._file.write(base64.b64encode(self._remainder + self._compressor.flush()).decode() + "</script>\n")
+        self._file.write(
+            base64.b64encode(self._remainder + self._compressor.flush()).decode() + "</script>\n"
+        )
 
     def _write(self, compressed: bytes) -> None:
         """Write as many bytes as are complete in base64, which are multiples of three."""
@@ -296,7 +315,9 @@ class Details:
         self._samples += 1
         self._lines.append(b"[" + b",".join(map(line, results)) + b"]")
         citations = [[mark._asdict() for mark in checked(result)] for result in results]
-        for kept, new in zip(self._others.values(), (requests, summaries, citations, dict(documents)), strict=True):
+        for kept, new in zip(
+            self._others.values(), (requests, summaries, citations, dict(documents)), strict=True
+        ):
             kept.append(new)
         if sum(map(len, self._lines)) >= CHUNK:
             self.close()
@@ -336,7 +357,11 @@ class ScoreCell(NamedTuple):
 
     @classmethod
     def of(
-        cls, score: Score, strip: str = "", assessed: Sequence[Assessment] = (), judges: Sequence[str] = ()
+        cls,
+        score: Score,
+        strip: str = "",
+        assessed: Sequence[Assessment] = (),
+        judges: Sequence[str] = (),
     ) -> ScoreCell:
         """Return the cell of a score.
 
@@ -351,12 +376,17 @@ class ScoreCell(NamedTuple):
             judges.index(verdict.judge)
             for a in assessed
             for verdict in a.verdicts
-            if verdict.support and a.support and verdict.support != a.support and verdict.judge in judges
+            if verdict.support
+            and a.support
+            and verdict.support != a.support
+            and verdict.judge in judges
         }
         entropy = max((a.entropy or 0.0 for a in assessed), default=0.0)
         counts = score.because, score.hits, score.judged
         value = None if score.value is None else round(score.value, 6)
-        return cls(value, strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3))
+        return cls(
+            value, strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3)
+        )
 
 
 class SampleRow(NamedTuple):
@@ -375,7 +405,10 @@ class SampleRow(NamedTuple):
 
 
 def row(
-    result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] = (), judges: Sequence[str] = ()
+    result: SampleResult,
+    metrics: Sequence[Metric],
+    others: Iterable[str] = (),
+    judges: Sequence[str] = (),
 ) -> SampleRow:
     """Return the row of a sample, with a cell for each metric of claims, then for each other metric.
 
@@ -390,8 +423,13 @@ def row(
 
     def cell(metric: Metric) -> ScoreCell:
         """Return the cell of a metric of claims."""
-        found = [assessments.get((metric.against, claim.id)) for claim in result.claims_of(metric.claims_of)]
-        return ScoreCell.of(scores[metric.name], "".join(map(_letter, found)), [a for a in found if a], judges)
+        found = [
+            assessments.get((metric.against, claim.id))
+            for claim in result.claims_of(metric.claims_of)
+        ]
+        return ScoreCell.of(
+            scores[metric.name], "".join(map(_letter, found)), [a for a in found if a], judges
+        )
 
     return SampleRow(
         id=result.sample.id,
@@ -421,5 +459,9 @@ def _documents(sample: Sample) -> list[tuple[str, str]]:
 def _letter(found: Assessment | None) -> str:
     """Return the letter of a claim's label, upper case if two verdicts with a label differ."""
     letter = LETTERS[found.support if found else None]
-    labels = {verdict.support for verdict in found.verdicts if verdict.label is not None} if found else ()
+    labels = (
+        {verdict.support for verdict in found.verdicts if verdict.label is not None}
+        if found
+        else ()
+    )
     return letter.upper() if len(labels) > 1 else letter

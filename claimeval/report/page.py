@@ -76,7 +76,9 @@ MAX_BYTES = 20_000_000
 """Maximum size in bytes of the samples in the page of a large run; it shows fewer samples if they are long."""
 
 
-def render(file: IO[str], folder: Path, compared: Path | None = None, *, first: int | None = None) -> None:
+def render(
+    file: IO[str], folder: Path, compared: Path | None = None, *, first: int | None = None
+) -> None:
     """Write the page of a run, or of two compared runs, to an open file, sample by sample.
 
     Above 20,000 samples the page shows a selection of samples and says so; all numbers are over all samples.
@@ -201,7 +203,11 @@ class _PageData(NamedTuple):
         metrics = self.comparison.metrics if self.comparison else ()
         return {
             metric.metric: [
-                row._asdict() | {"part": row.part and row.part.model_dump(mode="json", exclude={"largest", "parts"})}
+                row._asdict()
+                | {
+                    "part": row.part
+                    and row.part.model_dump(mode="json", exclude={"largest", "parts"})
+                }
                 for row in metric.cause_rows
             ]
             for metric in metrics
@@ -225,9 +231,14 @@ class _PageData(NamedTuple):
             names = overview.manifest.short_names
             of_run = {"run": number} if number else {}
             for slices in overview.slices:
-                metrics = dict.fromkeys(row.metric for row in slices if row.contribution is not None)
+                metrics = dict.fromkeys(
+                    row.metric for row in slices if row.contribution is not None
+                )
                 drawn = of_slices(slices, partial(_sliced, slices.field, of_run), width=NARROW)
-                yield from ((f"slices/{number}/{slices.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True))
+                yield from (
+                    (f"slices/{number}/{slices.field}/{m}", p)
+                    for m, p in zip(metrics, drawn, strict=True)
+                )
             if counts := overview.diagnosis:
                 yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
             if overview.ranks:
@@ -247,7 +258,9 @@ class _PageData(NamedTuple):
         for changes in self.comparison.slices if self.comparison else ():
             metrics = dict.fromkeys(row.metric for row in changes.rows)
             drawn = of_changes(changes, partial(_sliced, changes.field, {}), width=NARROW)
-            yield from ((f"changes/{changes.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True))
+            yield from (
+                (f"changes/{changes.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True)
+            )
 
 
 NARROW = 460.0
@@ -294,9 +307,17 @@ class _OneRun:
         overview = gather(self._folder, note, sliced=True)
         results = RunResults.of(self._folder)
         sample_ids = _named_in(overview)
-        positions = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(results))
-        shown = samples.add_fitting(positions, lambda position: self._add(samples, results[position]))
-        kinds = f"the ones with the lowest scores, and some with every value of {names[0]}" if names else "some of them"
+        positions = (
+            selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(results))
+        )
+        shown = samples.add_fitting(
+            positions, lambda position: self._add(samples, results[position])
+        )
+        kinds = (
+            f"the ones with the lowest scores, and some with every value of {names[0]}"
+            if names
+            else "some of them"
+        )
         noted = _with_note(overview, _shown(shown, len(results), first, kinds))
         return _PageData(noted, None, None, samples.facets.facets(), self._agreement())
 
@@ -369,7 +390,9 @@ class _TwoRuns:
 
         compared = compare(*self._folders, note, sliced=True)
         sample_ids = (
-            _named_in(compared.a) | _named_in(compared.b) | {flip.sample_id for flip in compared.comparison.flips}
+            _named_in(compared.a)
+            | _named_in(compared.b)
+            | {flip.sample_id for flip in compared.comparison.flips}
         )
         positions = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(ids))
         runs = [RunResults.of(folder) for folder in self._folders]
@@ -385,25 +408,43 @@ class _TwoRuns:
         shown = samples.add_fitting(positions, add)
         kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"
         text = _shown(shown, len(ids), first, kinds)
-        return _PageData(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
+        return _PageData(
+            _with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets()
+        )
 
-    def _add(self, samples: _Samples, pair: Pair[SampleResult], flips: int, changes: PairChanges) -> None:
+    def _add(
+        self, samples: _Samples, pair: Pair[SampleResult], flips: int, changes: PairChanges
+    ) -> None:
         """Add a pair of samples to the index and its details."""
         judges = ([judge.name for judge in manifest.judges] for manifest in self._manifests)
-        rows = (row(result, self._metrics, self._others, names) for result, names in zip(pair, judges, strict=True))
-        rounded = {name: {cause: round(value, 6) for cause, value in of.items()} for name, of in changes.causes.items()}
+        rows = (
+            row(result, self._metrics, self._others, names)
+            for result, names in zip(pair, judges, strict=True)
+        )
+        rounded = {
+            name: {cause: round(value, 6) for cause, value in of.items()}
+            for name, of in changes.causes.items()
+        }
         parts = changed_parts(pair.a.sample, pair.b.sample)
         samples.index.add((*rows, flips, parts, rounded, [name for _, name in changes.documents]))
         samples.facets.add(pair.a.sample, {})
         details = samples.details
-        requests = [_requests(result, r, details.literals) for result, r in zip(pair, self._rebuilders, strict=True)]
-        listed = {part: _listed(pair, part) for part in {metric.against for metric in self._metrics}}
+        requests = [
+            _requests(result, r, details.literals)
+            for result, r in zip(pair, self._rebuilders, strict=True)
+        ]
+        listed = {
+            part: _listed(pair, part) for part in {metric.against for metric in self._metrics}
+        }
         details.add(pair, requests, _summaries(self._manifests[0], *pair), listed)
 
 
 def _listed(pair: Pair[SampleResult], part: Part) -> list[tuple[int | None, int | None, str]]:
     """Return the documents of a part in both runs, as one list."""
-    a, b = (list(zip(result.sample.ranks(part), result.sample.documents(part) or (), strict=True)) for result in pair)
+    a, b = (
+        list(zip(result.sample.ranks(part), result.sample.documents(part) or (), strict=True))
+        for result in pair
+    )
     return aligned(a, b)
 
 
@@ -433,7 +474,11 @@ def _named_in(overview: Overview) -> set[str]:
     """Return the ids of the samples that the overview names."""
     front = overview.front
     failed = {call.sample for call in overview.summary.failures.values()}
-    return failed | {claim.sample_id for claim in front.read} | {answer.sample_id for answer in front.answers}
+    return (
+        failed
+        | {claim.sample_id for claim in front.read}
+        | {answer.sample_id for answer in front.answers}
+    )
 
 
 def _from(first: int, samples: int) -> range:
@@ -452,10 +497,14 @@ def _shown(shown: int, samples: int, first: int | None, kinds: str) -> str:
 
 
 def _with_note(overview: Overview, text: str) -> Overview:
-    return overview.model_copy(update={"cautions": (Note(kind="selection", text=text), *overview.cautions)})
+    return overview.model_copy(
+        update={"cautions": (Note(kind="selection", text=text), *overview.cautions)}
+    )
 
 
-def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[RequestPieces | None]:
+def _requests(
+    result: SampleResult, rebuilder: Rebuilder, literals: Literals
+) -> list[RequestPieces | None]:
     """Return the request of each call, or None if it cannot be rebuilt with the call's key.
 
     Messages that several judges of a panel get are packed once.
@@ -494,7 +543,9 @@ def experiment_table(folder: Path) -> ExperimentResult:
     from claimeval.runs.experiments.results import ExperimentResult
 
     try:
-        return ExperimentResult.model_validate(json.loads((folder / TABLE).read_text(encoding="utf-8")))
+        return ExperimentResult.model_validate(
+            json.loads((folder / TABLE).read_text(encoding="utf-8"))
+        )
     except (OSError, ValueError) as error:
         raise _unreadable(folder, error) from error
 
@@ -523,7 +574,9 @@ def render_experiment(file: IO[str], folder: Path) -> None:
     content = {
         "name": folder.resolve().name,
         "table": table.model_copy(update=names).model_dump(mode="json"),
-        "pictures": {name: [tree(picture) for picture in drawn] for name, drawn in of_arms(table).items()},
+        "pictures": {
+            name: [tree(picture) for picture in drawn] for name, drawn in of_arms(table).items()
+        },
         "tables": _drawn(view.view(table)),
         "changes": view.other_changes(table),
         "selection": view.chosen(table.selection, table.baseline) if table.selection else None,

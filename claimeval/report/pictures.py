@@ -33,7 +33,9 @@ ROWS = 30
 def mark(name: str, found: Estimate | MetricSummary, link: str | None = None) -> Mark:
     """Return a value with its interval, or with the bounds that are shown instead."""
     low, high = found.reported or (None, None)
-    return Mark(name, found.value, low, high, found.n, "bounds" if found.ends == "bounds" else "95 %", link)
+    return Mark(
+        name, found.value, low, high, found.n, "bounds" if found.ends == "bounds" else "95 %", link
+    )
 
 
 def axis_label(metric: MetricSummary) -> str:
@@ -44,14 +46,18 @@ def axis_label(metric: MetricSummary) -> str:
 def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | None:
     """Draw the means of a run that are shares; None if it has none."""
     marks = [
-        mark(name, metric) for name, metric in metrics.items() if metric.unit == "share" and metric.mean is not None
+        mark(name, metric)
+        for name, metric in metrics.items()
+        if metric.unit == "share" and metric.mean is not None
     ]
     return charts.slices(marks[:ROWS], title, SHARE) if marks else None
 
 
 def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
     """Draw the differences of two runs by metric; metrics that are not shares only if there are no others."""
-    shares = [metric for metric in pair.metrics if 0 <= (metric.a or 0) <= 1 and 0 <= (metric.b or 0) <= 1]
+    shares = [
+        metric for metric in pair.metrics if 0 <= (metric.a or 0) <= 1 and 0 <= (metric.b or 0) <= 1
+    ]
     marks = [mark(metric.metric, metric.difference) for metric in (shares or pair.metrics)[:ROWS]]
     return charts.forest(marks, f"{pair.b} minus {pair.a}", "difference of the means", width=width)
 
@@ -64,10 +70,15 @@ def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND
     drawn = []
     for track in series.tracks:
         addresses: Sequence[str | None] = links or [None] * len(track.points)
-        marks = [mark(point.run, point, link) for point, link in zip(track.points, addresses, strict=True)]
+        marks = [
+            mark(point.run, point, link)
+            for point, link in zip(track.points, addresses, strict=True)
+        ]
         label = axis_label(track.points[0])
         at = series.baseline
-        drawn.append(charts.trend(marks, track.metric, label, changes=series.marks, baseline=at, width=width))
+        drawn.append(
+            charts.trend(marks, track.metric, label, changes=series.marks, baseline=at, width=width)
+        )
     return drawn
 
 
@@ -80,7 +91,9 @@ def of_arms(table: ExperimentResult, *, width: float = TREND) -> dict[str, tuple
         others = [mark(name, cell.difference) for name, cell in cells.items() if cell.difference]
         drawn[metric] = (
             charts.slices(means[:ROWS], metric, axis_label(first), width=width),
-            charts.forest(others[:ROWS], f"{metric}: arm minus {table.baseline}", "difference", width=width),
+            charts.forest(
+                others[:ROWS], f"{metric}: arm minus {table.baseline}", "difference", width=width
+            ),
         )
     return drawn
 
@@ -97,10 +110,15 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
     """
     drawn = []
     for metric in dict.fromkeys(row.metric for row in slices):
-        rows = sorted((row for row in slices if row.metric == metric), key=lambda row: -(row.contribution or 0))[:ROWS]
+        rows = sorted(
+            (row for row in slices if row.metric == metric),
+            key=lambda row: -(row.contribution or 0),
+        )[:ROWS]
         if not any(row.contribution is not None for row in rows):
             continue
-        marks = [mark(row.value or "(without)", row.estimate, link(metric, row.value)) for row in rows]
+        marks = [
+            mark(row.value or "(without)", row.estimate, link(metric, row.value)) for row in rows
+        ]
         share = [row.contribution for row in rows]
         mean = loss(metric, sum(row.contribution or 0 for row in slices if row.metric == metric))
         title = f"{metric} by {slices.field}, the greatest loss first"
@@ -108,13 +126,19 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
     return drawn
 
 
-def of_changes(changes: ChangeSlices, link: Link = no_link, *, width: float = WIDTH) -> list[Picture]:
+def of_changes(
+    changes: ChangeSlices, link: Link = no_link, *, width: float = WIDTH
+) -> list[Picture]:
     """Draw a picture for each metric: the difference of two runs by value of the field, largest contribution first."""
     drawn = []
     for metric in dict.fromkeys(row.metric for row in changes.rows):
-        estimated = [row for row in changes.rows if row.metric == metric and row.difference.value is not None]
+        estimated = [
+            row for row in changes.rows if row.metric == metric and row.difference.value is not None
+        ]
         rows = sorted(estimated, key=lambda row: -abs(row.contribution or 0))[:ROWS]
-        marks = [mark(row.value or "(without)", row.difference, link(metric, row.value)) for row in rows]
+        marks = [
+            mark(row.value or "(without)", row.difference, link(metric, row.value)) for row in rows
+        ]
         title = f"{metric} by {changes.field}, b - a"
         drawn.append(charts.forest(marks, title, "difference of the means, b - a", width=width))
     return drawn
@@ -137,7 +161,13 @@ def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:
     if all(rank.relevant is not None for rank in ranks):
         shares["a reference context"] = [rank.relevant or 0 for rank in ranks]
     curves = [
-        Curve(name, [(r.rank, Mark("", n / r.samples, n=r.samples)) for r, n in zip(ranks, counts, strict=True)])
+        Curve(
+            name,
+            [
+                (r.rank, Mark("", n / r.samples, n=r.samples))
+                for r, n in zip(ranks, counts, strict=True)
+            ],
+        )
         for name, counts in shares.items()
     ]
     return charts.lines(curves, "Contexts by rank", "rank", "share of samples", width=width)
@@ -145,7 +175,10 @@ def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:
 
 def of_panel(panel: PanelSummary, names: Mapping[str, str] = {}, link: Link = no_link) -> Picture:
     """Draw Cohen's kappa of each pair of judges, and of each judge with the panel."""
-    kappas = {frozenset((pair.first, pair.second)): pair.kappa for pair in (*panel.judge_pairs, *panel.judge_vs_panel)}
+    kappas = {
+        frozenset((pair.first, pair.second)): pair.kappa
+        for pair in (*panel.judge_pairs, *panel.judge_vs_panel)
+    }
     raters = [name for name in (*panel.judges, "panel") if any(name in pair for pair in kappas)]
     return _kappas(raters, kappas, "Cohen's kappa of judges", names, link)
 
@@ -171,15 +204,24 @@ def _kappas(
 
 def of_cost(judges: Sequence[JudgeNumbers], names: Mapping[str, str] = {}) -> Picture | None:
     """Draw agreement over cost, with the Pareto front; None unless two judges have both."""
-    priced = [judge for judge in judges if judge.dollars_per_1000 is not None and judge.kappa is not None]
+    priced = [
+        judge for judge in judges if judge.dollars_per_1000 is not None and judge.kappa is not None
+    ]
     if len(priced) < 2:
         return None
     marks = [
-        (judge.dollars_per_1000 or 0.0, Mark(names.get(judge.judge, judge.judge), judge.kappa, n=judge.compared))
+        (
+            judge.dollars_per_1000 or 0.0,
+            Mark(names.get(judge.judge, judge.judge), judge.kappa, n=judge.compared),
+        )
         for judge in priced
     ]
-    compared = f"Cohen's kappa with {'people' if priced[0].agrees_with == 'people' else 'the panel'}"
-    return charts.points(marks, "Agreement and cost", "dollars per 1,000 verdicts", compared, front=True)
+    compared = (
+        f"Cohen's kappa with {'people' if priced[0].agrees_with == 'people' else 'the panel'}"
+    )
+    return charts.points(
+        marks, "Agreement and cost", "dollars per 1,000 verdicts", compared, front=True
+    )
 
 
 def of_confusion(judge: JudgeNumbers, name: str) -> Picture | None:
@@ -191,8 +233,13 @@ def of_confusion(judge: JudgeNumbers, name: str) -> Picture | None:
 
 def of_calibration(report: CalibrationReport, name: str) -> Picture:
     """Draw stated probabilities against the share that people label supported."""
-    marks = [(point.probability, Mark("people", point.share, point.low, point.high, point.n)) for point in report.bins]
-    return charts.calibration(marks, f"{name}: probabilities and people", y_label="share supported by people")
+    marks = [
+        (point.probability, Mark("people", point.share, point.low, point.high, point.n))
+        for point in report.bins
+    ]
+    return charts.calibration(
+        marks, f"{name}: probabilities and people", y_label="share supported by people"
+    )
 
 
 def of_agreement(agreement: Agreement, names: Mapping[str, str] = {}) -> Picture | None:
@@ -200,10 +247,15 @@ def of_agreement(agreement: Agreement, names: Mapping[str, str] = {}) -> Picture
 
     `names` are shown instead of the raters.
     """
-    raters = list(dict.fromkeys(rater for pair in agreement.pairs for rater in (pair.first, pair.second)))
+    raters = list(
+        dict.fromkeys(rater for pair in agreement.pairs for rater in (pair.first, pair.second))
+    )
     kappas = {frozenset((pair.first, pair.second)): pair.kappa.value for pair in agreement.pairs}
     parts = [_kappas(raters, kappas, "Cohen's kappa of raters", names)] if raters else []
-    parts += [_confusion(rater, "people", names.get(rater.rater, rater.rater)) for rater in agreement.raters]
+    parts += [
+        _confusion(rater, "people", names.get(rater.rater, rater.rater))
+        for rater in agreement.raters
+    ]
     return charts.beside("Agreement of raters", parts) if parts else None
 
 
@@ -213,4 +265,6 @@ def _confusion(counts: JudgeNumbers | RaterReport, reference: str, name: str) ->
         [Cell(f"{reference} {a}, {name} {b}", count) for b, count in zip(labels, row, strict=True)]
         for a, row in zip(labels, counts.confusion, strict=True)
     ]
-    return charts.heat_map(labels, labels, cells, f"{name} and {reference}", labels=(reference, name), counts=True)
+    return charts.heat_map(
+        labels, labels, cells, f"{name} and {reference}", labels=(reference, name), counts=True
+    )

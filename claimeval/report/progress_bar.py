@@ -41,8 +41,15 @@ class ProgressBar:
             return
         self._next = now + NEXT
         text = progress.in_words()
-        bar = element("progress", max=progress.total, value=progress.done) if progress.total else Html()
-        content = {"text/html": shown(element("div", bar, Html(" "), element("small", text))), "text/plain": text}
+        bar = (
+            element("progress", max=progress.total, value=progress.done)
+            if progress.total
+            else Html()
+        )
+        content = {
+            "text/html": shown(element("div", bar, Html(" "), element("small", text))),
+            "text/plain": text,
+        }
         if self._handle is None:
             self._handle = self._display(content, raw=True, display_id=True)
         else:

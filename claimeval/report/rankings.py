@@ -22,7 +22,9 @@ def comparable(measures: Sequence[Measure]) -> str:
     for measure in measures:
         if measure.row.summary != "sum":
             return measure.name
-    raise UsageError("a picture compares values of queries; choose a measure that is not a count, such as map")
+    raise UsageError(
+        "a picture compares values of queries; choose a measure that is not a count, such as map"
+    )
 
 
 def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str) -> Picture:
@@ -40,10 +42,18 @@ def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str)
     """
     named = list(zip(labels, evaluations, strict=True))
     deepest = max(
-        (query["num_ret"] or 0 for evaluation in evaluations for query in evaluation.per_query.values()), default=0
+        (
+            query["num_ret"] or 0
+            for evaluation in evaluations
+            for query in evaluation.per_query.values()
+        ),
+        default=0,
     )
     depths = {k: name for k, name in _NDCG.items() if k <= max(2, deepest)}
-    ndcg = [Curve(label, [(k, _mark(evaluation, name)) for k, name in depths.items()]) for label, evaluation in named]
+    ndcg = [
+        Curve(label, [(k, _mark(evaluation, name)) for k, name in depths.items()])
+        for label, evaluation in named
+    ]
     precision = [
         Curve(label, [(x, Mark("", evaluation.mean[name])) for x, name in _RECALLS.items()])
         for label, evaluation in named
@@ -55,8 +65,18 @@ def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str)
     if len(evaluations) == 2:
         changes = differences(evaluations[0], evaluations[1], measure)
         if not changes:
-            raise UsageError(f"the runs {labels[0]!r} and {labels[1]!r} have no query in common to compare")
-        parts.append(bars(changes, f"{measure}: {labels[1]} minus {labels[0]}", "queries", "difference", width=420))
+            raise UsageError(
+                f"the runs {labels[0]!r} and {labels[1]!r} have no query in common to compare"
+            )
+        parts.append(
+            bars(
+                changes,
+                f"{measure}: {labels[1]} minus {labels[0]}",
+                "queries",
+                "difference",
+                width=420,
+            )
+        )
     return beside(", ".join(labels), parts)
 
 
@@ -71,6 +91,8 @@ def differences(first: Evaluation, second: Evaluation, measure: str) -> list[flo
 
 
 def _mark(evaluation: Evaluation, measure: str) -> Mark:
-    values = [value for query in evaluation.per_query.values() if (value := query[measure]) is not None]
+    values = [
+        value for query in evaluation.per_query.values() if (value := query[measure]) is not None
+    ]
     estimate = mean_interval(values)
     return Mark("", evaluation.mean[measure], estimate.low, estimate.high, len(values))

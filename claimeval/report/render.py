@@ -32,30 +32,44 @@ def plain(text: str) -> str:
 
 
 def _markdown_door(text: str) -> str:
-    if isinstance(text, Sentence):  # quotes, and words that would be a mention or a link, are code spans
+    if isinstance(
+        text, Sentence
+    ):  # quotes, and words that would be a mention or a link, are code spans
         parts = re.split(r"(“[^”]*”|\S*(?:[@#/]|www\.)\S*)", text)
-        return "".join(_markdown_door(Data(part) if i % 2 else part) for i, part in enumerate(parts))
+        return "".join(
+            _markdown_door(Data(part) if i % 2 else part) for i, part in enumerate(parts)
+        )
     return (code(text, WIDTH) if text else "") if isinstance(text, Data) else plain(text)
 
 
 def markdown(blocks: Iterable[Block]) -> str:
     """Return views in Markdown: names and texts of the data are code spans, without mentions, links or HTML."""
-    return "\n\n".join(filter(None, (_markdown(through(block, _markdown_door)) for block in blocks)))
+    return "\n\n".join(
+        filter(None, (_markdown(through(block, _markdown_door)) for block in blocks))
+    )
 
 
 def _markdown(block: Block) -> str:
     match block:
         case Line(parts, kind):
-            start = {"heading": "### ", "caution": "> **Caution:** ", "note": "> **Note:** "}.get(kind, "")
+            start = {"heading": "### ", "caution": "> **Caution:** ", "note": "> **Note:** "}.get(
+                kind, ""
+            )
             return start + "".join(parts)
         case Entries(title, entries):
             lines = [f"**{title}**", ""]
             for entry in entries:
-                lines += [f"- {entry.name}", *(f"  - {name}: {words}" for name, words in entry.fields)]
+                lines += [
+                    f"- {entry.name}",
+                    *(f"  - {name}: {words}" for name, words in entry.fields),
+                ]
             return "\n".join(lines)
         case Table(columns=columns, rows=rows, title=title, notes=notes):
             rule = ["---" if column.kind == "text" else "---:" for column in columns]
-            lines = [f"| {' | '.join(row)} |" for row in ([column.name for column in columns], rule, *rows)]
+            lines = [
+                f"| {' | '.join(row)} |"
+                for row in ([column.name for column in columns], rule, *rows)
+            ]
             return "\n\n".join((*([f"**{title}**"] if title else ()), "\n".join(lines), *notes))
 
 

@@ -38,7 +38,9 @@ class SampleSelection:
         `first` has the ids of samples that come before all others.
         """
         checksums = {crc32(sample_id.encode("utf-8", "surrogatepass")) for sample_id in first}
-        positions = dict.fromkeys(position for position, digest in enumerate(self._ids) if digest in checksums)
+        positions = dict.fromkeys(
+            position for position, digest in enumerate(self._ids) if digest in checksums
+        )
         lowest = int(WORST * count)
         for position in self._lowest(lowest):
             if len(positions) >= lowest:

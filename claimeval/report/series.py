@@ -29,7 +29,9 @@ def parts(
         heading: The element of headings.
     """
     samples = max(point.n for metric in runs.tracks for point in metric.points)
-    intro = f"{len(runs.runs)} runs, the oldest first, over up to {samples:,} samples; the baseline is"
+    intro = (
+        f"{len(runs.runs)} runs, the oldest first, over up to {samples:,} samples; the baseline is"
+    )
     yield element("p", intro, Html(" "), element("b", runs.runs[runs.baseline]), ".")
     if rebase:
         others = [i for i in range(len(runs.runs)) if i != runs.baseline]
@@ -38,7 +40,10 @@ def parts(
     links = [address([i]) for i in range(len(runs.runs))] if address else []
     for metric, picture in zip(runs.tracks, pictures.of_series(runs, links), strict=True):
         yield element(heading, metric.metric)
-        sentences = (element("p", runs.against_in_words(metric)), element("p", metric.trend.in_words))
+        sentences = (
+            element("p", runs.against_in_words(metric)),
+            element("p", metric.trend.in_words),
+        )
         yield element("div", Html(picture.svg), element("div", *sentences), class_="lead")
         frame = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": metric.metric}
         yield element("div", _table(runs, metric, address), **frame)
@@ -61,7 +66,11 @@ def _table(runs: Series, metric: MetricSeries, address: Address | None) -> Html:
     rows: list[list[str]] = [list(row) for row in shown.rows]
     for i, row in enumerate(rows if address else ()):
         assert address, "there are links"
-        for column, positions in ((0, [i]), (view.CHANGE, [i - 1, i]), (view.AGAINST, [runs.baseline, i])):
+        for column, positions in (
+            (0, [i]),
+            (view.CHANGE, [i - 1, i]),
+            (view.AGAINST, [runs.baseline, i]),
+        ):
             if row[column]:
                 row[column] = element("a", row[column], href=address(positions))
     return drawn(shown._replace(rows=tuple(map(tuple, rows))))
@@ -79,12 +88,16 @@ def render(runs: Series, title: str, *, served: bool = False) -> str:
     address, rebase = addresses(runs.runs) if served else (None, None)
     content = parts(runs, address, rebase, heading="h2")
     escaped = element("span", title)[len("<span>") : -len("</span>")]
-    return fill("series", title=escaped, brand=brand, content=joined((element("h1", title), *content)))
+    return fill(
+        "series", title=escaped, brand=brand, content=joined((element("h1", title), *content))
+    )
 
 
 def addresses(names: Sequence[str]) -> tuple[Address, Address]:
     """Return functions for the viewer's addresses of runs and pairs, and of the series with another baseline."""
     return (
         lambda runs: f"/report?{urlencode([('run', names[i]) for i in runs])}",
-        lambda runs: f"/compare?{urlencode([*(('run', name) for name in names), ('baseline', names[runs[0]])])}",
+        lambda runs: (
+            f"/compare?{urlencode([*(('run', name) for name in names), ('baseline', names[runs[0]])])}"
+        ),
     )

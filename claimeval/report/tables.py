@@ -34,12 +34,28 @@ def rows(manifest: Manifest, results: Iterable[SampleResult], table: str) -> Ite
 def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
     names = manifest.names
     parts = ("", "_because", "_supported", "_judged", "_claims")
-    head = ["id", "question", "answer", "generator", "metadata", "calls", "prompt_tokens", "completion_tokens"]
+    head = [
+        "id",
+        "question",
+        "answer",
+        "generator",
+        "metadata",
+        "calls",
+        "prompt_tokens",
+        "completion_tokens",
+    ]
     yield [*head, *(f"{name}{part}" for name in names for part in parts)]
     for result in results:
         sample = result.sample
         fields = json.dumps(sample.metadata, ensure_ascii=False) if sample.metadata else None
-        row: list[Cell] = [sample.id, sample.question, sample.answer, sample.generator, fields, len(result.calls)]
+        row: list[Cell] = [
+            sample.id,
+            sample.question,
+            sample.answer,
+            sample.generator,
+            fields,
+            len(result.calls),
+        ]
         row += [sum(call.prompt_tokens or 0 for call in result.calls)]
         row += [sum(call.completion_tokens or 0 for call in result.calls)]
         for name in names:

@@ -146,25 +146,38 @@ class Home:
 
     def content(self) -> tuple[list[RunEntry], list[ExperimentEntry], list[DataGroup]]:
         """Return the runs, the experiments, and the systems, that with the newest run first."""
-        experiments = [experiment_entry(name, path) for name, path in experiment_folders(self._folder).items()]
+        experiments = [
+            experiment_entry(name, path) for name, path in experiment_folders(self._folder).items()
+        ]
         read_runs: dict[str, _ReadRun] = {}
         for name, path in runs(self._folder).items():
-            experiment = next((entry.name for entry in experiments if name.startswith(f"{entry.name}/")), None)
+            experiment = next(
+                (entry.name for entry in experiments if name.startswith(f"{entry.name}/")), None
+            )
             read = self._known.get(name)
-            if read is None or read.written != _written(path) or read.entry.experiment != experiment:
+            if (
+                read is None
+                or read.written != _written(path)
+                or read.entry.experiment != experiment
+            ):
                 read = _read(name, path, experiment)
             read_runs[name] = read
         self._known = read_runs
         entries = [
-            run.entry if run.entry.problem else run.entry._replace(labels=labels_in(self._folder / name))
+            run.entry
+            if run.entry.problem
+            else run.entry._replace(labels=labels_in(self._folder / name))
             for name, run in read_runs.items()
         ]
         dated = sorted(read_runs.values(), key=lambda run: (run.entry.written, run.entry.name))
-        single = [run for run in dated if run.entry.problem is None and run.entry.experiment is None]
+        single = [
+            run for run in dated if run.entry.problem is None and run.entry.experiment is None
+        ]
         if single != self._grouped[0]:
             by_name = {run.entry.name: run for run in single}
             groups = [
-                [by_name[name] for name in names] for names in together({n: r.sketch for n, r in by_name.items()})
+                [by_name[name] for name in names]
+                for names in together({n: r.sketch for n, r in by_name.items()})
             ]
             groups.sort(key=lambda runs: -runs[-1].entry.written)
             self._grouped = single, [_group(runs) for runs in groups]
@@ -225,7 +238,10 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
         judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
         complete=summary.complete,
-        metrics={key: (metric.mean, metric.reported, metric.ends == "bounds") for key, metric in metrics.items()},
+        metrics={
+            key: (metric.mean, metric.reported, metric.ends == "bounds")
+            for key, metric in metrics.items()
+        },
         dollars=cost.dollars if cost else None,
         calls=cost.calls if cost else 0,
         notes=(*_notes(path), *summary.notes),
@@ -260,7 +276,10 @@ def experiment_entry(name: str, path: Path) -> ExperimentEntry:
     except DataError as error:
         return ExperimentEntry(name, 0.0, "", 0, (), "", None, {}, {}, None, (), str(error))
     costs = [arm.cost.dollars for arm in table.arms]
-    metrics = {metric: tuple(arm.metrics[metric].mean for arm in table.arms) for metric in table.arms[0].metrics}
+    metrics = {
+        metric: tuple(arm.metrics[metric].mean for arm in table.arms)
+        for metric in table.arms[0].metrics
+    }
     return ExperimentEntry(
         name=name,
         written=file.stat().st_mtime,
@@ -283,16 +302,22 @@ def _group(runs: Sequence[_ReadRun]) -> DataGroup:
         name = f"{name or 'data given in Python'} and {len(others)} more"
     counts = Counter(metric for run in runs for metric in run.metrics)
     most = [metric for metric, count in counts.most_common(PICTURES) if count > 1]
-    by_job = [[run for run in runs if run.entry.job == job] for job in dict.fromkeys(run.entry.job for run in runs)]
+    by_job = [
+        [run for run in runs if run.entry.job == job]
+        for job in dict.fromkeys(run.entry.job for run in runs)
+    ]
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, by_job))
     steps = {after.entry.name: _changed(before, after) for before, after in pairs}
     other_data = bool(steps) and all("data" in words for words in steps.values())
     unmarked = {"data"} if other_data else set()
     drawn = {
-        metric: _trend(metric, [run for run in runs if metric in run.metrics][-POINTS:], unmarked) for metric in most
+        metric: _trend(metric, [run for run in runs if metric in run.metrics][-POINTS:], unmarked)
+        for metric in most
     }
     changes = {after: ", ".join(words) for after, words in steps.items() if words}
-    return DataGroup(name, tuple(run.entry.name for run in runs), changes, _differences(runs), other_data, drawn)
+    return DataGroup(
+        name, tuple(run.entry.name for run in runs), changes, _differences(runs), other_data, drawn
+    )
 
 
 def _differences(runs: Sequence[_ReadRun]) -> dict[str, dict[str, float]]:
@@ -325,9 +350,16 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
     ]
     label = pictures.axis_label(runs[0].metrics[metric])
     pairs = enumerate(itertools.pairwise(runs), 1)
-    steps = {position: [word for word in _changed(*pair) if word not in unmarked] for position, pair in pairs}
+    steps = {
+        position: [word for word in _changed(*pair) if word not in unmarked]
+        for position, pair in pairs
+    }
     changes = {position: ", ".join(words) for position, words in steps.items() if words}
-    breaks = {place for place, (a, b) in enumerate(itertools.pairwise(runs), 1) if _judges(a) != _judges(b)}
+    breaks = {
+        place
+        for place, (a, b) in enumerate(itertools.pairwise(runs), 1)
+        if _judges(a) != _judges(b)
+    }
     return trend(marks, metric, label, changes=changes, breaks=breaks, width=SMALL)
 
 
@@ -335,9 +367,13 @@ def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
     """Return the names of the settings that changed since the previous run: judges, prompts, data, ..."""
     if before.manifest is None or after.manifest is None:
         return ()
-    names = [setting.partition(":")[0] for setting in changed_settings(before.manifest, after.manifest)]
+    names = [
+        setting.partition(":")[0] for setting in changed_settings(before.manifest, after.manifest)
+    ]
     data = ["data"] if before.manifest.data.digest != after.manifest.data.digest else []
-    return tuple(dict.fromkeys([*(name for name in names if name not in ("metrics", "data")), *data]))
+    return tuple(
+        dict.fromkeys([*(name for name in names if name not in ("metrics", "data")), *data])
+    )
 
 
 ADDRESS = "127.0.0.1"
@@ -381,11 +417,15 @@ class Viewer(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int = 0, label_as: str | None = None) -> None:
         self.labeling = None if label_as is None else Labeling(lambda: runs(folder), label_as)
         if not folder.is_dir():
-            raise UsageError(f"{str(folder)!r} is not a directory. Give the directory that contains your runs")
+            raise UsageError(
+                f"{str(folder)!r} is not a directory. Give the directory that contains your runs"
+            )
         try:
             super().__init__((ADDRESS, port), _ViewerHandler)
         except OSError as error:
-            raise UsageError(f"Port {port} cannot be used: {error.strerror}. Give another --port") from error
+            raise UsageError(
+                f"Port {port} cannot be used: {error.strerror}. Give another --port"
+            ) from error
         self.folder = folder
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
         self._home = Home(folder)
@@ -408,11 +448,16 @@ class Viewer(ThreadingHTTPServer):
             "runs": [entry._asdict() for entry in entries],
             "experiments": [entry._asdict() for entry in experiments],
             "groups": [
-                {**group._asdict(), "pictures": [tree(picture) for picture in group.pictures.values()]}
+                {
+                    **group._asdict(),
+                    "pictures": [tree(picture) for picture in group.pictures.values()],
+                }
                 for group in groups
             ],
         }
-        return fill("viewer", data=block("runs", as_json(content))).encode("utf-8", "backslashreplace")
+        return fill("viewer", data=block("runs", as_json(content))).encode(
+            "utf-8", "backslashreplace"
+        )
 
     def report(self, names: list[str], first: int | None = None) -> bytes | None:
         """Return the page of one run, of two, or of an experiment; None if a name is not in the list.
@@ -420,7 +465,9 @@ class Viewer(ThreadingHTTPServer):
         `first` is the number of the first sample to show instead of a selection.
         """
         if len(names) == 1 and (folder := experiment_folders(self.folder).get(names[0])):
-            return self._page((names[0],), [folder / TABLE], lambda file: render_experiment(file, folder))
+            return self._page(
+                (names[0],), [folder / TABLE], lambda file: render_experiment(file, folder)
+            )
         paths = self._paths(names)
         if paths is None or not 1 <= len(paths) <= 2:
             return None
@@ -447,7 +494,9 @@ class Viewer(ThreadingHTTPServer):
         paths = runs(self.folder)
         return None if any(name not in paths for name in names) else [paths[name] for name in names]
 
-    def _page(self, names: tuple[str, ...], files: Iterable[Path], write: Callable[[IO[str]], None]) -> bytes:
+    def _page(
+        self, names: tuple[str, ...], files: Iterable[Path], write: Callable[[IO[str]], None]
+    ) -> bytes:
         """Return a page, written again only if one of these files changed. Raises Building if it is not ready."""
         key = (names, tuple(file.stat().st_mtime_ns for file in files))
         with self._lock:
@@ -456,7 +505,9 @@ class Viewer(ThreadingHTTPServer):
                 return self._pages[key]
             if key not in self._builds:
                 self._builds[key] = _build(write)
-                if len(self._builds) > CACHED_PAGES:  # the browser that requested the oldest did not return
+                if (
+                    len(self._builds) > CACHED_PAGES
+                ):  # the browser that requested the oldest did not return
                     del self._builds[next(iter(self._builds))]
             build = self._builds[key]
         futures.wait([build], PATIENCE)
@@ -477,9 +528,14 @@ def ready_made(folder: Path) -> bytes | None:
     if file.is_symlink() or not file.is_file():
         return None
     runs = (folder, *attached(folder).values())
-    sources = [source for run in runs for source in (results_file(run), run / MANIFEST, run / SUMMARY)]
+    sources = [
+        source for run in runs for source in (results_file(run), run / MANIFEST, run / SUMMARY)
+    ]
     sources += label_files(folder)
-    if any(source.exists() and source.stat().st_mtime_ns > file.stat().st_mtime_ns for source in sources):
+    if any(
+        source.exists() and source.stat().st_mtime_ns > file.stat().st_mtime_ns
+        for source in sources
+    ):
         return None
     content = file.read_bytes()
     same = f'content="{page("report").policy}"'.encode()
@@ -506,7 +562,9 @@ class _ViewerHandler(BaseHTTPRequestHandler):
             start = query.get("from", [""])[-1]
             first = max(1, int(start)) if start.isdecimal() else None
             experiment = len(names) == 1 and names[0] in experiment_folders(self.server.folder)
-            return self._answer_with("experiment" if experiment else "report", lambda: self.server.report(names, first))
+            return self._answer_with(
+                "experiment" if experiment else "report", lambda: self.server.report(names, first)
+            )
         if url.path == "/compare" and len(names) > 2:
             baseline = query.get("baseline", names)[0]
             return self._answer_with("series", lambda: self.server.series(names, baseline))
@@ -526,11 +584,18 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         if labeling is None:
             return self.send_error(HTTPStatus.NOT_IMPLEMENTED)
         if (refusal := self._refusal()) or self.headers.get("Origin") is None:
-            return self._answer(HTTPStatus.FORBIDDEN, refusal or "Only pages of this server may write.")
-        if self.headers.get_content_type() != "application/json" or "Content-Type" not in self.headers:
+            return self._answer(
+                HTTPStatus.FORBIDDEN, refusal or "Only pages of this server may write."
+            )
+        if (
+            self.headers.get_content_type() != "application/json"
+            or "Content-Type" not in self.headers
+        ):
             return self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send JSON.")
         if not labeling.is_token(self.headers.get("X-Claimeval-Token", "")):
-            return self._answer(HTTPStatus.FORBIDDEN, "This page is of an earlier start of the server: reload it.")
+            return self._answer(
+                HTTPStatus.FORBIDDEN, "This page is of an earlier start of the server: reload it."
+            )
         if path not in ("/label", "/draw"):
             return self._answer(HTTPStatus.NOT_FOUND, "Page not found.")
         size = self.headers.get("Content-Length", "")
@@ -549,10 +614,10 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         try:
             content = make()
         except Building:
-            message = (
-                "<!doctype html><html lang=en><title>claimeval</title><p>The page is being built; it opens by itself."
+            message = "<!doctype html><html lang=en><title>claimeval</title><p>The page is being built; it opens by itself."
+            return self._send(
+                HTTPStatus.OK, message.encode(), "default-src 'none'", Refresh=str(AGAIN)
             )
-            return self._send(HTTPStatus.OK, message.encode(), "default-src 'none'", Refresh=str(AGAIN))
         except (UsageError, OSError) as error:
             return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
         if content is None:
@@ -572,10 +637,20 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         return None
 
     def _answer(self, status: HTTPStatus, text: str) -> None:
-        self._send(status, text.encode("utf-8", "backslashreplace"), "default-src 'none'", "text/plain; charset=utf-8")
+        self._send(
+            status,
+            text.encode("utf-8", "backslashreplace"),
+            "default-src 'none'",
+            "text/plain; charset=utf-8",
+        )
 
     def _send(
-        self, status: HTTPStatus, body: bytes, policy: str, kind: str = "text/html; charset=utf-8", **more: str
+        self,
+        status: HTTPStatus,
+        body: bytes,
+        policy: str,
+        kind: str = "text/html; charset=utf-8",
+        **more: str,
     ) -> None:
         self.send_response(status)
         for name, value in (

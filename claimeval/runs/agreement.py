@@ -18,7 +18,15 @@ from claimeval.judging.panel import Panel
 from claimeval.runs.directory import RunResults, cluster_field, label_files, load_manifest
 from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.labeling import labels_in
-from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join, join_subjects, rated_question
+from claimeval.runs.labels import (
+    HUMAN,
+    PANEL,
+    HumanLabelCounts,
+    RaterTable,
+    join,
+    join_subjects,
+    rated_question,
+)
 from claimeval.runs.overview import OverviewBuilder
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.slices import check_field
@@ -181,7 +189,9 @@ class Agreement(Record):
         """What to know before using the numbers: the command prints the same, and `agreement` warns of it."""
         notes = []
         if self.unmatched:
-            notes.append(f"{number_of(self.unmatched, 'label')} of nothing that was judged in this run")
+            notes.append(
+                f"{number_of(self.unmatched, 'label')} of nothing that was judged in this run"
+            )
         if words := self.labels.words():
             notes.append(f"labels {words}")
         if not (self.raters or self.pairs or self.ratings or self.assessors):
@@ -196,13 +206,19 @@ class Agreement(Record):
     def of_ratings(cls, ratings: RatingAgreement) -> Agreement:
         """Return the agreement of scores with ratings."""
         questions = max((pair.spearman.clusters for pair in ratings.correlations), default=0)
-        return cls(items=ratings.items, questions=questions, unmatched=ratings.unmatched, ratings=ratings)
+        return cls(
+            items=ratings.items, questions=questions, unmatched=ratings.unmatched, ratings=ratings
+        )
 
     @classmethod
     def of_grades(cls, assessors: dict[str, GraderReport]) -> Agreement:
         """Return the agreement of grades of documents with those of people."""
         first = max(assessors.values(), key=lambda report: report.pairs + report.unassessed)
-        return cls(items=first.pairs + first.unassessed, questions=first.exact.clusters, assessors=assessors)
+        return cls(
+            items=first.pairs + first.unassessed,
+            questions=first.exact.clusters,
+            assessors=assessors,
+        )
 
     def _repr_html_(self) -> str:
         from claimeval.runs.views import agreement, notebook
@@ -221,7 +237,10 @@ def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estima
     yield "kappa, yes or no", [rater.kappa for rater in raters]
     yield "AUROC", [rater.auroc for rater in raters]
     yield "same grade" if graded else "same label", [rater.same for rater in raters]
-    yield "kappa, all grades" if graded else "kappa, all labels", [rater.kappa_of_labels for rater in raters]
+    yield (
+        "kappa, all grades" if graded else "kappa, all labels",
+        [rater.kappa_of_labels for rater in raters],
+    )
     yield "kappa, squared", [rater.weighted_kappa for rater in raters]
     yield f"alt-test (epsilon {EPSILON:g}), winning rate", [rater.alt_test for rater in raters]
     yield "alt-test, advantage", [rater.advantage for rater in raters]
@@ -262,12 +281,16 @@ def measure_run(
         rated = join_subjects(RunResults.of(run), question, judges, words, field)
         return _with_counts(run, measure(rated, question.panel, half_width), words)
     if rating is not None:
-        raise UsageError(f"labels of {run} are about claims; scores are named to compare them with --rating")
+        raise UsageError(
+            f"labels of {run} are about claims; scores are named to compare them with --rating"
+        )
     human = LabelFile(labels) if labels else labels_in(run)
     builder = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in RunResults.of(run)))
-    joined = join(builder.each(RunResults.of(run)), judges, manifest.panel, human, evidence, field, by)
+    joined = join(
+        builder.each(RunResults.of(run)), judges, manifest.panel, human, evidence, field, by
+    )
     report = measure(joined, manifest.panel, half_width)
     overview = builder.overview(run)
     people = {
@@ -294,7 +317,9 @@ def _with_counts(run: Path, report: Agreement, human: LabelFile) -> Agreement:
     counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
         stray = f"; {report.unmatched} of nothing that was judged" if report.unmatched else ""
-        raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")
+        raise UsageError(
+            f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}"
+        )
     return report.model_copy(update={"labels": counts})
 
 
@@ -307,7 +332,11 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
     ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
     order = _order(joined, panel)
     scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
-    alpha = krippendorff_alpha(ratings, scale=scale, labels=order, clusters=joined.clusters) if ratings else None
+    alpha = (
+        krippendorff_alpha(ratings, scale=scale, labels=order, clusters=joined.clusters)
+        if ratings
+        else None
+    )
     ac1 = gwet_ac1(ratings, labels=order, clusters=joined.clusters) if ratings else None
     return Agreement(
         items=len(joined.clusters),
@@ -315,7 +344,9 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         labels=joined.labels,
-        raters=tuple(rater_report(name, joined, panel, half_width) for name in joined.raters) if by_people else (),
+        raters=tuple(rater_report(name, joined, panel, half_width) for name in joined.raters)
+        if by_people
+        else (),
         slices=tuple(_slices(joined, panel)) if by_people else (),
         pairs=tuple(_pairs(joined, by_people=by_people)),
         alpha=Estimate.of(alpha) if alpha else None,
@@ -353,7 +384,9 @@ def labels_needed(estimate: Estimate, half_width: float) -> int | None:
     return max(0, math.ceil(estimate.n * (half / half_width) ** 2 - 1e-6) - estimate.n)
 
 
-def rater_report(name: str, joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> RaterReport:
+def rater_report(
+    name: str, joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH
+) -> RaterReport:
     """Return the comparison of one rater of the table with people.
 
     Args:
@@ -385,7 +418,9 @@ def rater_report(name: str, joined: RaterTable, panel: Panel, half_width: float 
     same = Estimate.of(raw_agreement(labels, human, clusters=clusters))
     return RaterReport(
         rater=name,
-        calibration=_calibration(calibration(joined.probabilities[name], truths)) if has_probabilities else None,
+        calibration=_calibration(calibration(joined.probabilities[name], truths))
+        if has_probabilities
+        else None,
         compared=binary.accuracy.n,
         unassessed=binary.unassessed,
         **{share: Estimate.of(getattr(binary, share)) for share in shares},
@@ -409,7 +444,9 @@ def _calibration(measured: Calibration) -> CalibrationReport:
 def _of_annotators(test: AlternativeAnnotatorTest, value: float | None) -> Estimate | None:
     if value is None:
         return None
-    return Estimate(value=value, n=len(test.comparisons), clusters=len(test.comparisons), because=NOT_REQUESTED)
+    return Estimate(
+        value=value, n=len(test.comparisons), clusters=len(test.comparisons), because=NOT_REQUESTED
+    )
 
 
 def _pairs(joined: RaterTable, *, by_people: bool) -> list[RaterPair]:
@@ -419,7 +456,13 @@ def _pairs(joined: RaterTable, *, by_people: bool) -> list[RaterPair]:
     if len(joined.annotators) > 1:
         pairs += pairwise_agreement(joined.annotators, clusters=joined.clusters)
     return [
-        RaterPair(first=p.first, second=p.second, items=p.raw.n, raw=Estimate.of(p.raw), kappa=Estimate.of(p.kappa))
+        RaterPair(
+            first=p.first,
+            second=p.second,
+            items=p.raw.n,
+            raw=Estimate.of(p.raw),
+            kappa=Estimate.of(p.kappa),
+        )
         for p in pairs
     ]
 
@@ -428,7 +471,11 @@ def _order(joined: RaterTable, panel: Panel) -> tuple[str, ...]:
     """Return the labels in order: the words of the scale, and other labels that were used."""
     used = {choice for column in (*joined.raters.values(), joined.human) for choice in column}
     words = panel.scale.ranked
-    return words if panel.scale.ordered else tuple(w for w in THREE_WAY.ranked if w in used or w in words)
+    return (
+        words
+        if panel.scale.ordered
+        else tuple(w for w in THREE_WAY.ranked if w in used or w in words)
+    )
 
 
 def _yes(choice: str | None, panel: Panel) -> bool | None:

@@ -160,7 +160,9 @@ class ClaimAnnotation(Annotation):
         self.keys = CLAIM_KEYS
         if self._rating:
             words = enumerate(self._rating.scale.ranked, 1)
-            self.keys = {str(number): word for number, word in words if word != UNSURE} | {"?": UNSURE}
+            self.keys = {str(number): word for number, word in words if word != UNSURE} | {
+                "?": UNSURE
+            }
         self._annotator = annotator
         self._file = ClaimLabels(run, draw.metric.name)
         self._repeats = ClaimLabels(run, draw.metric.name, "repeats")
@@ -204,7 +206,11 @@ class ClaimAnnotation(Annotation):
         turns = list[ClaimItem]()
         for number, item in enumerate(self.items, 1):
             turns.append(item)
-            if self.draw.design != DISPUTED and number >= REPEATED_FROM and number % REPEATED_EVERY == 0:
+            if (
+                self.draw.design != DISPUTED
+                and number >= REPEATED_FROM
+                and number % REPEATED_EVERY == 0
+            ):
                 earlier = number - REPEATED_FROM + 7 * number // REPEATED_EVERY % REPEATED_EVERY
                 label = partial(self._save, self._questions[earlier], self._repeats)
                 turns.append(self.items[earlier]._replace(label=label, again=True))
@@ -216,7 +222,11 @@ class ClaimAnnotation(Annotation):
         rows = self._file.rows(self._annotator)
         of_draw = self.draw.design != DISPUTED
         keys = [(item.sample, item.claim_id) for item in self.draw.items]
-        return {key: rows[key] for key in keys if key in rows and not (of_draw and "design" in rows[key])}
+        return {
+            key: rows[key]
+            for key in keys
+            if key in rows and not (of_draw and "design" in rows[key])
+        }
 
     @property
     def labels(self) -> Mapping[tuple[str, str], str]:
@@ -234,11 +244,17 @@ class ClaimAnnotation(Annotation):
         rows = self._rows
         again = self._repeats.by(self._annotator)
         disputed = self.draw.design == DISPUTED
-        labels = {key: str(row["label"]) for key, row in rows.items() if not disputed or "design" in row}
+        labels = {
+            key: str(row["label"]) for key, row in rows.items() if not disputed or "design" in row
+        }
         count = len(self) - len(rows) + len(labels)
         pairs = [(labels[key], label) for key, label in again.items() if key in labels]
         same = [self._is_panels(key, label) for key, label in labels.items() if label != UNSURE]
-        needed = labels_needed(Estimate.of(mean_interval(same)), HALF_WIDTH) if len(same) >= LEAST else None
+        needed = (
+            labels_needed(Estimate.of(mean_interval(same)), HALF_WIDTH)
+            if len(same) >= LEAST
+            else None
+        )
         return LabelProgress(len(labels), count, needed, sum(a == b for a, b in pairs), len(pairs))
 
     def _is_panels(self, key: tuple[str, str], label: str) -> bool:
@@ -250,7 +266,9 @@ class ClaimAnnotation(Annotation):
         names = self._names
         found: dict[str, list[str]] = {}
         for verdict in self._judged[item.key].verdicts:
-            found.setdefault(names.get(verdict.judge, verdict.judge), []).append(verdict.label or "unassessed")
+            found.setdefault(names.get(verdict.judge, verdict.judge), []).append(
+                verdict.label or "unassessed"
+            )
         return found
 
     def __iter__(self) -> Iterator[ClaimItem]:
@@ -261,7 +279,12 @@ class ClaimAnnotation(Annotation):
         return labeling.export(self.run, self.draw, Path(path))
 
     def _save(
-        self, question: ClaimToLabel, file: ClaimLabels, label: str | None, note: str = "", cites: Sequence[str] = ()
+        self,
+        question: ClaimToLabel,
+        file: ClaimLabels,
+        label: str | None,
+        note: str = "",
+        cites: Sequence[str] = (),
     ) -> None:
         self._known(label)
         if label is None:
@@ -271,7 +294,12 @@ class ClaimAnnotation(Annotation):
         more = {"note": note, "cites": list(cites), "annotator": self._annotator}
         if self.draw.design == DISPUTED:
             more["design"] = DISPUTED
-        fields = {"id": question.item.sample, **claim, "against": self.draw.metric.against, "label": label}
+        fields = {
+            "id": question.item.sample,
+            **claim,
+            "against": self.draw.metric.against,
+            "label": label,
+        }
         file.add({**fields, **{name: value for name, value in more.items() if value}})
 
 
@@ -282,7 +310,9 @@ class DocumentAnnotation(Annotation):
     unit = "document"
     _file: DocumentLabels
 
-    def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentItem]) -> None:
+    def __init__(
+        self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentItem]
+    ) -> None:
         self.draw = draw
         """The draw: questions, depth, seed, population."""
         self._file = labels
@@ -313,7 +343,9 @@ class DocumentAnnotation(Annotation):
         before = labels.drawn
         depth = depth or (before.first if before else labeling.FIRST)
         n = n or (before.count if before else labeling.COUNT)
-        drawn, todo = labeling.draw_documents(ranked(depth), n, first=depth, seed=seed, source=source)
+        drawn, todo = labeling.draw_documents(
+            ranked(depth), n, first=depth, seed=seed, source=source
+        )
         labels.begin(drawn)
         return cls(labels, drawn, todo)
 
@@ -336,7 +368,9 @@ class DocumentAnnotation(Annotation):
     @property
     def progress(self) -> LabelProgress:
         """How far the labels are; `needed` counts questions."""
-        return LabelProgress(self.labeled, len(self), labels_needed(self.estimate, HALF_WIDTH), 0, 0)
+        return LabelProgress(
+            self.labeled, len(self), labels_needed(self.estimate, HALF_WIDTH), 0, 0
+        )
 
     def given(self, item: ClaimItem | DocumentItem) -> Mapping[str, object] | None:
         """Return what was stored for a document (`label`, `note`); None without a label."""
@@ -349,4 +383,6 @@ class DocumentAnnotation(Annotation):
     def _save(self, item: DocumentItem, label: str | None, note: str = "") -> None:
         self._known(label)
         query, document = item.key
-        self._file.add(DocumentLabel(query=query, document=document, mark=cast(Mark | None, label), note=note))
+        self._file.add(
+            DocumentLabel(query=query, document=document, mark=cast(Mark | None, label), note=note)
+        )

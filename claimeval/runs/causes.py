@@ -74,7 +74,11 @@ CAUSES: dict[Cause, str] = {
     "samples": "samples of one run only",
 }
 """Causes and their names in tables, in table order."""
-RETRIEVAL: dict[Cause, str] = {"lost": "retrieval lost", "gained": "retrieval gained", "rewritten": "rewritten:"}
+RETRIEVAL: dict[Cause, str] = {
+    "lost": "retrieval lost",
+    "gained": "retrieval gained",
+    "rewritten": "rewritten:",
+}
 """Causes that may name a document, and what stands before its name."""
 UNPAIRED: tuple[Unpaired, ...] = get_args(Unpaired)
 OF_DOCUMENTS = ("grade", "retrieval")
@@ -140,7 +144,11 @@ class CausePart(Record):
         """What the part is inside a larger one, in words."""
         if self.cause == "score":
             return self.name or CAUSES[self.cause]
-        return "answers changed with it" if self.together else "the same claims judged on other documents"
+        return (
+            "answers changed with it"
+            if self.together
+            else "the same claims judged on other documents"
+        )
 
 
 class Why(NamedTuple):
@@ -184,7 +192,9 @@ class Causes:
             claim: The text of the claim, of which judges may have cited documents.
             up: Whether the value rose.
         """
-        single = (("contexts", HISTORY) if part == CONTEXTS_AND_HISTORY else (part,) for part in parts)
+        single = (
+            ("contexts", HISTORY) if part == CONTEXTS_AND_HISTORY else (part,) for part in parts
+        )
         differs = [part for part in itertools.chain(*single) if inputs.differs(part)]
         changed = dict.fromkeys(_cause_of_part(part) for part in differs)
         if not self.judged_alike:
@@ -210,7 +220,15 @@ class Causes:
             return ASKED, *(part for pair in derived(name).pairs for part in pair)
         if self._of_documents:
             return ASKED, "contexts", "reference_contexts"
-        return ASKED, "contexts", *a.evidence, *b.evidence, "answer", "reference", "reference_contexts"
+        return (
+            ASKED,
+            "contexts",
+            *a.evidence,
+            *b.evidence,
+            "answer",
+            "reference",
+            "reference_contexts",
+        )
 
     def changes(self, name: str, metric: Metric | None, inputs: Inputs) -> list[ClaimChange]:
         """Return the contributions of claims to the difference of a sample's values.
@@ -234,7 +252,11 @@ class Causes:
         labels = [_of_metric(metric, of_run) for of_run in inputs.assessments]
         counts = [counted(metric, result) for result in inputs.results]
         hits = [
-            {key: int(one.support == "supported") for key, one in of.items() if one.label and one.subject in ids}
+            {
+                key: int(one.support == "supported")
+                for key, one in of.items()
+                if one.label and one.subject in ids
+            }
             for of, ids in zip(labels, counts, strict=True)
         ]
         """Of each run the claims that its score counts: 1 if a claim is supported, else 0."""
@@ -245,7 +267,13 @@ class Causes:
         if both:
             level = Fraction(sum(of[key] for of in hits for key in both), 2 * len(both))
         else:
-            level = sum((sum(of.values()) * weight for of, weight in zip(hits, weights, strict=True)), Fraction()) / 2
+            level = (
+                sum(
+                    (sum(of.values()) * weight for of, weight in zip(hits, weights, strict=True)),
+                    Fraction(),
+                )
+                / 2
+            )
         flip = sum(weights, Fraction()) / 2
         changed = []
         for key in labels[0] | labels[1]:
@@ -265,7 +293,9 @@ class Causes:
                 continue
             support = a.support if a else None, b.support if b else None
             run, claim, sample = ("a", a, inputs.a) if a else ("b", labels[1][key], inputs.b)
-            changed.append(ClaimChange(why, value, claim.subject, run, key[0], *support, sample.question))
+            changed.append(
+                ClaimChange(why, value, claim.subject, run, key[0], *support, sample.question)
+            )
         return changed
 
     def _in_one_run(self, other: Labeled | None, of: Part, inputs: Inputs) -> Why:
@@ -340,7 +370,9 @@ class Totals:
     def sum(self, name: str) -> Fraction:
         """Return the exact sum of a metric's values."""
         ratios = self._numerators[name].items()
-        return sum((Fraction(numerator, denominator) for denominator, numerator in ratios), Fraction())
+        return sum(
+            (Fraction(numerator, denominator) for denominator, numerator in ratios), Fraction()
+        )
 
 
 class _PartTally:
@@ -355,7 +387,9 @@ class _PartTally:
         self.samples: defaultdict[int, float] = defaultdict(float)
         """What each sample adds, before it is divided by their number."""
         entries = (entry for part in parts for entry in part._largest)
-        self._largest: list[tuple[Fraction, int, str, ClaimChange]] = heapq.nlargest(LARGEST, entries)
+        self._largest: list[tuple[Fraction, int, str, ClaimChange]] = heapq.nlargest(
+            LARGEST, entries
+        )
         for part in parts:
             self.value += part.value
             self.claims += part.claims
@@ -390,9 +424,14 @@ class _PartTally:
                 ChangedClaim(
                     sample_id=sample,
                     value=float(one.value * weight),
-                    **{name: getattr(one, name) for name in ("question", "subject", "run", "claim", "a", "b")},
+                    **{
+                        name: getattr(one, name)
+                        for name in ("question", "subject", "run", "claim", "a", "b")
+                    },
                 )
-                for _, _, sample, one in sorted(self._largest, key=lambda entry: entry[:2], reverse=True)
+                for _, _, sample, one in sorted(
+                    self._largest, key=lambda entry: entry[:2], reverse=True
+                )
             ),
             **fields,
         )
@@ -405,9 +444,13 @@ class CauseTally:
         """`metrics` maps all names to metrics; None for those that are not over claims."""
         self.causes = causes
         self._metrics = metrics
-        self._parts = {name: defaultdict[tuple[Cause, bool], _PartTally](_PartTally) for name in metrics}
+        self._parts = {
+            name: defaultdict[tuple[Cause, bool], _PartTally](_PartTally) for name in metrics
+        }
         """By metric, cause, and whether an answer changed together with documents."""
-        self._changed = {name: defaultdict[tuple[Cause, str], Fraction](Fraction) for name in metrics}
+        self._changed = {
+            name: defaultdict[tuple[Cause, str], Fraction](Fraction) for name in metrics
+        }
         """By metric, change and name of a document, what it adds before it is divided by the number of samples."""
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
         self.once: dict[str, list[_UnpairedSample]] = {name: [] for name in metrics}
@@ -435,7 +478,9 @@ class CauseTally:
                         reason = REASONS[because] if because else CAUSES["score"]
                         if inputs and inputs.answer in ("missing", "refusal"):
                             reason = CAUSES[inputs.answer]
-                        self.once[name].append(_UnpairedSample(self._samples, sample, bool(is_b), exact(score), reason))
+                        self.once[name].append(
+                            _UnpairedSample(self._samples, sample, bool(is_b), exact(score), reason)
+                        )
                         parts_of[name] = {"score": score.value * (1 if is_b else -1)}
                 continue
             for side, score in zip(self._paired, scores, strict=True):
@@ -454,7 +499,9 @@ class CauseTally:
         self._samples += 1
         return parts_of
 
-    def decomposition(self, name: str, totals: tuple[Totals, Totals]) -> tuple[tuple[CausePart, ...], float | None]:
+    def decomposition(
+        self, name: str, totals: tuple[Totals, Totals]
+    ) -> tuple[tuple[CausePart, ...], float | None]:
         """Return the parts of the difference of a metric, and their sum, the difference of the means.
 
         The largest comes first, and `UNPAIRED` last; causes without a change are left out. `totals` are over all
@@ -464,29 +511,47 @@ class CauseTally:
             return (), None
         documents = self.documents(name)
         causes = dict.fromkeys(cause for cause, _ in self._parts[name])
-        parts = [*(self._part(name, cause, documents) for cause in causes), *self._unpaired(name, totals)]
+        parts = [
+            *(self._part(name, cause, documents) for cause in causes),
+            *self._unpaired(name, totals),
+        ]
         parts.sort(key=lambda part: (part.cause in UNPAIRED, -abs(part.value)))
         return tuple(parts), math.fsum(part.value for part in parts)
 
-    def _part(self, name: str, cause: Cause, documents: Mapping[tuple[Cause, str], float]) -> CausePart:
+    def _part(
+        self, name: str, cause: Cause, documents: Mapping[tuple[Cause, str], float]
+    ) -> CausePart:
         """Return the part of a cause, with the document that makes most of it."""
         weight = Fraction(1, self._paired[0].counts[name])
-        kinds = [(flag, part) for flag in (False, True) if (part := self._parts[name].get((cause, flag)))]
+        kinds = [
+            (flag, part) for flag in (False, True) if (part := self._parts[name].get((cause, flag)))
+        ]
         inner = tuple(tally.part(cause, weight, together=flag) for flag, tally in kinds)
         whole = _PartTally([tally for _, tally in kinds])
-        values = {of: math.copysign(1, whole.value) * v for (change, of), v in documents.items() if change == cause}
+        values = {
+            of: math.copysign(1, whole.value) * v
+            for (change, of), v in documents.items()
+            if change == cause
+        }
         most = max(values, key=lambda of: values[of], default=None)
         if most and values[most] < MOSTLY * sum(map(abs, values.values())):
             most = None
         together = all(flag for flag, _ in kinds)
         parts = inner if len(inner) > 1 else ()
-        return whole.part(cause, weight, name=most, names=len(values), together=together, parts=parts)
+        return whole.part(
+            cause, weight, name=most, names=len(values), together=together, parts=parts
+        )
 
     def documents(self, name: str) -> dict[tuple[Cause, str], float]:
         """Return what changed documents add to the difference of a metric, by change and name of the document."""
-        return {key: float(value / self._paired[0].counts[name]) for key, value in self._changed.get(name, {}).items()}
+        return {
+            key: float(value / self._paired[0].counts[name])
+            for key, value in self._changed.get(name, {}).items()
+        }
 
-    def by_sample(self, name: str, *causes: Cause, together: bool | None = None) -> dict[int, float]:
+    def by_sample(
+        self, name: str, *causes: Cause, together: bool | None = None
+    ) -> dict[int, float]:
         """Return what each sample adds to the difference of a metric because of these causes, by its number.
 
         Nothing for a metric of attached runs.
@@ -503,10 +568,14 @@ class CauseTally:
         """Yield the parts of samples with a value in one run only."""
         n = self._paired[0].counts[name]
         means = [side.sum(name) / n if n else Fraction() for side in self._paired]
-        weights = [Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)]
+        weights = [
+            Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)
+        ]
         kinds: defaultdict[str, _PartTally] = defaultdict(_PartTally)
         for one in self.once[name]:
-            change = ClaimChange(Why("score"), (one.value - means[one.is_b]) * weights[one.is_b], run="ab"[one.is_b])
+            change = ClaimChange(
+                Why("score"), (one.value - means[one.is_b]) * weights[one.is_b], run="ab"[one.is_b]
+            )
             kinds[one.why].add(one.id, change, one.order, 0)
         inner = tuple(part.part("score", name=reason) for reason, part in kinds.items())
         if len(inner) == 1:
@@ -515,9 +584,14 @@ class CauseTally:
             yield _PartTally(kinds.values()).part("score", parts=inner)
         lone = self.lone(name, totals)
         if any(count for count, _ in lone):
-            value = sum((deviation * weight for (_, deviation), weight in zip(lone, weights, strict=True)), Fraction())
+            value = sum(
+                (deviation * weight for (_, deviation), weight in zip(lone, weights, strict=True)),
+                Fraction(),
+            )
             samples = sum(count for count, _ in lone)
-            yield CausePart(cause="samples", value=float(value), claims=None, samples=samples, largest=())
+            yield CausePart(
+                cause="samples", value=float(value), claims=None, samples=samples, largest=()
+            )
 
     def lone(self, name: str, totals: tuple[Totals, Totals]) -> list[tuple[int, Fraction]]:
         """Return of each run the number of samples that the other lacks, and how far they are off the mean in all."""
@@ -559,7 +633,9 @@ class CauseRow(NamedTuple):
     """Whether the row is a part of the row above it."""
 
 
-def rows(parts: Iterable[CausePart], difference: float | None, change: float | None) -> list[CauseRow]:
+def rows(
+    parts: Iterable[CausePart], difference: float | None, change: float | None
+) -> list[CauseRow]:
     """Return the rows of a table of causes; the rounded figures add up too, and those inside a row to that row.
 
     Args:
@@ -580,8 +656,12 @@ def rows(parts: Iterable[CausePart], difference: float | None, change: float | N
 
 def _rows(parts: Sequence[CausePart], total: float, start: float = 0.0) -> list[CauseRow]:
     found = []
-    for part, figure in zip(parts, adding_up([part.value for part in parts], total, start), strict=True):
+    for part, figure in zip(
+        parts, adding_up([part.value for part in parts], total, start), strict=True
+    ):
         found.append(CauseRow(part.words, figure, part))
         inner = adding_up([one.value for one in part.parts], float(figure))
-        found += [CauseRow(one.kind, of, one, True) for one, of in zip(part.parts, inner, strict=True)]
+        found += [
+            CauseRow(one.kind, of, one, True) for one, of in zip(part.parts, inner, strict=True)
+        ]
     return found

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, assessments_by_text, claim_pairs, flip
+from claimeval.metrics.flips import (
+    ClaimPair,
+    Flip,
+    FlipTally,
+    assessments_by_text,
+    claim_pairs,
+    flip,
+)
 from claimeval.metrics.rows import Metric
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
 from claimeval.runs.culprit import Case
@@ -88,7 +95,9 @@ class PairChanges(NamedTuple):
 class SharedSamples(Generic[T]):
     """The samples of run a that run b has too, with their positions; of run b, only positions are kept in memory."""
 
-    def __init__(self, folder: Path, runs: Sequence[Sequence[T]], each: Sequence[Callable[[T], None]] = ()) -> None:
+    def __init__(
+        self, folder: Path, runs: Sequence[Sequence[T]], each: Sequence[Callable[[T], None]] = ()
+    ) -> None:
         """`folder` is that of run b; `each` has a function for the results of each run."""
         self._folder = folder
         self._runs = runs
@@ -145,7 +154,9 @@ def compare(
     """
     builder = ComparisonBuilder(a, b, cluster, sliced=sliced)
     overviews = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
-    pairs = SharedSamples(b, (RunResults.of(a), RunResults.of(b)), [overview.add for overview in overviews])
+    pairs = SharedSamples(
+        b, (RunResults.of(a), RunResults.of(b)), [overview.add for overview in overviews]
+    )
     for _, pair in pairs:
         each(pair, builder.add(pair, pair.__getitem__))
     paired = builder.comparison(pairs.totals)
@@ -153,7 +164,12 @@ def compare(
 
 
 def differences(
-    a: Path, b: Path, *, cluster: str | None = None, by: str | None = None, metrics: Collection[str] | None = None
+    a: Path,
+    b: Path,
+    *,
+    cluster: str | None = None,
+    by: str | None = None,
+    metrics: Collection[str] | None = None,
 ) -> PairedRuns:
     """Compare two run directories; verdicts are only read for flips that are listed and documents that changed.
 
@@ -185,7 +201,9 @@ def differences(
 class PairedValues:
     """Values of metrics in two runs, sample by sample."""
 
-    def __init__(self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes) -> None:
+    def __init__(
+        self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes
+    ) -> None:
         """`metrics` maps names to metrics; None for a metric that is not over claims."""
         self.metrics = metrics
         self._source = source
@@ -206,7 +224,9 @@ class PairedValues:
         self.clusters.append(cluster_of(a.sample, self._cluster))
         for name, values in self.values.items():
             if name not in a.scores or name not in b.scores:
-                raise DataError(f"sample {a.id!r} has no {name} in one of the runs: its results are damaged")
+                raise DataError(
+                    f"sample {a.id!r} has no {name} in one of the runs: its results are damaged"
+                )
             score = a.scores[name]
             self.units[name] = score.unit
             values.append((score.value, b.scores[name].value))
@@ -225,7 +245,14 @@ class PairedValues:
         ids = [self.ids[i] for i in positions]
         clusters = [self.clusters[i] for i in positions]
         return [
-            MetricComparison.of(name, self._source, ids, [values[i] for i in positions], clusters, self.units.get(name))
+            MetricComparison.of(
+                name,
+                self._source,
+                ids,
+                [values[i] for i in positions],
+                clusters,
+                self.units.get(name),
+            )
             for name, values in self.values.items()
         ]
 
@@ -234,7 +261,13 @@ class ComparisonBuilder:
     """Builds the comparison of two runs from their shared samples, one by one."""
 
     def __init__(
-        self, a: Path, b: Path, cluster: str | None = None, by: str | None = None, *, sliced: bool = False
+        self,
+        a: Path,
+        b: Path,
+        cluster: str | None = None,
+        by: str | None = None,
+        *,
+        sliced: bool = False,
     ) -> None:
         """`a` and `b` are run directories; the other parameters are as for `compare` and `differences`."""
         self.folders = a, b
@@ -250,7 +283,9 @@ class ComparisonBuilder:
         self._facets = SliceTally((), None)
         self._other_texts = self._other_claims = 0
         graded = before.panel.scale.ordered and before.panel.scale == after.panel.scale
-        self._tally = FlipTally({(one.claims_of, one.against) for one in names.values() if one}, graded=graded)
+        self._tally = FlipTally(
+            {(one.claims_of, one.against) for one in names.values() if one}, graded=graded
+        )
         self._flips: list[Flip] = []
         """The first claims that flipped."""
 
@@ -277,12 +312,16 @@ class ComparisonBuilder:
         if flips and len(self._flips) < SHOWN:
             flipped = {(one.claim.id, one.a.evidence) for one in flips[: SHOWN - len(self._flips)]}
             explained = claim_pairs(a, *(assessments_by_text(full(run)) for run in (0, 1)))
-            self._flips += [flip(a, one) for one in explained if (one.claim.id, one.a.evidence) in flipped]
+            self._flips += [
+                flip(a, one) for one in explained if (one.claim.id, one.a.evidence) in flipped
+            ]
         claims = ([(claim.id, claim.text) for claim in result.claims] for result in pair)
         self._other_claims += changed and next(claims) != next(claims)
         return PairChanges(flips, causes, documents)
 
-    def comparison(self, totals: tuple[Totals, Totals], chosen: Collection[str] | None = None) -> PairedRuns:
+    def comparison(
+        self, totals: tuple[Totals, Totals], chosen: Collection[str] | None = None
+    ) -> PairedRuns:
         """Return the comparison over the samples so far, with the metrics of attached runs.
 
         Args:
@@ -303,10 +342,16 @@ class ComparisonBuilder:
             if (of := self._paired.metrics[metric.metric]) and (
                 counts := self._tally.discordant(of.claims_of, of.against)
             ):
-                once = DiscordantCounts(only_a=counts[0], only_b=counts[1], p=mcnemar_exact(*counts))
+                once = DiscordantCounts(
+                    only_a=counts[0], only_b=counts[1], p=mcnemar_exact(*counts)
+                )
                 metrics[place] = metric.model_copy(update={"discordant": once})
-        names = joint_names([(metric.source, metric.metric) for metric in attached_metrics], self._paired.values)
-        metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached_metrics]
+        names = joint_names(
+            [(metric.source, metric.metric) for metric in attached_metrics], self._paired.values
+        )
+        metrics += [
+            m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached_metrics
+        ]
         if not metrics:
             metric_names = [", ".join(manifest.names) for manifest in self._manifests]
             raise UsageError(
@@ -330,7 +375,11 @@ class ComparisonBuilder:
             abstained=tuple(
                 f"{run}: {doubt}. The difference says little."
                 for run, summary in zip("ab", summaries, strict=True)
-                if (doubt := open_to_doubt({n: m for n, m in summary.metrics.items() if n in self._paired.values}))
+                if (
+                    doubt := open_to_doubt(
+                        {n: m for n, m in summary.metrics.items() if n in self._paired.values}
+                    )
+                )
             ),
             metrics=tuple(metrics),
             by=self._by_value(chosen),
@@ -375,7 +424,9 @@ class ComparisonBuilder:
             value: tuple(
                 m
                 if m.difference.value is None
-                else m.model_copy(update={"contribution": m.difference.value * m.n / counts[m.metric]})
+                else m.model_copy(
+                    update={"contribution": m.difference.value * m.n / counts[m.metric]}
+                )
                 for m in itertools.islice(tested, len(metrics))
             )
             for value, metrics in found.items()
@@ -393,7 +444,9 @@ def shared_metrics(a: Manifest, b: Manifest) -> dict[str, Metric | None]:
     Metrics that are not over claims are None; derived ones come before those of a job that both runs are of.
     """
     in_b = {(metric.name, metric.claims_of, metric.against) for metric in b.rows}
-    found: dict[str, Metric | None] = {m.name: m for m in a.rows if (m.name, m.claims_of, m.against) in in_b}
+    found: dict[str, Metric | None] = {
+        m.name: m for m in a.rows if (m.name, m.claims_of, m.against) in in_b
+    }
     others = [name for name in a.others if name in b.others and a.job == b.job]
     return found | dict.fromkeys([*(name for name in a.derived if name in b.derived), *others])
 
@@ -401,7 +454,10 @@ def shared_metrics(a: Manifest, b: Manifest) -> dict[str, Metric | None]:
 def adjusted(compared: Sequence[M]) -> list[M]:
     """Return the comparisons with p after Holm's correction over all of them."""
     by_holm = iter(holm([item.p for item in compared if item.p is not None]))
-    return [item if item.p is None else item.model_copy(update={"p_adjusted": next(by_holm)}) for item in compared]
+    return [
+        item if item.p is None else item.model_copy(update={"p_adjusted": next(by_holm)})
+        for item in compared
+    ]
 
 
 def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricComparison], list[str]]:
@@ -414,7 +470,11 @@ def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricCompari
         folders = in_a[job], in_b[job]
         before, after = map(load_manifest, folders)
         # the data of attached runs are the two runs themselves
-        settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
+        settings += [
+            f"{job}, {line}"
+            for line in changed_settings(before, after)
+            if not line.startswith("data: ")
+        ]
         causes = Causes(before, after)
         paired = PairedValues(job, shared_metrics(before, after), cluster or before.cluster, causes)
         pairs = SharedSamples(folders[1], [RunResults.of(folder).scored() for folder in folders])

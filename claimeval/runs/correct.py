@@ -22,8 +22,22 @@ from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import RunResults, cluster_field, load_manifest
-from claimeval.runs.labeling import DISPUTED, ClaimDraw, assessments, drawn, labeled_metric, labels_in
-from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, ratings, rolled_up
+from claimeval.runs.labeling import (
+    DISPUTED,
+    ClaimDraw,
+    assessments,
+    drawn,
+    labeled_metric,
+    labels_in,
+)
+from claimeval.runs.labels import (
+    HumanLabelCounts,
+    added,
+    claims_for_label,
+    people,
+    ratings,
+    rolled_up,
+)
 from claimeval.statistics import (
     CorrectedEstimate,
     mean_interval,
@@ -98,15 +112,21 @@ class Correction(Record):
         drawing = f"RUN/annotation/{self.metric}"
         grown = f"{going_on} --n {max(100, 2 * self.labeled)}`"
         if self.method != "rogan-gladen" and effective < FEW:
-            labels = f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
+            labels = (
+                f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
+            )
             count_as = f"{labels} as {effective:.0f} of different questions and equal weight"
             more = grown
             if self.design == "uncertainty":
                 files = f"{drawing}.json and {drawing}.labels.jsonl"
-                more = f"a draw by uncertainty does not grow: move {files} elsewhere, then {going_on}`"
+                more = (
+                    f"a draw by uncertainty does not grow: move {files} elsewhere, then {going_on}`"
+                )
             notes.append(f"{count_as}: label {FEW} or more ({more})")
         if share in (0.0, 1.0) and self.unit == "answer":
-            notes.append(f"all {self.labeled} labels are the same word, so they do not show where the judges err")
+            notes.append(
+                f"all {self.labeled} labels are the same word, so they do not show where the judges err"
+            )
         elif share in (0.0, 1.0):
             label = "supported" if share else "not supported"
             anew = "" if self.design in (None, "label") else f"move {drawing}.json elsewhere, then "
@@ -116,7 +136,9 @@ class Correction(Record):
                 f"{anew}{by_label} draws claims of every label"
             )
         if not self.equal:
-            notes.append("the labels were not drawn evenly: intervals are wider than those of an even draw of as many")
+            notes.append(
+                "the labels were not drawn evenly: intervals are wider than those of an even draw of as many"
+            )
         if words := self.labels.words():
             notes.append(f"labels {words}")
         if self.unmatched:
@@ -136,7 +158,9 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     words = question.scale.words if question else ()
     labels = LabelFile(file, words=words) if file else labels_in(run, row.name, words)
     if labels is None:
-        raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
+        raise UsageError(
+            f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels"
+        )
     return labels
 
 
@@ -197,11 +221,17 @@ class _CorrectionData:
         A random part of the draw is assumed to be labeled. Returns None, and leaves nothing out, if the draw is even or
         has no label: then all labels are a random sample.
         """
-        labels = [label for label, drawn in zip(self.human, self.probabilities, strict=True) if drawn is not None]
+        labels = [
+            label
+            for label, drawn in zip(self.human, self.probabilities, strict=True)
+            if drawn is not None
+        ]
         share = sum(label is not None for label in labels) / max(1, len(labels))
         if not share or len({*self.probabilities} - {None}) == 1:
             return None
-        undrawn = sum(label is not None for label in self.human) - sum(label is not None for label in labels)
+        undrawn = sum(label is not None for label in self.human) - sum(
+            label is not None for label in labels
+        )
         self.counts = self.counts.model_copy(update={"undrawn": undrawn})
         pairs = zip(self.human, self.probabilities, strict=True)
         self.human = [label if drawn is not None else None for label, drawn in pairs]
@@ -217,7 +247,11 @@ def _support(label: HumanLabel) -> str:
 
 
 def correct(
-    run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method = "auto", cluster: str | None = None
+    run: Path,
+    metric: str | None,
+    labels: Iterable[HumanLabel],
+    method: Method = "auto",
+    cluster: str | None = None,
 ) -> Correction:
     """Correct both numbers of a metric with human labels.
 
@@ -251,10 +285,16 @@ def correct(
     if question:
         items = _answers(run, row, question.panel, by_sample, draw, by)
     else:
-        items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
+        items = (
+            _samples(run, row, by_sample, by)
+            if of_samples
+            else _claims(run, row, by_sample, draw, by)
+        )
     probabilities = items.keep_drawn()
     if probabilities and method == "rogan-gladen":
-        raise UsageError("rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use auto")
+        raise UsageError(
+            "rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use auto"
+        )
     counts = items.counts.model_copy(update={"disputed": disputed})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
@@ -264,10 +304,13 @@ def correct(
             f"none of the labels is about {'a rated answer' if question else f'a judged claim of {row.name}'} ({what})"
         )
     equal = (
-        probabilities is None or len({p for p, y in zip(probabilities, items.human, strict=True) if y is not None}) == 1
+        probabilities is None
+        or len({p for p, y in zip(probabilities, items.human, strict=True) if y is not None}) == 1
     )
     macro = (
-        None if of_samples or question or method == "rogan-gladen" else _weighted(items, items.weights, probabilities)
+        None
+        if of_samples or question or method == "rogan-gladen"
+        else _weighted(items, items.weights, probabilities)
     )
     micro = _micro(items, method, None if equal else probabilities)
     return Correction(
@@ -300,7 +343,9 @@ def _mean_score(items: _CorrectionData) -> Estimate:
     return Estimate.of(mean_interval(items.scores, clusters=items.score_clusters))
 
 
-def _score(found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = None) -> CorrectedScore:
+def _score(
+    found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = None
+) -> CorrectedScore:
     """Return a score without intervals that rest on too few labels; `judged` replaces that of the judges alone."""
     corrected = Estimate.of(found.corrected)
     people = Estimate.of(found.human)
@@ -308,7 +353,9 @@ def _score(found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = N
     if found.effective is not None and found.effective < least:
         reason = f"the labels count as {found.effective:.0f}; fewer than {least} have no interval"
         gone = {"low": None, "high": None, "ends": "none", "because": reason}
-        corrected, people = (one.model_copy(update=gone) if one.reported else one for one in (corrected, people))
+        corrected, people = (
+            one.model_copy(update=gone) if one.reported else one for one in (corrected, people)
+        )
     return CorrectedScore(
         judged=judged or Estimate.of(found.judge),
         corrected=corrected,
@@ -319,10 +366,14 @@ def _score(found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = N
     )
 
 
-def _micro(items: _CorrectionData, method: Method, probabilities: list[float] | None) -> CorrectedEstimate:
+def _micro(
+    items: _CorrectionData, method: Method, probabilities: list[float] | None
+) -> CorrectedEstimate:
     if method == "rogan-gladen":
         people_say = [None if label is None else bool(label) for label in items.human]
-        return rogan_gladen([bool(label) for label in items.judge], people_say, clusters=items.clusters)
+        return rogan_gladen(
+            [bool(label) for label in items.judge], people_say, clusters=items.clusters
+        )
     if probabilities:
         return _weighted(items, None, probabilities)
     return prediction_powered(items.judge, items.human, clusters=items.clusters)
@@ -332,11 +383,17 @@ def _weighted(
     items: _CorrectionData, weights: list[float] | None, probabilities: list[float] | None
 ) -> CorrectedEstimate:
     return weighted_correction(
-        items.judge, items.human, weights=weights, probabilities=probabilities, clusters=items.clusters
+        items.judge,
+        items.human,
+        weights=weights,
+        probabilities=probabilities,
+        clusters=items.clusters,
     )
 
 
-def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
+def _claims(
+    run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None
+) -> _CorrectionData:
     """Return the judged claims of the metric."""
     probabilities = _probabilities(draw)
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
@@ -344,7 +401,11 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
         judged = {a.subject: a for a in _judged(result, metric)}
         about: dict[str, list[HumanLabel]] = {}
         for label in by_sample.get(result.sample.id, ()):
-            meant = [] if label.of_sample or not _fits(label, metric) else list(claims_for_label(result, label))
+            meant = (
+                []
+                if label.of_sample or not _fits(label, metric)
+                else list(claims_for_label(result, label))
+            )
             items.unmatched -= bool(judged.keys() & meant)
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)
@@ -374,14 +435,21 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in RunResults.of(run):
         if panels := rolled_up([a.support for a in _judged(result, metric)]):
-            labels = [label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)]
+            labels = [
+                label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)
+            ]
             items.unmatched -= len(labels)
             items.add(cluster_of(result.sample, by), panels, labels)
     return items
 
 
 def _answers(
-    run: Path, rating: Metric, panel: Panel, by_sample: _BySample, draw: ClaimDraw | None, by: str | None
+    run: Path,
+    rating: Metric,
+    panel: Panel,
+    by_sample: _BySample,
+    draw: ClaimDraw | None,
+    by: str | None,
 ) -> _CorrectionData:
     """Return the rated answers."""
     probabilities = _probabilities(draw)
@@ -391,7 +459,13 @@ def _answers(
             labels = by_sample.get(result.sample.id, ())
             items.unmatched -= len(labels)
             probability = probabilities.get((result.sample.id, "answer"))
-            items.add(cluster_of(result.sample, by), rated.label or "", labels, probability=probability, panel=panel)
+            items.add(
+                cluster_of(result.sample, by),
+                rated.label or "",
+                labels,
+                probability=probability,
+                panel=panel,
+            )
     return items
 
 
@@ -400,8 +474,12 @@ def _probabilities(draw: ClaimDraw | None) -> dict[tuple[str, str], float | None
 
 
 def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
-    return [assessment for assessment in assessments(result, metric) if assessment.label is not None]
+    return [
+        assessment for assessment in assessments(result, metric) if assessment.label is not None
+    ]
 
 
 def _fits(label: HumanLabel, metric: Metric) -> bool:
-    return label.label is not None and (label.evidence is None or label.evidence.part == metric.against)
+    return label.label is not None and (
+        label.evidence is None or label.evidence.part == metric.against
+    )

@@ -55,9 +55,11 @@ FEWER = 0.8
 DOCUMENTS = 20
 """Documents that are listed."""
 INPUTS: dict[Kind, str] = {
-    "answer": "other answers", "documents": "other documents", "gold": "other gold answers",
+    "answer": "other answers",
+    "documents": "other documents",
+    "gold": "other gold answers",
     "question": "other questions",
-}  # fmt: skip
+}
 """Inputs that judges read, in words."""
 REASONS = {
     "label": "because claims have a label in one run only, in {own}",
@@ -171,7 +173,13 @@ class Case:
 
     def culprit(self) -> Culprit:
         """Name the culprit: first what makes a comparison of means misleading, then the cause."""
-        for gate in (self._unfinished, self._missing, self._refusals, self._unscored, self._samples):
+        for gate in (
+            self._unfinished,
+            self._missing,
+            self._refusals,
+            self._unscored,
+            self._samples,
+        ):
             if found := gate():
                 return found
         if self._head is None or self._head.difference.value is None:
@@ -242,9 +250,7 @@ class Case:
             if not summary.complete:
                 planned = max(manifest.data.samples or 0, *(one.samples for *_, one in self.runs))
                 of = f" of {planned:,}" if planned > summary.samples else ""
-                first = (
-                    f"Run {letter} is not finished ({summary.samples:,}{of} questions; its command again resumes it)."
-                )
+                first = f"Run {letter} is not finished ({summary.samples:,}{of} questions; its command again resumes it)."
                 return self._apart(first, "unfinished", (), f"Over the {self._n:,} in both runs")
         return None
 
@@ -263,8 +269,14 @@ class Case:
 
     def _missing(self) -> Culprit | None:
         run, samples = self._lacking("missing")
-        first = f"Run {'ab'[run]} lacks {len(samples):,} of {self._n:,} answers{self._place(samples)}."
-        return self._apart(first, "missing", samples, "Over the {:,} that both answer") if samples else None
+        first = (
+            f"Run {'ab'[run]} lacks {len(samples):,} of {self._n:,} answers{self._place(samples)}."
+        )
+        return (
+            self._apart(first, "missing", samples, "Over the {:,} that both answer")
+            if samples
+            else None
+        )
 
     def _refusals(self) -> Culprit | None:
         run, samples = self._lacking("refusal")
@@ -276,10 +288,12 @@ class Case:
         text = " ".join(self.facts[samples[0]].text.split())
         quoted = f" (“{text if len(text) <= 60 else f'{text[:56]} ...'}”)" if run and text else ""
         gone = sum(any(change == "lost" for change, _ in self.facts[i].documents) for i in samples)
-        along = f", {gone} of them without a document that run a has" if gone >= FEW * len(samples) else ""
-        first = (
-            f"Run {'ab'[run]} does not answer {len(samples):,} of {self._n:,} questions that run {'ba'[run]} answers"
+        along = (
+            f", {gone} of them without a document that run a has"
+            if gone >= FEW * len(samples)
+            else ""
         )
+        first = f"Run {'ab'[run]} does not answer {len(samples):,} of {self._n:,} questions that run {'ba'[run]} answers"
         first += f"{quoted}{along}{self._place(samples)}."
         return self._apart(first, "refusals", samples, "Over the {:,} others")
 
@@ -295,13 +309,17 @@ class Case:
     def _unscored(self) -> Culprit | None:
         for name in self._own:
             once = self.paired.causes.once[name]
-            run, missing = self._more([[one for one in once if one.is_b != bool(run)] for run in (0, 1)])
+            run, missing = self._more(
+                [[one for one in once if one.is_b != bool(run)] for run in (0, 1)]
+            )
             if missing:
                 (why, _), *_ = Counter(one.why for one in missing).most_common(1)
                 samples = [one.order for one in missing]
                 counted = f"{len(missing):,} of {self._n:,} questions"
                 first = f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]} ({why})"
-                return self._apart(f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others")
+                return self._apart(
+                    f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others"
+                )
         return None
 
     def _samples(self) -> Culprit | None:
@@ -323,20 +341,33 @@ class Case:
         metric = self.metrics[name]
         again = self.repeated()[run]
         repeat = f" ({again} repeat a question)" if again else ""
-        same = f"differs by {decimal(abs(_value(metric)))}" if _significant(metric) else "does not differ beyond chance"
+        same = (
+            f"differs by {decimal(abs(_value(metric)))}"
+            if _significant(metric)
+            else "does not differ beyond chance"
+        )
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
-        text = f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n:,} in both it {same}."
+        text = (
+            f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n:,} in both it {same}."
+        )
         return self._said(text, name, "samples")
 
     def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> Culprit:
         """Return a sentence on what is missing, and on what holds for the other samples."""
         left = [i for i in range(self._n) if i not in set(samples)]
-        tested = {name: (mean, p) for name in self._own for mean, p, _ in (self._test(name, left),) if p is not None}
+        tested = {
+            name: (mean, p)
+            for name in self._own
+            for mean, p, _ in (self._test(name, left),)
+            if p is not None
+        }
         adjusted = zip(tested, holm([p for _, p in tested.values()]), strict=True)
         sure = [name for name, p in adjusted if p < CHANCE]
         name = max(sure, key=lambda name: abs(tested[name][0]), default=None)
         rest = _moved(name, tested[name][0]) if name else "no metric differs beyond chance"
-        return self._said(f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause)
+        return self._said(
+            f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause
+        )
 
     # a metric that differs surely
 
@@ -360,15 +391,27 @@ class Case:
         if cause in ("judge", "several", "label") and self._judging:
             (why, separate), place = self._judged(name), ""
         elif cause == "extraction":
-            settings = f": {'; '.join(self._extraction)}" if self._extraction else ", though the extractor is the same"
+            settings = (
+                f": {'; '.join(self._extraction)}"
+                if self._extraction
+                else ", though the extractor is the same"
+            )
             why = f"because other claims are taken from the same texts{settings}"
             place = ""
         elif cause in RETRIEVAL:
-            alone, along = (abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True))
-            word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
+            alone, along = (
+                abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True)
+            )
+            word, tail = (
+                ("because", "")
+                if alone >= along
+                else ("where", ", and the answers changed together with it")
+            )
             why = f"{word} {self._documents_in_words(name, cause)}{self._fields(samples)}"
         elif cause in REASONS:
-            counts = {kind: f"{self._count(kind):,} of {self._n:,} questions" for kind in get_args(Kind)}
+            counts = {
+                kind: f"{self._count(kind):,} of {self._n:,} questions" for kind in get_args(Kind)
+            }
             own = number_of(sum(map(bool, samples.values())), "question")
             why = REASONS[cause].format(own=own, inputs=self._inputs(), **counts)
         else:
@@ -401,7 +444,11 @@ class Case:
         return mean * of_cause > 0 and abs(mean) > abs(of_cause) / 2
 
     def _with(self, cause: str) -> list[int]:
-        return [i for i, of in enumerate(self.facts) if any(change == cause for change, _ in of.documents)]
+        return [
+            i
+            for i, of in enumerate(self.facts)
+            if any(change == cause for change, _ in of.documents)
+        ]
 
     def _judged(self, name: str) -> tuple[str, str | None]:
         """Return what is said of other judges; if inputs differ too, with the commands that tell them apart."""
@@ -413,8 +460,13 @@ class Case:
         judge = "claimeval", "rejudge", str(a), *_judging(manifest), "-o", f"{a}-again"
         command = f"{join(judge)} && {join(('claimeval', 'compare', f'{a}-again', str(b)))}"
         mean = self._test(name, same)[0]
-        if len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2:  # also where only they differ
-            return f"because the judging changed: {what}; inputs differ too: {self._inputs()}", command
+        if (
+            len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2
+        ):  # also where only they differ
+            return (
+                f"because the judging changed: {what}; inputs differ too: {self._inputs()}",
+                command,
+            )
         return f"together with other judging ({what}) and {self._inputs()}", command
 
     def _count(self, kind: Kind) -> int:
@@ -423,7 +475,9 @@ class Case:
     def _inputs(self) -> str:
         """Return the inputs that differ, in words."""
         counts = {words: self._count(kind) for kind, words in INPUTS.items()}
-        return " and ".join(f"{words} ({count:,} of {self._n:,})" for words, count in counts.items() if count)
+        return " and ".join(
+            f"{words} ({count:,} of {self._n:,})" for words, count in counts.items() if count
+        )
 
     def _documents_in_words(self, name: str, cause: Cause) -> str:
         """Return what happened to the documents: one that is named, none at all, fewer or more, or others."""
@@ -432,7 +486,9 @@ class Case:
             count = sum((cause, part.name) in of.documents for of in self.facts)
             return f"{GROUPS[cause].format(part.name)} for {number_of(count, 'question')}"
         if cause == "rewritten":
-            written = len({*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)})
+            written = len(
+                {*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)}
+            )
             return f"the same documents are cut or written otherwise, in {written:,} of {self._n:,} questions"
         of_cause = self._with(cause)
         lost = cause == "lost"
@@ -455,7 +511,9 @@ class Case:
         fields = self._fields(samples)
         if cause in ("missing", "refusal"):
             return f"because of {CAUSES[cause]}, {in_all}"
-        before, now = (sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1))
+        before, now = (
+            sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1)
+        )
         if cause in ("longer", "shorter") or min(before, now) < FEWER * max(before, now):
             form = f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f} now)"
             return f"because the answers changed and are {form}{fields}, {in_all}"
@@ -477,19 +535,29 @@ class Case:
         yet = "No overall difference beyond chance, yet"
         end = ""
         if _significant(metric):
-            head = f"{_moved(metric.metric, _value(metric))} (adjusted p {p_value(metric.p_adjusted)})"
+            head = (
+                f"{_moved(metric.metric, _value(metric))} (adjusted p {p_value(metric.p_adjusted)})"
+            )
             yet = f"{head}, and"
             end = "; too unsure to name a cause"
         if settings := (*self._judging, *self._extraction):
-            text = f", with other judging ({'; '.join(settings)})" + (f" and {inputs}" if inputs else "")
+            text = f", with other judging ({'; '.join(settings)})" + (
+                f" and {inputs}" if inputs else ""
+            )
         elif groups := self._groups_beyond_chance():
             first = groups[0]
-            other = next((one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None)
+            other = next(
+                (one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None
+            )
             text = f"{yet} {first.words}{self._place(first.samples)}"
             text += f"; {other.words}." if other else "."
-            return self._said(text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n))
+            return self._said(
+                text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n)
+            )
         elif not metric.because and not any(of.kinds for of in self.facts):
-            return self._said("No difference: inputs, settings and scores are the same.", metric.metric)
+            return self._said(
+                "No difference: inputs, settings and scores are the same.", metric.metric
+            )
         elif self._n < GROUP:
             text = f": {number_of(self._n, 'sample')} can show none"
         elif inputs:
@@ -508,7 +576,11 @@ class Case:
             found: list[tuple[str, str]] = sorted([*of.documents, *((kind, "") for kind in named)])
             if found or of.kinds:
                 slices = ((field, values, codes[i]) for field, values, codes in self.facets)
-                found += [("slice", f"{_field(field)} = {values[code]}") for field, values, code in slices if code >= 0]
+                found += [
+                    ("slice", f"{_field(field)} = {values[code]}")
+                    for field, values, code in slices
+                    if code >= 0
+                ]
             for key in found:
                 groups[key].append(i)
         for (kind, name), samples in groups.items():
@@ -551,12 +623,16 @@ class Case:
                 hits[codes[i]] += value * total > 0
             rows = (
                 CauseSlice(
-                    field=field, value=values[code], samples=sizes[code], affected=hits[code], contribution=value,
+                    field=field,
+                    value=values[code],
+                    samples=sizes[code],
+                    affected=hits[code],
+                    contribution=value,
                     share=value / total,
                 )
                 for code, value in added.items()
                 if code >= 0
-            )  # fmt: skip
+            )
             yield sorted(rows, key=lambda row: -row.share)
 
     def _place(self, samples: Mapping[int, float] | Sequence[int]) -> str:
@@ -575,7 +651,11 @@ class Case:
     def _slices(self, samples: Mapping[int, float]) -> list[CauseSlice]:
         """Return what the named cause adds by the field in which it is most uneven."""
         fields = [rows for rows in self._split(samples) if rows]
-        uneven = max(fields, key=lambda rows: max(one.share - one.samples / self._n for one in rows), default=[])
+        uneven = max(
+            fields,
+            key=lambda rows: max(one.share - one.samples / self._n for one in rows),
+            default=[],
+        )
         return uneven[:8]
 
     def _documents(self, name: str | None) -> list[DocumentChange]:
@@ -583,7 +663,9 @@ class Case:
         values = self.paired.causes.documents(name or "")
         counts = Counter(one for of in self.facts for one in of.documents)
         found = [
-            DocumentChange(name=title, change=change, samples=count, value=values.get((change, title), 0.0))
+            DocumentChange(
+                name=title, change=change, samples=count, value=values.get((change, title), 0.0)
+            )
             for (change, title), count in counts.items()
         ]
         return sorted(found, key=lambda one: (-abs(one.value), -one.samples, one.name))[:DOCUMENTS]

@@ -122,7 +122,9 @@ class ResultFiles:
     def __exit__(self, *_: object) -> None:
         """Close the files. What is unfinished can be resumed, or is started again from stored replies."""
         for file in (self._results, self._replies):
-            with contextlib.suppress(OSError):  # a full disk is reported by the error that ended the block
+            with contextlib.suppress(
+                OSError
+            ):  # a full disk is reported by the error that ended the block
                 file.close()
 
 
@@ -153,14 +155,20 @@ class RunWriter(ResultFiles):
         """The earlier results, if `finish` left them in place."""
         try:
             before = None if overwrite else check_free(folder, manifest)
-            created = manifest.created or (before and before.created) or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            created = (
+                manifest.created
+                or (before and before.created)
+                or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            )
             self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
             super().__init__(folder, folder / RESULTS_PART, folder / REPLIES_PART)
             with contextlib.ExitStack() as opened:
                 opened.push(self)
                 with contextlib.suppress(DataError):  # what is overwritten may be damaged
-                    if (folder / SUMMARY).exists() and not (overwrite and manifest.differs(load_manifest(folder))):
+                    if (folder / SUMMARY).exists() and not (
+                        overwrite and manifest.differs(load_manifest(folder))
+                    ):
                         self._earlier = load_summary(folder)
                 if self._earlier is None:
                     for name in OUTCOME if overwrite else ():
@@ -169,7 +177,9 @@ class RunWriter(ResultFiles):
                         write_text(folder / MANIFEST, self.manifest.text)
                 opened.pop_all()
         except OSError as error:
-            raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
+            raise UsageError(
+                f"cannot write the run directory {folder}: {error.strerror or error}"
+            ) from error
 
     def add_lines(self, results: Iterable[bytes], replies: Iterable[bytes], *, asked: bool) -> None:
         """Append lines in pieces of any size; `asked` says whether a judge was asked."""
@@ -216,7 +226,13 @@ class RunWriter(ResultFiles):
                 if part != written:
                     compress(written, part)
                 part.replace(self.folder / name)
-            for name in {RESULTS, RESULTS_COMPRESSED, RESULTS_PART, REPLIES_PART, REPLIES} - placed.keys():
+            for name in {
+                RESULTS,
+                RESULTS_COMPRESSED,
+                RESULTS_PART,
+                REPLIES_PART,
+                REPLIES,
+            } - placed.keys():
                 (self.folder / name).unlink(missing_ok=True)
             write_text(self.folder / MANIFEST, self.manifest.text)
             write_summary(self.folder, summary)
@@ -298,7 +314,9 @@ def _with_judges_of(manifest: Manifest, before: Manifest) -> Manifest:
 
 def write_summary(folder: Path, summary: Summary) -> None:
     """Write the summary into the run directory."""
-    write_text(folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False) + "\n")
+    write_text(
+        folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def draft(path: Path) -> Path:
@@ -324,7 +342,9 @@ def replacing(path: Path, *, durable: bool = False, mode: int = 0o666) -> Iterat
     """Open a text file that takes its place atomically after the block; if `durable`, its content is then on disk."""
     part = draft(path)
     opener = partial(no_follow, mode=mode)
-    with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=opener) as file:
+    with open(
+        part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=opener
+    ) as file:
         yield file
         if durable:
             file.flush()
@@ -342,7 +362,9 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> None:
 def write_lines(path: Path) -> Iterator[Callable[[Record], object]]:
     """Write a JSON Lines file of records atomically; the context is a function that writes one record."""
     with replacing(path) as file:  # lone surrogates, which UTF-8 cannot encode, become JSON escapes
-        yield lambda record: file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
+        yield lambda record: file.write(
+            json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n"
+        )
 
 
 def label_files(run: Path, metric: str | None = None) -> list[Path]:
@@ -390,10 +412,14 @@ def load_manifest(folder: Path) -> Manifest:
     known = {prompt.id for prompt in manifest.prompts} | {None}
     unknown = [q.prompt for q in manifest.questions if q.prompt not in known]
     unknown += [
-        m for m in manifest.metrics if manifest.of_claims and isinstance(m, str) and not (m in METRICS or is_derived(m))
+        m
+        for m in manifest.metrics
+        if manifest.of_claims and isinstance(m, str) and not (m in METRICS or is_derived(m))
     ]
     if unknown:
-        raise DataError(f"{folder / MANIFEST} cannot be read: it names {unknown[0]!r}, which it does not have")
+        raise DataError(
+            f"{folder / MANIFEST} cannot be read: it names {unknown[0]!r}, which it does not have"
+        )
     return manifest
 
 
@@ -442,7 +468,9 @@ class ReadLines(OnAccess[T]):
     A line that cannot be read raises DataError with its number.
     """
 
-    def __init__(self, read: Callable[[bytes, bytes | None], T], results: Lines, replies: Lines | None = None) -> None:
+    def __init__(
+        self, read: Callable[[bytes, bytes | None], T], results: Lines, replies: Lines | None = None
+    ) -> None:
         """`read` gets a line of the results and the line of its replies, which is None if `replies` is."""
         self._read = read
         self._results = results
@@ -456,11 +484,15 @@ class ReadLines(OnAccess[T]):
             if isinstance(error, ValidationError):
                 field, what, value = first_problem(error)
                 problem = f"{field or 'the line'}: {what} (it is {value})"
-            raise DataError(f"{self._results.path}, line {position + 1}: not a result: {problem}") from error
+            raise DataError(
+                f"{self._results.path}, line {position + 1}: not a result: {problem}"
+            ) from error
 
     def at(self, position: int) -> T:
         """Return what the line at a position says, from 0."""
-        return self._at(position, self._results[position], self._replies[position] if self._replies else None)
+        return self._at(
+            position, self._results[position], self._replies[position] if self._replies else None
+        )
 
     def part(self, positions: range) -> Iterator[T]:
         """Yield what the lines at these positions say, from 0, without parsing the lines before them."""
@@ -501,7 +533,9 @@ class RunResults(ReadLines[SampleResult]):
 
     def places(self, ids: Container[str]) -> dict[str, int]:
         """Return the positions of the results of these samples, by id, without parsing any result."""
-        numbered = ((lines.sample_id(line), position) for position, line in enumerate(self._results))
+        numbered = (
+            (lines.sample_id(line), position) for position, line in enumerate(self._results)
+        )
         return {sample_id: position for sample_id, position in numbered if sample_id in ids}
 
     def judged(self) -> ReadLines[SampleResult]:
@@ -535,19 +569,27 @@ def _read(record: type[R], folder: Path, name: str) -> R:
 
 
 def _unfinished(folder: Path, name: str) -> DataError:
-    begun = "; run the command that began it again to resume" if (folder / RESULTS_PART).exists() else ""
+    begun = (
+        "; run the command that began it again to resume"
+        if (folder / RESULTS_PART).exists()
+        else ""
+    )
     begun = f"; `claimeval merge {folder}` joins its shards" if (folder / PARTS).is_dir() else begun
     runs = sum(1 for _ in folder.glob(f"*/{SUMMARY}")) if folder.is_dir() and not begun else 0
     if runs:
         what = "a run" if runs == 1 else f"{runs} runs"
-        return DataError(f"{folder} holds {what}: name one, or browse them with `claimeval view {folder}`")
+        return DataError(
+            f"{folder} holds {what}: name one, or browse them with `claimeval view {folder}`"
+        )
     return DataError(f"{folder} is not a finished run: it has no {name}{begun}")
 
 
 def attached(folder: Path) -> dict[str, Path]:
     """Return the finished attached runs in a run directory, by name."""
     folders = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
-    return {entry.name: entry for entry in folders if has_results(entry) and (entry / SUMMARY).exists()}
+    return {
+        entry.name: entry for entry in folders if has_results(entry) and (entry / SUMMARY).exists()
+    }
 
 
 def cluster_field(folder: Path, cluster: str | None) -> str | None:
@@ -576,8 +618,12 @@ def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, .
 
     Metric names are unique: a name that several jobs, or the run itself (`reserved`), have becomes `JOB/NAME`.
     """
-    runs = {job: (load_manifest(inner), load_summary(inner)) for job, inner in attached(folder).items()}
-    names = joint_names([(job, name) for job, (_, summary) in runs.items() for name in summary.metrics], reserved)
+    runs = {
+        job: (load_manifest(inner), load_summary(inner)) for job, inner in attached(folder).items()
+    }
+    names = joint_names(
+        [(job, name) for job, (_, summary) in runs.items() for name in summary.metrics], reserved
+    )
     return tuple(
         ScoresSummary(
             kind=job,
@@ -588,7 +634,9 @@ def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, .
     )
 
 
-def joint_names(metrics: Iterable[tuple[str, str]], reserved: Iterable[str] = ()) -> dict[tuple[str, str], str]:
+def joint_names(
+    metrics: Iterable[tuple[str, str]], reserved: Iterable[str] = ()
+) -> dict[tuple[str, str], str]:
     """Return unique names for (job, metric) pairs: `JOB/NAME` if several jobs, or `reserved`, have the name."""
     keys = list(metrics)
     counts = Counter([*reserved, *(name for _, name in keys)])

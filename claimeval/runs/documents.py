@@ -25,7 +25,9 @@ SHORT = 200
 than the last may be changed in every piece."""
 NAME = 60
 """Maximum number of characters of a name."""
-UNREADABLE = re.compile(r"(doc(ument)?|chunk|passage|context|ctx|[cdp])?[\W_]*\d+|[0-9a-f-]{16,}", re.IGNORECASE)
+UNREADABLE = re.compile(
+    r"(doc(ument)?|chunk|passage|context|ctx|[cdp])?[\W_]*\d+|[0-9a-f-]{16,}", re.IGNORECASE
+)
 """An id that only counts, or is random; another one tells pages apart that begin with the same line."""
 Change = Literal["rewritten", "recut", "lost", "gained"]
 """What happened to a document: it has another text, is cut otherwise, or is in one run only."""
@@ -55,7 +57,9 @@ def match(a: Sequence[Document], b: Sequence[Document]) -> MatchedDocuments:
     """Match documents: equal texts first, then equal ids unless they are ranks, near-equal texts, and other cuts."""
     if a == b:
         return MatchedDocuments({i: i for i in range(len(a))})
-    same = _paired(*({i: f"{one.title}\n{one.text}" for i, one in enumerate(side)} for side in (a, b)))
+    same = _paired(
+        *({i: f"{one.title}\n{one.text}" for i, one in enumerate(side)} for side in (a, b))
+    )
     left, right = _without(dict(enumerate(a)), dict(enumerate(b)), same)
     edited: dict[int, int] = {}
     recut: tuple[set[int], set[int]] = set(), set()
@@ -65,7 +69,10 @@ def match(a: Sequence[Document], b: Sequence[Document]) -> MatchedDocuments:
             left, right = _without(left, right, edited)
         near, recut = _alike(left, right)
         edited |= near
-    changes: tuple[dict[int, Change], dict[int, Change]] = dict.fromkeys(left, "lost"), dict.fromkeys(right, "gained")
+    changes: tuple[dict[int, Change], dict[int, Change]] = (
+        dict.fromkeys(left, "lost"),
+        dict.fromkeys(right, "gained"),
+    )
     for of_run, cut, places in zip(changes, recut, (edited, edited.values()), strict=True):
         of_run.update(dict.fromkeys(cut, "recut"))
         of_run.update(dict.fromkeys(places, "rewritten"))
@@ -91,7 +98,10 @@ def aligned(
             listed.insert(last, (None, j, in_b[j]))
         else:
             last = listed.index((back[j], j, ""))
-    return [(None if i is None else a[i][0], None if j is None else b[j][0], change) for i, j, change in listed]
+    return [
+        (None if i is None else a[i][0], None if j is None else b[j][0], change)
+        for i, j, change in listed
+    ]
 
 
 def name_of(document: Document) -> str:
@@ -116,10 +126,15 @@ def _paired(a: Mapping[int, str], b: Mapping[int, str]) -> dict[int, int]:
     return {i: places[text].pop(0) for i, text in a.items() if places.get(text)}
 
 
-def _without(a: Mapping[int, T], b: Mapping[int, T], pairs: Mapping[int, int]) -> list[dict[int, T]]:
+def _without(
+    a: Mapping[int, T], b: Mapping[int, T], pairs: Mapping[int, int]
+) -> list[dict[int, T]]:
     """Return what is in no pair."""
     paired = pairs.keys(), set(pairs.values())
-    return [{i: one for i, one in side.items() if i not in of} for side, of in zip((a, b), paired, strict=True)]
+    return [
+        {i: one for i, one in side.items() if i not in of}
+        for side, of in zip((a, b), paired, strict=True)
+    ]
 
 
 def _are_ranks(documents: Sequence[Document]) -> bool:
@@ -129,15 +144,21 @@ def _are_ranks(documents: Sequence[Document]) -> bool:
         return False
     numbers = [int(part[2]) for part in parts if part]
     words = {(part[1], part[3]) for part in parts if part}
-    return len(words) <= 1 and any(numbers == list(range(first, first + len(numbers))) for first in (0, 1))
+    return len(words) <= 1 and any(
+        numbers == list(range(first, first + len(numbers))) for first in (0, 1)
+    )
 
 
-def _alike(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[dict[int, int], tuple[set[int], set[int]]]:
+def _alike(
+    a: Mapping[int, Document], b: Mapping[int, Document]
+) -> tuple[dict[int, int], tuple[set[int], set[int]]]:
     """Return the documents that differ in few characters, nearest first, and what is cut otherwise of each side."""
     from rapidfuzz import fuzz
 
     texts = [{i: one.text.casefold() for i, one in side.items()} for side in (a, b)]
-    alike = [(i, j) for i, one in texts[0].items() for j, other in texts[1].items() if _share(one, other)]
+    alike = [
+        (i, j) for i, one in texts[0].items() for j, other in texts[1].items() if _share(one, other)
+    ]
     if not alike:
         return {}, (set(), set())
     split = NORMALIZATIONS["multilingual"].split
@@ -145,7 +166,9 @@ def _alike(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[dict[i
         {i: split(f"{side[i].title or ''} {side[i].text}") for i in set(of)}
         for side, of in zip((a, b), zip(*alike, strict=True), strict=True)
     )
-    ratios = [(fuzz.ratio("".join(in_a[i]), "".join(in_b[j]), score_cutoff=NEAR), i, j) for i, j in alike]
+    ratios = [
+        (fuzz.ratio("".join(in_a[i]), "".join(in_b[j]), score_cutoff=NEAR), i, j) for i, j in alike
+    ]
     pairs: dict[int, int] = {}
     for ratio, i, j in sorted(ratios, key=lambda found: -found[0]):
         if ratio and i not in pairs and j not in pairs.values():

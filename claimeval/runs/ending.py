@@ -44,7 +44,11 @@ class Ending(NamedTuple):
     def error(self, run: object = None) -> StoppedEarly | Interrupted:
         """Return the error that ends a function whose run stopped early; `run` is the unfinished run."""
         assert self.stopped, "the run stopped early"
-        return Interrupted(run) if self.code == Interrupted.exit_code else StoppedEarly(self.stopped, run)
+        return (
+            Interrupted(run)
+            if self.code == Interrupted.exit_code
+            else StoppedEarly(self.stopped, run)
+        )
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -59,6 +63,8 @@ def _why(status: RunStatus) -> str | None:
     if status.lost or status.pending_batches:
         return status.lost or status.pending_batches
     if status.stopped or not status.complete:
-        reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
+        reasons = "; ".join(
+            f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items()
+        )
         return f"{reasons.rstrip('.')}. Fix the problem, then run the same command to resume."
     return None

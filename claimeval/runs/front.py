@@ -95,7 +95,9 @@ class FrontBuilder:
             against = {a.support for a in result.whole if a.against == "reference"}
             self._wrong[cell] += "contradicted" in against
             correctness = result.scores.get("correctness")
-            self._agree[cell] += bool(correctness and correctness.value is not None and correctness.value >= ENOUGH)
+            self._agree[cell] += bool(
+                correctness and correctness.value is not None and correctness.value >= ENOUGH
+            )
 
     @property
     def diagnosis(self) -> DiagnosisCounts | None:
@@ -118,10 +120,16 @@ class FrontBuilder:
 
     def _sentence(self, summary: Summary) -> str | None:
         """Return the first of these sentences that fits."""
-        if self._rated and self._manifest.concludes and not any(m.ends == "bounds" for m in summary.metrics.values()):
+        if (
+            self._rated
+            and self._manifest.concludes
+            and not any(m.ends == "bounds" for m in summary.metrics.values())
+        ):
             return _of_ratings(self._answers)
         metrics = {name: metric for name, metric in summary.metrics.items() if metric.total}
-        if not self._manifest.concludes or any(metric.ends == "bounds" for metric in metrics.values()):
+        if not self._manifest.concludes or any(
+            metric.ends == "bounds" for metric in metrics.values()
+        ):
             return None
         return self._of_cells() or _of_claims(self._manifest, metrics)
 
@@ -138,7 +146,10 @@ class FrontBuilder:
                 f"Most answers contradict the gold answer although retrieval was good: {fine} of {n} stick to what was "
                 f"found, and {self._wrong['fine']} of these contradict it."
             )
-        weak, most = max(((cell, cells[cell]) for cell in ("ignored", "missed", "made_up")), key=lambda item: item[1])
+        weak, most = max(
+            ((cell, cells[cell]) for cell in ("ignored", "missed", "made_up")),
+            key=lambda item: item[1],
+        )
         if most >= OFTEN * n:
             return {
                 "ignored": f"The model is the weak part: for {most} of {n} questions retrieval brought what the answer "
@@ -147,7 +158,11 @@ class FrontBuilder:
                 "made_up": f"{most} of {n} answers are made up: retrieval missed what they need, and the model "
                 "answered all the same.",
             }[weak]
-        agree = f", and {self._agree['fine']} of these agree with the gold answer" if self._agree else ""
+        agree = (
+            f", and {self._agree['fine']} of these agree with the gold answer"
+            if self._agree
+            else ""
+        )
         return f"{fine} of {n} answers stick to what was found{agree}."
 
 
@@ -165,13 +180,17 @@ def _of_ratings(found: WorstAnswers) -> str | None:
     """Return the sentence on the ratings with most bad answers; None without ratings."""
     if not found.n:
         return None
-    name, bad = max(found.bad.items(), key=lambda item: item[1] / found.rated[item[0]], default=("", 0))
+    name, bad = max(
+        found.bad.items(), key=lambda item: item[1] / found.rated[item[0]], default=("", 0)
+    )
     if bad and bad >= OFTEN * found.rated[name]:
         return f"{bad:,} of {number_of(found.rated[name], 'answer')} {RATED.get(name, f'do not meet {name}')}."
     return f"{found.fine:,} of {number_of(found.n, 'answer')} have no bad rating."
 
 
-def front(manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP) -> Front:
+def front(
+    manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP
+) -> Front:
     """Return the front of a run.
 
     Args:
@@ -207,7 +226,11 @@ def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
     extractor = manifest.extractor
     names = ", ".join(short[judge.name] for judge in manifest.judges)
     few = len(manifest.judges) <= NAMED
-    by = (f"{count}, judged by ", names, "") if few else (f"{count}, judged by {len(manifest.judges)} judges",)
+    by = (
+        (f"{count}, judged by ", names, "")
+        if few
+        else (f"{count}, judged by {len(manifest.judges)} judges",)
+    )
     if manifest.panel.extract_per_judge:
         return (*by[:-1], f"{by[-1]}, each on the claims it extracted")
     if extractor and short[extractor.name] != names and extractor.provider != IMPORTED:
@@ -225,7 +248,9 @@ def _score(name: str, metric: MetricSummary) -> FrontScore:
         share=metric.mean if is_share else None,
         ends=interval(metric.reported) if metric.reported else "",
         bounds=metric.ends == "bounds",
-        counts=f"{metric.hits or 0:,} of {number_of(metric.judged or 0, noun)}" if metric.total else f"n {metric.n}",
+        counts=f"{metric.hits or 0:,} of {number_of(metric.judged or 0, noun)}"
+        if metric.total
+        else f"n {metric.n}",
     )
 
 
@@ -244,7 +269,10 @@ def _missing(summary: Summary) -> str | None:
 
 def _few(summary: Summary, cluster: str | None) -> str | None:
     """Return a sentence on a run of few samples; None for others, and for none."""
-    least = min((metric.clusters for metric in summary.metrics.values() if metric.clusters), default=FEW_CLUSTERS)
+    least = min(
+        (metric.clusters for metric in summary.metrics.values() if metric.clusters),
+        default=FEW_CLUSTERS,
+    )
     if least >= FEW_CLUSTERS:
         return None
     wide = "intervals are wide, and " * any(metric.reported for metric in summary.metrics.values())

@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.data.recorded import MAPPINGS, FieldMap, RecordedReplies
-from claimeval.data.result_files import JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
+from claimeval.data.result_files import (
+    JudgedSample,
+    RecordedResults,
+    UnreadReply,
+    recognize,
+    recorded_judge,
+)
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.summary import Summary
 from claimeval.judging import panel as panels
@@ -99,7 +105,11 @@ def recorded_manifest(judged: RecordedResults, data: str, panel: Panel) -> Manif
         versions=versions(),
     )
     noted = record.of_data(data)
-    return noted.model_copy(update={"notes": (*noted.notes, note)}) if (note := repeats(judged)) else noted
+    return (
+        noted.model_copy(update={"notes": (*noted.notes, note)})
+        if (note := repeats(judged))
+        else noted
+    )
 
 
 def repeats(judged: RecordedResults) -> str | None:
@@ -142,7 +152,9 @@ def import_judged(
     with RunWriter(folder, record, overwrite=overwrite) as writer:
         revote = Revote(record)
         sink = RunSink(writer)
-        readings: dict[str, Counter[tuple[str, str]]] = {judge.name: Counter() for judge in judged.judges}
+        readings: dict[str, Counter[tuple[str, str]]] = {
+            judge.name: Counter() for judge in judged.judges
+        }
         labels = 0
         with write_lines(folder / LABELS) as labeled, write_lines(folder / UNREAD) as unread:
             for sample in judged.samples():
@@ -180,7 +192,9 @@ def _labels(folder: Path) -> Iterable[HumanLabel]:
     return LabelFile(path)
 
 
-def _read(sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]) -> Iterator[UnreadReply]:
+def _read(
+    sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]
+) -> Iterator[UnreadReply]:
     """Count how the replies of a sample were read, and yield those without a readable verdict."""
     for verdict in (v for a in sample.result.assessments for v in a.verdicts):
         readings[verdict.judge]["unsure", ""] += verdict.unassessed == "unsure"
@@ -200,4 +214,6 @@ def _reading(counts: Counter[tuple[str, str]]) -> JudgeReading:
 
     forms = of("forms")
     missing = forms.pop("missing", 0)
-    return JudgeReading(forms=forms, unsure=counts["unsure", ""], refused=of("refused"), missing=missing)
+    return JudgeReading(
+        forms=forms, unsure=counts["unsure", ""], refused=of("refused"), missing=missing
+    )

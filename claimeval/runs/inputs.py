@@ -39,7 +39,9 @@ def cited(assessment: Assessment) -> set[str]:
     """Return the documents that judges cite for a supported claim; cites of outvoted judges do not count."""
     if assessment.support != "supported":
         return set()
-    return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
+    return {
+        document for v in assessment.verdicts if v.support == "supported" for document in v.cites
+    }
 
 
 def _texts(sample: Sample, part: Part) -> object:
@@ -55,7 +57,9 @@ def _retrieved(part: Part) -> Part:
 class Inputs:
     """The inputs of a sample in two runs. `full` reads the verdicts, which say what documents judges relied on."""
 
-    def __init__(self, a: ScoredSample, b: ScoredSample, full: Callable[[int], SampleResult] | None = None) -> None:
+    def __init__(
+        self, a: ScoredSample, b: ScoredSample, full: Callable[[int], SampleResult] | None = None
+    ) -> None:
         self.results = (a, b)
         self._full = full
         self._cited: dict[int, dict[tuple[Part, str], set[str]]] = {}
@@ -69,7 +73,9 @@ class Inputs:
         """Return the matched documents of a part; a conversation has those of its contexts."""
         part = _retrieved(part)
         if part not in self._documents:
-            self._documents[part] = match(*(sample.documents(part) or () for sample in (self.a, self.b)))
+            self._documents[part] = match(
+                *(sample.documents(part) or () for sample in (self.a, self.b))
+            )
         return self._documents[part]
 
     def differs(self, part: Part) -> bool:
@@ -77,7 +83,9 @@ class Inputs:
         if part not in self._differs:
             a = self.a
             b = self.b
-            self._differs[part] = _texts(a, part) != _texts(b, part) or a.alternatives(part) != b.alternatives(part)
+            self._differs[part] = _texts(a, part) != _texts(b, part) or a.alternatives(
+                part
+            ) != b.alternatives(part)
         return self._differs[part]
 
     @cached_property
@@ -94,7 +102,9 @@ class Inputs:
             texts = {claim.id: claim.text for claim in result.claims} if result else {}
             for one in result.whole if result else ():
                 if ids := cited(one):
-                    of_run.setdefault((_retrieved(one.against), texts.get(one.subject, "")), set()).update(ids)
+                    of_run.setdefault(
+                        (_retrieved(one.against), texts.get(one.subject, "")), set()
+                    ).update(ids)
         return self._cited[run]
 
     def _changed(self, part: Part, run: int) -> dict[str, ChangedDocument]:
@@ -134,7 +144,9 @@ class Inputs:
     def _anything(self, part: Part, *, up: bool) -> ChangedDocument:
         """Return what changed of the documents, with its name if it is only one."""
         of_both = self.all_changed(part)
-        order: tuple[Retrieval, ...] = ("gained", "rewritten", "lost") if up else ("lost", "rewritten", "gained")
+        order: tuple[Retrieval, ...] = (
+            ("gained", "rewritten", "lost") if up else ("lost", "rewritten", "gained")
+        )
         change = next(kind for kind in order if any(one.change == kind for one in of_both))
         names = {one.name for one in of_both if one.change == change}
         return ChangedDocument(change, names.pop() if len(names) == 1 else None)
@@ -148,7 +160,12 @@ class Inputs:
             return None
         for run in (0, 1):
             changed = self._changed("contexts", run)
-            ids = {i for (part, _), cites in self._cites(run).items() if part == "contexts" for i in cites}
+            ids = {
+                i
+                for (part, _), cites in self._cites(run).items()
+                if part == "contexts"
+                for i in cites
+            }
             if found := sorted(ids & changed.keys()):
                 return changed[found[0]]
         return None if any(map(self._cites, (0, 1))) else self._anything("contexts", up=False)
@@ -163,21 +180,32 @@ class Inputs:
             return "missing"
         claims = [bool(result.claims_of("answer")) for result in self.results]
         for has, result in zip(claims, self.results, strict=True):
-            if any(claims) and not has and any(s.because == "no_claims" for s in result.scores.values()):
+            if (
+                any(claims)
+                and not has
+                and any(s.because == "no_claims" for s in result.scores.values())
+            ):
                 return "refusal"
         before, after = ({folded(text[i:j]) for i, j in sentences(text)} for text in texts if text)
         kept = len(before & after)
         whole = [folded(text or "") for text in texts]
-        if (len(after) > len(before) and kept >= KEPT * len(before)) or whole[1].startswith(whole[0]):
+        if (len(after) > len(before) and kept >= KEPT * len(before)) or whole[1].startswith(
+            whole[0]
+        ):
             return "longer"
-        if (len(after) < len(before) and kept >= KEPT * len(after)) or whole[0].startswith(whole[1]):
+        if (len(after) < len(before) and kept >= KEPT * len(after)) or whole[0].startswith(
+            whole[1]
+        ):
             return "shorter"
         return "answer"
 
     @property
     def gold(self) -> bool:
         """Whether gold answers or reference contexts differ."""
-        a, b = ((one.reference_answers, one.reference_claims, one.reference_contexts) for one in (self.a, self.b))
+        a, b = (
+            (one.reference_answers, one.reference_claims, one.reference_contexts)
+            for one in (self.a, self.b)
+        )
         return a != b
 
     @property
@@ -229,14 +257,18 @@ class Facts(NamedTuple):
             "question": inputs.question,
         }
         fields = [("generator", a.generator, b.generator)]
-        fields += [(name, str(a.metadata.get(name)), str(value)) for name, value in b.metadata.items()]
+        fields += [
+            (name, str(a.metadata.get(name)), str(value)) for name, value in b.metadata.items()
+        ]
         return cls(
             documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),
             kinds=frozenset(kind for kind, differs in kinds.items() if differs),
             answer=answer,
             lacking=lacking,
             sizes=sizes,
-            words=(len((a.answer or "").split()), len((b.answer or "").split())) if answer else (0, 0),
+            words=(len((a.answer or "").split()), len((b.answer or "").split()))
+            if answer
+            else (0, 0),
             fields=tuple((name, str(x), str(y)) for name, x, y in fields if x != y),
             text=b.answer or "" if answer else "",
         )

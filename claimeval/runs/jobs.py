@@ -66,7 +66,9 @@ class RunSink:
         self._tallies.add(result)
         self._writer.add(result)
 
-    def finish(self, status: RunStatus = DONE, labels: Iterable[HumanLabel] | None = None) -> Summary:
+    def finish(
+        self, status: RunStatus = DONE, labels: Iterable[HumanLabel] | None = None
+    ) -> Summary:
         """Take the votes that need the whole run, and write its summary and the other files of the job.
 
         A weighted vote learns its weights from the labels. Returns the summary that was written.
@@ -100,8 +102,15 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
         return None
     from claimeval.data.labels import LabelFile
 
-    learning = () if record.of_claims else [q for q in record.questions if q.panel.rule.needs_weights]
-    labels = list(LabelFile(Path(panel.labels), words={word for question in learning for word in question.scale.words}))
+    learning = (
+        () if record.of_claims else [q for q in record.questions if q.panel.rule.needs_weights]
+    )
+    labels = list(
+        LabelFile(
+            Path(panel.labels),
+            words={word for question in learning for word in question.scale.words},
+        )
+    )
     if len(learning) > 1 and any(label.evidence is None for label in labels):
         raise UsageError(
             f"{panel.labels}: the run asks several questions; say in a column `against` which of them a label answers "
@@ -114,7 +123,9 @@ QRELS = "qrels.txt"
 QUERIES = "queries.jsonl"
 
 
-def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, complete: bool) -> None:
+def _write_test_collection(
+    folder: Path, record: Manifest, kind: JobKind, *, complete: bool
+) -> None:
     """Write the qrels of a complete run, and the questions that it made; remove files that would be empty."""
     from claimeval import ir
 
@@ -123,9 +134,15 @@ def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, com
     queries = io.StringIO()
     ir.write_qrels(kind.qrels(record, results) if kind.qrels else {}, qrels)
     for sample in kind.samples(record, results) if kind.samples else ():
-        row = sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"}) | sample.metadata
+        row = (
+            sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"})
+            | sample.metadata
+        )
         queries.write(json.dumps(row, ensure_ascii=False) + "\n")
-    for name, text in {QRELS: qrels.getvalue(), **({QUERIES: queries.getvalue()} if kind.samples else {})}.items():
+    for name, text in {
+        QRELS: qrels.getvalue(),
+        **({QUERIES: queries.getvalue()} if kind.samples else {}),
+    }.items():
         if text:
             write_text(folder / name, text)
         else:

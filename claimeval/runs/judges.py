@@ -72,7 +72,9 @@ class JudgeAgainstPeople(Record):
 
 
 def judge_numbers(
-    judges: Sequence[JudgeOverview], panel: PanelSummary | None, people: Mapping[str, JudgeAgainstPeople] | None = None
+    judges: Sequence[JudgeOverview],
+    panel: PanelSummary | None,
+    people: Mapping[str, JudgeAgainstPeople] | None = None,
 ) -> tuple[JudgeNumbers, ...]:
     """Return the numbers of each judge with verdicts.
 
@@ -107,7 +109,9 @@ def judge_numbers(
     front = _front(numbers)
     odd = _odd_one(numbers)
     return tuple(
-        of_judge.model_copy(update={"on_front": of_judge.judge in front, "odd_one": of_judge.judge == odd})
+        of_judge.model_copy(
+            update={"on_front": of_judge.judge in front, "odd_one": of_judge.judge == odd}
+        )
         for of_judge in numbers
     )
 
@@ -132,12 +136,20 @@ def _compared(
 
 def _kappa_with_judges(judge: str, panel: PanelSummary | None) -> float | None:
     pairs = panel.judge_pairs if panel else ()
-    kappas = [pair.kappa for pair in pairs if judge in (pair.first, pair.second) and pair.kappa is not None]
+    kappas = [
+        pair.kappa
+        for pair in pairs
+        if judge in (pair.first, pair.second) and pair.kappa is not None
+    ]
     return sum(kappas) / len(kappas) if kappas else None
 
 
 def _odd_one(judges: Sequence[JudgeNumbers]) -> str | None:
-    kappas = sorted((judge.kappa_with_judges, judge.judge) for judge in judges if judge.kappa_with_judges is not None)
+    kappas = sorted(
+        (judge.kappa_with_judges, judge.judge)
+        for judge in judges
+        if judge.kappa_with_judges is not None
+    )
     return kappas[0][1] if len(kappas) > 2 and kappas[0][0] < kappas[1][0] else None
 
 

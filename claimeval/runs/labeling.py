@@ -91,7 +91,9 @@ class ClaimToLabel(Record):
     claim: Claim
 
 
-def draw_claims(run: Path, metric: str | None, count: int | None, design: Design, seed: int) -> ClaimDraw:
+def draw_claims(
+    run: Path, metric: str | None, count: int | None, design: Design, seed: int
+) -> ClaimDraw:
     """Draw judged claims of a metric, or return the earlier draw, grown to `count` claims if it has fewer.
 
     Of a run of ratings, rated answers are drawn.
@@ -117,14 +119,23 @@ def draw_claims(run: Path, metric: str | None, count: int | None, design: Design
 
 
 def _draw_or_grow(
-    run: Path, row: Metric, rating: QuestionRecord | None, count: int | None, design: Design, seed: int
+    run: Path,
+    row: Metric,
+    rating: QuestionRecord | None,
+    count: int | None,
+    design: Design,
+    seed: int,
 ) -> ClaimDraw:
     before = drawn(run, row.name)
     if before and (before.design != design or before.seed != seed):
         path, labels = _path(run, row.name), ClaimLabels(run, row.name).path
         going_on = f"continue with these options, or remove {path} to draw again"
-        if before.design not in get_args(Design):  # what it labeled is no random sample beside another draw
-            going_on = f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
+        if before.design not in get_args(
+            Design
+        ):  # what it labeled is no random sample beside another draw
+            going_on = (
+                f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
+            )
         raise UsageError(
             f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
             f"{going_on}"
@@ -132,18 +143,30 @@ def _draw_or_grow(
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
         return before
-    judged = [(r.sample.id, a) for r in RunResults.of(run) for a in assessments(r, row) if a.label is not None]
+    judged = [
+        (r.sample.id, a)
+        for r in RunResults.of(run)
+        for a in assessments(r, row)
+        if a.label is not None
+    ]
     places = {(sample, assessment.subject): i for i, (sample, assessment) in enumerate(judged)}
     kept = [places[item.sample, item.claim_id] for item in before.items] if before else []
-    chosen = _draw([a for _, a in judged], rating, min(count, len(judged) or count), design, seed, kept)
+    chosen = _draw(
+        [a for _, a in judged], rating, min(count, len(judged) or count), design, seed, kept
+    )
     new = [i for i in chosen.chosen if i not in set(kept)]
     order = [*kept, *(new[i] for i in draw_order(len(new), seed))]
     items = tuple(
-        Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i]) for i in order
+        Item(
+            sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i]
+        )
+        for i in order
     )
     if rating and judged:
         row = row.model_copy(update={"against": judged[0][1].against})
-    claim_draw = ClaimDraw(metric=row, design=design, seed=seed, population=len(judged), items=items)
+    claim_draw = ClaimDraw(
+        metric=row, design=design, seed=seed, population=len(judged), items=items
+    )
     write_text(_path(run, row.name), claim_draw.model_dump_json(indent=1) + "\n")
     return claim_draw
 
@@ -170,7 +193,13 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     for result in RunResults.of(run):
         about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
         for label in by_sample.get(result.sample.id, ()):
-            for subject in ("answer",) if rating else () if label.of_sample else claims_for_label(result, label):
+            for subject in (
+                ("answer",)
+                if rating
+                else ()
+                if label.of_sample
+                else claims_for_label(result, label)
+            ):
                 about[subject].append(label)
         for assessment in assessments(result, row):
             population += assessment.label is not None
@@ -179,21 +208,29 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
             if not agreed or len(set(votes)) > 1:
                 found.append((agreed, -(vote_entropy(votes) or 0), result.sample.id, assessment))
     if not found:
-        raise UsageError(f"nothing of {row.name} is disputed: the judges agree, also with people who labeled")
+        raise UsageError(
+            f"nothing of {row.name} is disputed: the judges agree, also with people who labeled"
+        )
     found.sort(key=lambda entry: entry[:2])
-    items = tuple(Item(sample=sample, claim_id=a.subject, probability=None) for *_, sample, a in found[:count])
+    items = tuple(
+        Item(sample=sample, claim_id=a.subject, probability=None) for *_, sample, a in found[:count]
+    )
     if rating:
         row = row.model_copy(update={"against": found[0][3].against})
     return ClaimDraw(metric=row, design=DISPUTED, seed=0, population=population, items=items)
 
 
-def _agrees(assessment: Assessment, labels: Sequence[HumanLabel], rating: QuestionRecord | None) -> bool:
+def _agrees(
+    assessment: Assessment, labels: Sequence[HumanLabel], rating: QuestionRecord | None
+) -> bool:
     """Return whether the label of the panel is that of people: of a claim, whether both support it."""
     if rating:
         choice = people(labels, lambda label: label.word, rating.panel).majority
         return None in (choice, assessment.label) or choice == assessment.label
     choice = people(labels, lambda label: label.label, Panel()).majority
-    return None in (choice, assessment.label) or (choice == "supported") == (assessment.support == "supported")
+    return None in (choice, assessment.label) or (choice == "supported") == (
+        assessment.support == "supported"
+    )
 
 
 def draw_order(count: int, seed: int) -> list[int]:
@@ -242,7 +279,9 @@ def drawn(run: Path, metric: str) -> ClaimDraw | None:
 def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
     """Yield the drawn claims in order."""
     drawn_from = {item.sample for item in drawn.items}
-    results = {result.sample.id: result for result in RunResults.of(run) if result.sample.id in drawn_from}
+    results = {
+        result.sample.id: result for result in RunResults.of(run) if result.sample.id in drawn_from
+    }
     for item in drawn.items:
         result = results[item.sample]
         answer = Claim(id="answer", of="answer", text=result.sample.answer or "", grounding="exact")
@@ -256,7 +295,9 @@ class ClaimLabels:
     Rows of others that are added meanwhile are read before a label is written.
     """
 
-    def __init__(self, run: Path, metric: str, kind: Literal["labels", "repeats"] = "labels") -> None:
+    def __init__(
+        self, run: Path, metric: str, kind: Literal["labels", "repeats"] = "labels"
+    ) -> None:
         """`repeats` are the labels of claims that were shown again, which no score counts."""
         self.path = run / ANNOTATION / f"{metric}.{kind}.jsonl"
         self._rows: dict[tuple[str, str, str], Mapping[str, object]] = {}
@@ -265,7 +306,11 @@ class ClaimLabels:
 
     @staticmethod
     def _key(fields: Mapping[str, object]) -> tuple[str, str, str]:
-        return str(fields["id"]), str(fields.get("claim_id") or "answer"), str(fields.get("annotator") or "")
+        return (
+            str(fields["id"]),
+            str(fields.get("claim_id") or "answer"),
+            str(fields.get("annotator") or ""),
+        )
 
     def by(self, annotator: str) -> dict[tuple[str, str], str]:
         """Return the labels of an annotator by sample and claim, including "unsure"; of all for an empty name."""
@@ -276,7 +321,11 @@ class ClaimLabels:
         if _version(self.path) != self._read_at:
             with locked(self.path.parent):
                 self._read()
-        return {(sample, claim): row for (sample, claim, name), row in self._rows.items() if annotator in ("", name)}
+        return {
+            (sample, claim): row
+            for (sample, claim, name), row in self._rows.items()
+            if annotator in ("", name)
+        }
 
     def add(self, fields: Mapping[str, object]) -> None:
         """Write a row to the file before returning. The label of a draw stays one if it is given again elsewhere."""
@@ -304,7 +353,11 @@ class ClaimLabels:
         """Read the file if others changed it; the lock is held."""
         if (version := _version(self.path)) != self._read_at:
             drop_broken_line(self.path)
-            self._rows = {self._key(row.fields): row.fields for row in read_rows(self.path)} if version else {}
+            self._rows = (
+                {self._key(row.fields): row.fields for row in read_rows(self.path)}
+                if version
+                else {}
+            )
             self._read_at = _version(self.path)
 
     def _rewrite(self) -> None:
@@ -350,7 +403,15 @@ def _export_rows(run: Path, drawn: ClaimDraw) -> Iterator[Sequence[str]]:
     for question in questions(run, drawn):
         sample = question.result.sample
         evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
-        yield sample.id, question.claim.id, question.claim.text, against, sample.question, evidence, ""
+        yield (
+            sample.id,
+            question.claim.id,
+            question.claim.text,
+            against,
+            sample.question,
+            evidence,
+            "",
+        )
 
 
 def labeled_metric(run: Path, name: str | None) -> tuple[Metric, QuestionRecord | None]:
@@ -374,7 +435,10 @@ def assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
     """Yield the assessments of the claims of a metric, or of the answer by a rating."""
     of = counted(metric, result)
     for a in result.whole:
-        if (a.against == metric.against and a.subject in of) or (a.subject, a.question) == ("answer", metric.name):
+        if (a.against == metric.against and a.subject in of) or (a.subject, a.question) == (
+            "answer",
+            metric.name,
+        ):
             yield a
 
 
@@ -506,7 +570,9 @@ def draw_documents(
 def _shown(sample: Sample) -> QueryToLabel:
     documents = sample.contexts or ()
     blank = tuple(document.id for document in documents if not gradable(sample.question, document))
-    return QueryToLabel(query=sample.id, documents=tuple(d.id for d in documents), without_text=blank)
+    return QueryToLabel(
+        query=sample.id, documents=tuple(d.id for d in documents), without_text=blank
+    )
 
 
 def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentItem]:
@@ -516,11 +582,15 @@ def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentItem]:
             key=lambda document: _number(f"{sample.id}\n{document.id}", seed),
         )
         for position, document in enumerate(documents, 1):
-            yield DocumentItem(sample.id, sample.question, document, number, position, len(documents))
+            yield DocumentItem(
+                sample.id, sample.question, document, number, position, len(documents)
+            )
 
 
 def _number(key: str, seed: int) -> bytes:
-    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode()).digest()
+    return blake2b(
+        key.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode()
+    ).digest()
 
 
 class DocumentLabels:
@@ -538,7 +608,9 @@ class DocumentLabels:
         if self._log.exists():
             self.refresh()
         elif path.exists():
-            raise UsageError(f"{path} exists and holds no labels to continue from; choose another --out")
+            raise UsageError(
+                f"{path} exists and holds no labels to continue from; choose another --out"
+            )
 
     def refresh(self) -> None:
         """Read what other processes labeled meanwhile."""
@@ -655,7 +727,9 @@ def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> LgtmEstim
     highs = []
     counts = Counter({"good": 0, "bad": 0, "unsure": 0})
     for shown in drawn.queries:
-        labels = [answers[shown.query, name] for name in shown.documents if (shown.query, name) in answers]
+        labels = [
+            answers[shown.query, name] for name in shown.documents if (shown.query, name) in answers
+        ]
         good = labels.count("good")
         bad = labels.count("bad")
         for mark in labels:

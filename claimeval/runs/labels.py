@@ -24,7 +24,16 @@ from claimeval.statistics import vote_weight
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.records import ASKED, Assessment, Evidence, Label, Part, Record, Sample, SampleResult
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Evidence,
+    Label,
+    Part,
+    Record,
+    Sample,
+    SampleResult,
+)
 from claimeval.types.scales import FLAG
 
 PANEL = "panel"
@@ -56,9 +65,15 @@ class HumanLabelCounts(Record):
         left_out = [
             f"{number_of(self.blank, 'row')} without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
-            f"{self.disputed} of the disputed queue, which is no random sample" if self.disputed else "",
-            f"{self.undrawn} beyond the draw, whose probabilities are unequal" if self.undrawn else "",
-            f"{self.conflicting} that the same annotator labeled differently" if self.conflicting else "",
+            f"{self.disputed} of the disputed queue, which is no random sample"
+            if self.disputed
+            else "",
+            f"{self.undrawn} beyond the draw, whose probabilities are unequal"
+            if self.undrawn
+            else "",
+            f"{self.conflicting} that the same annotator labeled differently"
+            if self.conflicting
+            else "",
             f"{self.divided} on which annotators are evenly divided" if self.divided else "",
         ]
         parts = [", ".join(filter(None, left_out))]
@@ -78,14 +93,17 @@ class People(NamedTuple):
     counts: HumanLabelCounts
 
 
-def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | None], panel: Panel) -> People:
+def people(
+    labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | None], panel: Panel
+) -> People:
     """Return the human labels of one item. A label that an annotator repeats counts once."""
     by_subject: defaultdict[str, set[str]] = defaultdict(set)
     for label in labels:
         if (human_label := choice(label)) is not None:
             by_subject[label.annotator or ONE].add(human_label)
     choices = {
-        name: next(iter(human_label)) if len(human_label) == 1 else None for name, human_label in by_subject.items()
+        name: next(iter(human_label)) if len(human_label) == 1 else None
+        for name, human_label in by_subject.items()
     }
     clear = [human_label for human_label in choices.values() if human_label is not None]
     majority = _majority(clear, panel)
@@ -106,7 +124,9 @@ def _majority(choices: Sequence[str], panel: Panel) -> str | None:
 class RaterTable:
     """Labels of several raters, a column for each; None if a rater has no label for an item."""
 
-    def __init__(self, judges: Sequence[str], panel: Panel, cluster: str | None = None, by: str | None = None) -> None:
+    def __init__(
+        self, judges: Sequence[str], panel: Panel, cluster: str | None = None, by: str | None = None
+    ) -> None:
         self._judges = judges
         self._panel = panel
         self._cluster = cluster
@@ -127,20 +147,26 @@ class RaterTable:
         """Labels that fit no claim or sample of the run."""
         self.labels = HumanLabelCounts()
 
-    def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
+    def add_labelled(
+        self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None
+    ) -> None:
         """Add the items of one sample that have labels."""
         part = {claim.id: claim.of for claim in result.claims}
         by_claim: dict[tuple[str, Evidence], list[HumanLabel]] = {}
         whole: dict[Part | None, list[HumanLabel]] = {}
         for label in labels:
             if label.of_sample:
-                whole.setdefault(label.evidence.part if label.evidence else against, []).append(label)
+                whole.setdefault(label.evidence.part if label.evidence else against, []).append(
+                    label
+                )
                 continue
             claims = set(claims_for_label(result, label))
             about = [
                 a
                 for a in result.whole
-                if a.subject in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
+                if a.subject in claims
+                and a.evidence == (label.evidence or a.evidence)
+                and not a.unasked
             ]
             pairs = {(part[a.subject], a.against) for a in about}
             if len(pairs) > 1 and against is None:
@@ -160,9 +186,15 @@ class RaterTable:
         for which, human_labels in whole.items():
             self._add_sample(result, human_labels, which)
 
-    def _add_sample(self, result: SampleResult, human_labels: Sequence[HumanLabel], about: Part | None) -> None:
+    def _add_sample(
+        self, result: SampleResult, human_labels: Sequence[HumanLabel], about: Part | None
+    ) -> None:
         part = {claim.id: claim.of for claim in result.claims}
-        rows = [a for a in result.whole if part[a.subject] == "answer" and about in (None, a.against) and not a.unasked]
+        rows = [
+            a
+            for a in result.whole
+            if part[a.subject] == "answer" and about in (None, a.against) and not a.unasked
+        ]
         if len({a.evidence for a in rows}) > 1:
             raise UsageError(_which_evidence({("answer", a.against) for a in rows}))
         if not rows:
@@ -172,13 +204,20 @@ class RaterTable:
         for assessment in rows:
             for ballot in cast_ballots(assessment.verdicts, self._panel):
                 columns[ballot.judge].append(ballot.choice)
-        ballots = [Ballot(judge, self._rolled_up(choices), _share(choices), None) for judge, choices in columns.items()]
+        ballots = [
+            Ballot(judge, self._rolled_up(choices), _share(choices), None)
+            for judge, choices in columns.items()
+        ]
         labels = [a.support for a in rows]
         label = self._rolled_up(labels)
-        whole = rows[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
+        whole = rows[0].model_copy(
+            update={"label": label, "positive": None, "probability": _share(labels)}
+        )
         self.add(result.sample, people(human_labels, self.choice, self._panel), ballots, whole)
 
-    def add(self, sample: Sample, labels: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
+    def add(
+        self, sample: Sample, labels: People | None, ballots: Sequence[Ballot], panels: Assessment
+    ) -> None:
         """Add an item of a sample with its labels.
 
         Args:
@@ -257,7 +296,9 @@ def join(
             for assessment in result.whole:
                 part = assessment.against
                 if not assessment.unasked and (part == against if against else part != ASKED):
-                    table.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
+                    table.add(
+                        result.sample, None, cast_ballots(assessment.verdicts, panel), assessment
+                    )
         elif of_sample := by_sample.pop(result.sample.id, None):
             table.add_labelled(result, of_sample, against)
     table.unmatched += sum(map(len, by_sample.values()))
@@ -287,7 +328,11 @@ def join_subjects(
     table.unmatched = sum(map(len, by_subject.values()))
     for result in results:
         for a in result.whole:
-            named = by_subject.get((result.sample.id, a.subject), ()) if a.question == question.name else ()
+            named = (
+                by_subject.get((result.sample.id, a.subject), ())
+                if a.question == question.name
+                else ()
+            )
             if matching := [label for label in named if label.evidence in (None, a.evidence)]:
                 humans = people(matching, table.choice, question.panel)
                 table.add(result.sample, humans, cast_ballots(a.verdicts, question.panel), a)
@@ -308,7 +353,9 @@ def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRec
     """
     rated = ratings(record)
     if not rated:
-        raise UsageError(f"{run} is a run of {record.job}, which has neither claims nor ratings of answers")
+        raise UsageError(
+            f"{run} is a run of {record.job}, which has neither claims nor ratings of answers"
+        )
     if name is None and len(rated) > 1:
         raise UsageError(
             f"the run has several ratings: name one of {', '.join(rated)} (--score of agreement, --metric of correct)"
@@ -348,7 +395,8 @@ def claims_for_label(result: SampleResult, label: HumanLabel) -> Iterator[str]:
         for claim in result.claims_of(part):
             if (
                 claim.span
-                and 2 * (min(end, claim.span[1]) - max(start, claim.span[0])) >= claim.span[1] - claim.span[0]
+                and 2 * (min(end, claim.span[1]) - max(start, claim.span[0]))
+                >= claim.span[1] - claim.span[0]
             ):
                 yield claim.id
 
@@ -393,5 +441,7 @@ def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
             for a, b in zip(votes, joined.human, strict=True)
             if a is not None and b is not None
         ]
-        weight_of[judge] = vote_weight(sum(a == b for a, b in both), len(both), labels=max(2, len(values)))
+        weight_of[judge] = vote_weight(
+            sum(a == b for a, b in both), len(both), labels=max(2, len(values))
+        )
     return weight_of

@@ -46,7 +46,9 @@ class _Calls(Record):
 def write(result: SampleResult) -> WrittenResult:
     """Return the lines of a result."""
     line = result.model_dump_json(exclude_defaults=True, exclude={"calls"})
-    replies = _Calls(sample=result.sample.id, calls=result.calls).model_dump_json(exclude_defaults=True)
+    replies = _Calls(sample=result.sample.id, calls=result.calls).model_dump_json(
+        exclude_defaults=True
+    )
     return WrittenResult(line.encode() + b"\n", replies.encode() + b"\n")
 
 
@@ -61,8 +63,15 @@ def read(line: bytes, replies: bytes | None = None) -> SampleResult:
         return result
     asked = _Calls.model_validate_json(replies)
     if asked.sample != result.sample.id:
-        raise ValueError(f"the replies for this line are those of {asked.sample!r}, not of {result.sample.id!r}")
-    places = [verdict.call for a in result.assessments for verdict in a.verdicts if verdict.call is not None]
+        raise ValueError(
+            f"the replies for this line are those of {asked.sample!r}, not of {result.sample.id!r}"
+        )
+    places = [
+        verdict.call
+        for a in result.assessments
+        for verdict in a.verdicts
+        if verdict.call is not None
+    ]
     if max(places, default=-1) >= len(asked.calls):
         raise ValueError("a verdict names a call that its sample does not have")
     return result.model_copy(update={"calls": asked.calls})
@@ -114,13 +123,17 @@ class OnAccess(Sequence[T], ABC):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         found = range(len(self))[index]
-        return self.at(found) if isinstance(found, int) else [self.at(position) for position in found]
+        return (
+            self.at(found) if isinstance(found, int) else [self.at(position) for position in found]
+        )
 
 
 class Mapped(OnAccess[T]):
     """The values of a function for each result, computed on access."""
 
-    def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], T]) -> None:
+    def __init__(
+        self, results: Sequence[SampleResult], function: Callable[[SampleResult], T]
+    ) -> None:
         self._results = results
         self._function = function
 
@@ -206,7 +219,9 @@ class Lines(OnAccess[bytes]):
                     try:
                         unpacked.append(unpacking.decompress(ahead))
                     except zlib.error as error:
-                        raise DataError(f"{self.path} is damaged after {start} bytes: {error}") from None
+                        raise DataError(
+                            f"{self.path} is damaged after {start} bytes: {error}"
+                        ) from None
                     length += len(ahead) - len(unpacking.unused_data)
                     ahead = unpacking.unused_data
                 yield start, b"".join(unpacked)

@@ -14,7 +14,11 @@ LOST = 0.01
 """Shares of lost samples and of ungrounded claims above this are mentioned; `--max-missing` has the same default."""
 EXCERPT = 120
 """Characters of a reply that a note quotes."""
-ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
+ROLES = {
+    "judge": "judge",
+    "extractor": "extractor",
+    "reference_author": "author of the reference answers",
+}
 
 
 class Note(Record):
@@ -39,7 +43,9 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         numbers = f"the numbers cover the {first}" if samples else "no sample is finished"
         yield "incomplete", f"The run stopped early: {numbers}. Run the same command to resume."
     if panel and panel.stopped_judges:
-        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
+        who = ", ".join(
+            f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items()
+        )
         text = f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who}, stopped by an error"
         yield (
             "incomplete_panel",
@@ -51,7 +57,10 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
     if summary.unclear:
         what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
-        yield "unclear", f"No claim was extracted from {what}: neither text nor question says what is meant."
+        yield (
+            "unclear",
+            f"No claim was extracted from {what}: neither text nor question says what is meant.",
+        )
     for tally in summary.same_family:
         who = f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family ({tally.family})"
         yield (
@@ -61,7 +70,10 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
     for preference in panel.self_preference if panel else ():
         if preference.low is not None and preference.low > 0:
             value = f"{preference.metric} {signed_estimate(preference.value, preference.reported)}"
-            yield "self_preference", f"Judges of {preference.family} do favor answers of {preference.family}: {value}."
+            yield (
+                "self_preference",
+                f"Judges of {preference.family} do favor answers of {preference.family}: {value}.",
+            )
     failed = [
         f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
         for name, m in metrics
@@ -78,10 +90,15 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         advice = "`claimeval doctor` shows a sample as it is read; map the columns with --field FIELD=COLUMN"
         yield "unfed", f"No sample can feed {', '.join(unfed)}. {advice}."
     ungrounded = [
-        f"{m.ungrounded:,} of {m.total:,} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
+        f"{m.ungrounded:,} of {m.total:,} in {name}"
+        for name, m in metrics
+        if m.total and m.ungrounded / m.total > LOST
     ]
     if ungrounded:
-        yield "ungrounded", f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}."
+        yield (
+            "ungrounded",
+            f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}.",
+        )
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:

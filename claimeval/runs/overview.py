@@ -198,7 +198,13 @@ class MetricComparison(Record):
 
     @classmethod
     def of(
-        cls, name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int], unit: str | None
+        cls,
+        name: str,
+        source: str,
+        ids: Sequence[str],
+        values: Pairs,
+        clusters: Sequence[int],
+        unit: str | None,
     ) -> MetricComparison:
         """Return the comparison of one metric from the values of each sample in both runs.
 
@@ -210,11 +216,17 @@ class MetricComparison(Record):
             clusters: The cluster of each sample.
             unit: The unit of the values.
         """
-        both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
+        both = [
+            (x, y, sample)
+            for sample, (x, y) in zip(ids, values, strict=True)
+            if x is not None and y is not None
+        ]
         before = [x for x, _ in values]
         after = [y for _, y in values]
         paired = paired_difference(after, before, clusters=clusters, shares=unit == "share")
-        changed = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
+        changed = heapq.nlargest(
+            MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y)
+        )
         return cls(
             metric=name,
             source=source,
@@ -227,7 +239,9 @@ class MetricComparison(Record):
             increased=sum(y > x for x, y, _ in both),
             decreased=sum(y < x for x, y, _ in both),
             dropped=paired.dropped,
-            changed_samples=tuple(SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in changed),
+            changed_samples=tuple(
+                SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in changed
+            ),
         )
 
     @property
@@ -281,7 +295,9 @@ RANKS = 20
 """Ranks of contexts that are counted."""
 
 
-def gather(folder: Path, each: Callable[[SampleResult], None] | None = None, *, sliced: bool = False) -> Overview:
+def gather(
+    folder: Path, each: Callable[[SampleResult], None] | None = None, *, sliced: bool = False
+) -> Overview:
     """Return the overview of a run directory, and call `each` with every result.
 
     `sliced` also splits the metrics by every field with 2 to 50 values. Raises DataError if the directory holds no
@@ -305,14 +321,21 @@ class OverviewBuilder:
         self._labels: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._distributions = {name: [0] * BINS for name in manifest.names}
         names = {prompt.id: prompt.name for prompt in manifest.prompts}
-        asked_with = {judge: [names[i] for i in ids if i in names] for judge, ids in manifest.asked_with.items()}
+        asked_with = {
+            judge: [names[i] for i in ids if i in names]
+            for judge, ids in manifest.asked_with.items()
+        }
         self._judges = {
             judge.name: _JudgeTally(judge, shorter[judge.name], asked_with.get(judge.name, ()))
             for judge in manifest.asked
         }
         self._ranks = _RankTally()
         self._front = FrontBuilder(manifest, SHOWN)
-        self._claims = ExaminedClaims(manifest.data.samples or 0, manifest.cluster) if manifest.of_claims else None
+        self._claims = (
+            ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
+            if manifest.of_claims
+            else None
+        )
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
@@ -321,11 +344,16 @@ class OverviewBuilder:
             self._claims.add(result)
         counts = [(metric, scoring.counted(metric, result)) for metric in self._manifest.rows]
         for assessment in result.whole:
-            subject, part, whole = assessment.subject, assessment.against, assessment.subject not in claims
+            subject, part, whole = (
+                assessment.subject,
+                assessment.against,
+                assessment.subject not in claims,
+            )
             metrics = [
                 metric.name
                 for metric, ids in counts
-                if part == metric.against and (metric.claims_of == assessment.question if whole else subject in ids)
+                if part == metric.against
+                and (metric.claims_of == assessment.question if whole else subject in ids)
             ]
             for name in metrics:
                 self._labels[name][assessment.support or "unassessed"] += 1
@@ -355,12 +383,16 @@ class OverviewBuilder:
         summary = load_summary(folder)
         source = self._manifest.source
         judges = tuple(tally.overview(summary) for tally in self._judges.values())
-        hidden = source and source.model_copy(update={"path": source.path and _last_part(source.path)})
+        hidden = source and source.model_copy(
+            update={"path": source.path and _last_part(source.path)}
+        )
         return Overview(
             name=folder.resolve().name,
             manifest=self._manifest.model_copy(
                 update={
-                    "data": self._manifest.data.model_copy(update={"path": data_name(self._manifest)}),
+                    "data": self._manifest.data.model_copy(
+                        update={"path": data_name(self._manifest)}
+                    ),
                     "source": hidden,
                     "created": None,  # equal settings over equal replies give equal pages
                 }
@@ -388,7 +420,10 @@ class OverviewBuilder:
             front=self._front.front(summary),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._front.diagnosis,
-            slices=tuple(self._sliced.slices(field, doubtful(summary.metrics)) for field in self._sliced.fields)
+            slices=tuple(
+                self._sliced.slices(field, doubtful(summary.metrics))
+                for field in self._sliced.fields
+            )
             if self._sliced
             else (),
         )
@@ -446,7 +481,11 @@ class _JudgeTally:
 
     def overview(self, summary: Summary) -> JudgeOverview:
         """Return the overview of the judge, with its cost from the summary."""
-        costs = [step for step in summary.cost.by if step.judge == self._judge.name] if summary.cost else []
+        costs = (
+            [step for step in summary.cost.by if step.judge == self._judge.name]
+            if summary.cost
+            else []
+        )
         return JudgeOverview(
             name=self._judge.name,
             short=self.short,

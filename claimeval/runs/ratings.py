@@ -83,11 +83,19 @@ class _Ratings(NamedTuple):
 def has_ratings(labels: Path) -> bool:
     """Return whether a file has ratings of whole answers and no labels."""
     first = next(iter(read_rows(labels)), None)
-    return first is not None and RATING in first.fields and not {"label", "grade"} & first.fields.keys()
+    return (
+        first is not None
+        and RATING in first.fields
+        and not {"label", "grade"} & first.fields.keys()
+    )
 
 
 def rate_run(
-    run: Path, ratings: Path, names: Sequence[str] = (), metrics: Sequence[str] = (), cluster: str | None = None
+    run: Path,
+    ratings: Path,
+    names: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    cluster: str | None = None,
 ) -> RatingAgreement:
     """Compare the scores of a run with ratings of its samples.
 
@@ -117,15 +125,21 @@ def rate_run(
     for row in read_rows(ratings):
         item = row.first(_IDS)
         if item is None:
-            raise DataError(f"{row.location}: a rating needs the id of its sample (one of {', '.join(_IDS)})")
+            raise DataError(
+                f"{row.location}: a rating needs the id of its sample (one of {', '.join(_IDS)})"
+            )
         unmatched += str(item) not in clusters
         _add(by_name.values(), row, str(item), clusters)
     if not any(one.by_annotator for one in by_name.values()):
-        raise UsageError(f"no rating in {ratings} is of a sample of {run}; {unmatched} rows fit none")
+        raise UsageError(
+            f"no rating in {ratings} is of a sample of {run}; {unmatched} rows fit none"
+        )
     return _compared(columns, list(by_name.values()), clusters, unmatched, pairs=False)
 
 
-def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pairs: bool = False) -> RatingAgreement:
+def rate_table(
+    table: Path, scores: Sequence[str], ratings: Sequence[str], *, pairs: bool = False
+) -> RatingAgreement:
     """Compare scores and ratings that are columns of one table; rows with the same `question` are one cluster.
 
     Args:
@@ -172,7 +186,9 @@ def _expanded(rows: Sequence[SourceRow], path: str) -> list[str]:
     raise UsageError(f"no row has the field {path!r}; the first has {', '.join(columns)}")
 
 
-def _add(ratings: Iterable[_Ratings], row: SourceRow, item: str, items: Mapping[str, Hashable]) -> None:
+def _add(
+    ratings: Iterable[_Ratings], row: SourceRow, item: str, items: Mapping[str, Hashable]
+) -> None:
     if item not in items:
         return
     named = row.first(("annotator", "annotator_id"))
@@ -190,7 +206,9 @@ def _number(value: Any, row: SourceRow, name: str) -> float | None:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise DataError(f"{row.location}, field {name!r}: {str(value)[:40]!r} is not a number") from None
+        raise DataError(
+            f"{row.location}, field {name!r}: {str(value)[:40]!r} is not a number"
+        ) from None
     return number if math.isfinite(number) else None
 
 
@@ -207,7 +225,9 @@ def _compared(
         unmatched=unmatched,
         pairs=pairs,
         correlations=tuple(
-            _correlated(column, rating, clusters, pairs=pairs) for rating in ratings for column in columns
+            _correlated(column, rating, clusters, pairs=pairs)
+            for rating in ratings
+            for column in columns
         ),
         people=tuple(_among_people(ratings, clusters)),
     )
@@ -230,7 +250,9 @@ def _correlated(
     )
 
 
-def _correlation(x: Sequence[float], y: Sequence[float], clusters: Sequence[Hashable], kind: Any) -> Estimate:
+def _correlation(
+    x: Sequence[float], y: Sequence[float], clusters: Sequence[Hashable], kind: Any
+) -> Estimate:
     if len(x) < 2:
         return Estimate(n=len(x), clusters=len(set(clusters)), because="too few answers with both")
     return Estimate.of(correlation(x, y, kind=kind, clusters=clusters))
@@ -244,7 +266,9 @@ def _agreeing(x: Sequence[float], y: Sequence[float], clusters: Sequence[Hashabl
     return Estimate.of(mean_interval(values, clusters=[key for _, _, key in pairs]))
 
 
-def _among_people(ratings: Sequence[_Ratings], clusters: Mapping[str, Hashable]) -> Iterator[PeopleCorrelation]:
+def _among_people(
+    ratings: Sequence[_Ratings], clusters: Mapping[str, Hashable]
+) -> Iterator[PeopleCorrelation]:
     for name, by_annotator in ratings:
         people = list(by_annotator.values())
         if len(people) != 2:
@@ -252,4 +276,6 @@ def _among_people(ratings: Sequence[_Ratings], clusters: Mapping[str, Hashable])
         items = [item for item in people[0] if item in people[1]]
         x, y = ([one[item] for item in items] for one in people)
         keys = [clusters[item] for item in items]
-        yield PeopleCorrelation(rating=name, items=len(items), spearman=_correlation(x, y, keys, "spearman"))
+        yield PeopleCorrelation(
+            rating=name, items=len(items), spearman=_correlation(x, y, keys, "spearman")
+        )

@@ -38,7 +38,16 @@ from claimeval.runs.revote import Revote, job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import RunOptions
-from claimeval.types.records import ABSTAINED, GIVEN, Assessment, Part, Sample, SampleResult, Verdict, has_words
+from claimeval.types.records import (
+    ABSTAINED,
+    GIVEN,
+    Assessment,
+    Part,
+    Sample,
+    SampleResult,
+    Verdict,
+    has_words,
+)
 from claimeval.types.requests import IMPORTED, Judge
 from claimeval.types.scales import Scale
 
@@ -62,16 +71,25 @@ class RejudgeSource(NamedTuple):
         return (result.sample for result in self.results)
 
     def prepared(
-        self, job: QuestionJob | ComputedJob[SampleResult], record: Manifest, reduce: Callable[[SampleResult], object]
+        self,
+        job: QuestionJob | ComputedJob[SampleResult],
+        record: Manifest,
+        reduce: Callable[[SampleResult], object],
     ) -> Prepared:
         """Return the job over what `reduce` makes of each sample; its manifest gets the data, source and note."""
         results = self.results
         data = self.manifest.data
         file = self.path
-        items = Mapped(results, reduce) if isinstance(results, Sequence) else Reiterable(lambda: map(reduce, results))
+        items = (
+            Mapped(results, reduce)
+            if isinstance(results, Sequence)
+            else Reiterable(lambda: map(reduce, results))
+        )
         made = {
             "data": data.model_copy(update={"samples": None, "limit": self.limit or data.limit}),
-            "source": RunSource.of(file, results_file(file) if file and file.is_dir() else file, record.asked_with),
+            "source": RunSource.of(
+                file, results_file(file) if file and file.is_dir() else file, record.asked_with
+            ),
             "notes": (*record.notes, self.note) if self.note else record.notes,
         }
         return Prepared(job, record.model_copy(update=made), items, None, self.path)
@@ -84,14 +102,20 @@ def open_source(path: Path) -> RejudgeSource | None:
         note = None
         if line := incomplete(path):
             if next(iter(results), None) is None:
-                raise UsageError(f"{path} has no finished sample to judge again; run the command that began it first")
+                raise UsageError(
+                    f"{path} has no finished sample to judge again; run the command that began it first"
+                )
             warnings.warn(line, stacklevel=2)
             note = f"the run that was judged again was not complete: {line}"
         return RejudgeSource(results, load_manifest(path), path, note)
     if path.is_dir() or not (kind := recognize(path)):
         return None
-    record = recorded_manifest(kind, str(path), specs.valid_settings(kind.panel_settings, kind.scale))
-    return RejudgeSource(Reiterable(lambda: (recorded.result for recorded in kind.samples())), record, path)
+    record = recorded_manifest(
+        kind, str(path), specs.valid_settings(kind.panel_settings, kind.scale)
+    )
+    return RejudgeSource(
+        Reiterable(lambda: (recorded.result for recorded in kind.samples())), record, path
+    )
 
 
 def prepare(
@@ -116,8 +140,13 @@ def prepare(
     check_cluster(requested.cluster, source.samples)
     now = _with_metrics(source.manifest, requested)
     if now.job == "measure":
-        if requested != ClaimsOptions(metrics=requested.metrics, cluster=requested.cluster) or keep_verdicts:
-            raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be changed")
+        if (
+            requested != ClaimsOptions(metrics=requested.metrics, cluster=requested.cluster)
+            or keep_verdicts
+        ):
+            raise UsageError(
+                "the source is a run of measure, which has no judges; only `metrics` can be changed"
+            )
         job = job_of(now)
         prepared = source.prepared(job, job.manifest, lambda result: result.sample)
         return prepared._replace(total=prepared.count_items())
@@ -142,30 +171,46 @@ def _with_metrics(record: Manifest, requested: ClaimsOptions) -> Manifest:
     """Return the manifest of a run with the requested metrics and clusters."""
     changed: dict[str, Any] = {"cluster": requested.cluster or record.cluster}
     if requested.metrics and record.of_claims:
-        changed["metrics"] = tuple(chain.from_iterable(filter(None, select_metrics(requested.metrics))))
+        changed["metrics"] = tuple(
+            chain.from_iterable(filter(None, select_metrics(requested.metrics)))
+        )
     elif requested.metrics:
-        names = tuple(metric if isinstance(metric, str) else metric.name for metric in requested.metrics)
+        names = tuple(
+            metric if isinstance(metric, str) else metric.name for metric in requested.metrics
+        )
         if unknown := [name for name in names if record.questions and name not in record.names]:
             raise unknown_name("score of the run", unknown[0], record.names)
         changed["metrics"] = names
     return record.model_copy(update=changed)
 
 
-def _samples(results: Iterable[SampleResult], earlier: Earlier, missing: dict[Part, int]) -> Iterator[Sample]:
+def _samples(
+    results: Iterable[SampleResult], earlier: Earlier, missing: dict[Part, int]
+) -> Iterator[Sample]:
     """Yield the samples, and count in `missing`, by part, those with a text but without reusable claims."""
     for result in results:
         reusable = earlier.parts(result)
-        for part in dict.fromkeys(m.claims_of for m in earlier.rows if m.missing_part(result.sample) is None):
+        for part in dict.fromkeys(
+            m.claims_of for m in earlier.rows if m.missing_part(result.sample) is None
+        ):
             if part not in reusable:
                 missing[part] = missing.get(part, 0) + 1
         yield result.sample
 
 
-def _panel(earlier: Earlier, keep_verdicts: bool, options: RunOptions) -> tuple[PanelSpec, frozenset[str]]:
+def _panel(
+    earlier: Earlier, keep_verdicts: bool, options: RunOptions
+) -> tuple[PanelSpec, frozenset[str]]:
     """Return the panel, and the names of its judges that are not asked but keep their recorded verdicts."""
-    requested, before, asking = earlier.requested, earlier.record.panel, specs.asking(earlier.requested.claims_per_call)
+    requested, before, asking = (
+        earlier.requested,
+        earlier.record.panel,
+        specs.asking(earlier.requested.claims_per_call),
+    )
     others = [spec for spec in requested.judges if spec not in earlier.named]
-    new = specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
+    new = (
+        specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
+    )
     settings = {**new.settings, **requested.panel_settings}
     settings |= citing(earlier.derived, {"per_document": before.per_document} | settings)
     same_documents = (
@@ -188,14 +233,18 @@ def _panel(earlier: Earlier, keep_verdicts: bool, options: RunOptions) -> tuple[
             judges.append(specs.parse_judge(judge, asking))
             continue
         if not earlier.same_prompt(name):
-            raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
+            raise UsageError(
+                f"judge {name!r} cannot be asked again with another prompt; name judges that can"
+            )
         if not same_documents:
             raise UsageError(
                 f"judge {name!r} cannot be asked again, and its verdicts were made with different document settings"
             )
         judges.append(judge)
         recorded.add(name)
-    if keep_verdicts and (kept := [judge for name, judge in earlier.judges.items() if name not in names]):
+    if keep_verdicts and (
+        kept := [judge for name, judge in earlier.judges.items() if name not in names]
+    ):
         if not same_documents:
             raise UsageError(
                 f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different document "
@@ -204,7 +253,9 @@ def _panel(earlier: Earlier, keep_verdicts: bool, options: RunOptions) -> tuple[
         judges[:0] = kept
         recorded |= {judge.name for judge in kept}
     if twice := {judge.name for judge in judges} & {judge.name for judge in new.judges}:
-        raise UsageError(f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file")
+        raise UsageError(
+            f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file"
+        )
     judges += new.judges
     if not judges:
         specs.parse_panel(())  # raises an error that lists the judges
@@ -232,7 +283,9 @@ class Earlier:
             if getattr(requested, name, "given") is not None:
                 raise UsageError(f"{name}: a run of {record.job} has no claims; leave it out")
         if requested.assess_prompt and several:
-            raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
+            raise UsageError(
+                "assess_prompt: the run asks several questions; name the --metrics of one of them"
+            )
         self.rows = self._manifest.rows
         self.derived = self._manifest.derived
         before = {(metric.claims_of, metric.against, metric.prompt) for metric in record.rows}
@@ -240,22 +293,36 @@ class Earlier:
         self.new_pairs = {(of, against) for of, against, _ in needed - before}
         """Part of the claims and part of the evidence of metrics for which the run has no assessments."""
         self.judges = {judge.name: judge for judge in record.judges}
-        self.named = [spec for spec in requested.judges if isinstance(spec, str) and spec in self.judges]
+        self.named = [
+            spec for spec in requested.judges if isinstance(spec, str) and spec in self.judges
+        ]
         """Names of judges of the run that are requested."""
         names = {question.name for question in job.records}
         asked = {question.prompt for question in record.questions if question.name in names}
         weighed = {metric.prompt for metric in self.rows}
         dropped = {question.prompt for question in record.questions} - asked
-        dropped |= {prompt.id for prompt in record.prompts if prompt.step == "weigh" and prompt.name not in weighed}
-        self._asked_with = {judge: [i for i in ids if i not in dropped] for judge, ids in record.asked_with.items()}
+        dropped |= {
+            prompt.id
+            for prompt in record.prompts
+            if prompt.step == "weigh" and prompt.name not in weighed
+        }
+        self._asked_with = {
+            judge: [i for i in ids if i not in dropped] for judge, ids in record.asked_with.items()
+        }
         """The prompts of the run's judges, without those of questions that are not asked any more."""
         self._step = None if several else job.prompts[0].step
         """The step of the prompt of the question; None if there are several questions, whose prompts stay."""
         prompts = self._of_judges(*(self.named or self.judges))
-        self.undecided = () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
+        self.undecided = (
+            () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
+        )
         """Names of the run's prompts if there are several and none is requested; then no judge can be asked."""
         spec = {"extract": requested.extract_prompt, self._step: requested.assess_prompt}
-        of_run = {prompt.step: prompt for prompt in (*self._manifest.prompts, *prompts[:1]) if prompt.step in spec}
+        of_run = {
+            prompt.step: prompt
+            for prompt in (*self._manifest.prompts, *prompts[:1])
+            if prompt.step in spec
+        }
         self._prompts: dict[str | None, Prompt] = {
             step: _asked(prompt, spec[step], parameters) for step, prompt in of_run.items()
         }
@@ -267,37 +334,55 @@ class Earlier:
         self._extracted_with = self._prompts["extract"].id if splits_anew else None
         self.names_claims = bool(self._extractor) or splits_anew
         """Whether an extractor or its prompt is requested."""
-        self._claims_hold = self._extracted_by in (None, record.extractor and record.extractor.id) and (
-            self._extracted_with in (None, *(prompt.id for prompt in record.prompts))
-        )
+        self._claims_hold = self._extracted_by in (
+            None,
+            record.extractor and record.extractor.id,
+        ) and (self._extracted_with in (None, *(prompt.id for prompt in record.prompts)))
 
     def _of_judges(self, *judges: str) -> list[PromptRecord]:
         """Return the prompts with which these judges of the run were asked the question."""
         ids = set(chain.from_iterable(self._asked_with.get(judge, ()) for judge in judges))
-        return [prompt for prompt in self.record.prompts if prompt.id in ids and prompt.step == self._step]
+        return [
+            prompt
+            for prompt in self.record.prompts
+            if prompt.id in ids and prompt.step == self._step
+        ]
 
     def same_prompt(self, judge: str) -> bool:
         """Return whether a judge of the run was asked only with the requested prompt."""
-        return not self._asks_anew or [p.id for p in self._of_judges(judge)] == [self._prompts[self._step].id]
+        return not self._asks_anew or [p.id for p in self._of_judges(judge)] == [
+            self._prompts[self._step].id
+        ]
 
     def parts(self, result: SampleResult) -> set[Part]:
         """Return the parts of a sample that the metrics ask for and whose claims are reusable."""
         extracted = {claim.of for claim in result.claims}
-        extracted |= {part for part, because in result.unextracted.items() if because == "no_claims"}
-        return {part for part in extracted & {row.claims_of for row in self.rows} if self._holds(part, result)}
+        extracted |= {
+            part for part, because in result.unextracted.items() if because == "no_claims"
+        }
+        return {
+            part
+            for part in extracted & {row.claims_of for row in self.rows}
+            if self._holds(part, result)
+        }
 
     def _holds(self, part: Part, result: SampleResult) -> bool:
         """Return whether the claims of a part were extracted as requested."""
-        if not self.names_claims or (part in result.unextracted and not has_words(result.sample.text(part) or "")):
+        if not self.names_claims or (
+            part in result.unextracted and not has_words(result.sample.text(part) or "")
+        ):
             return True
         ids = {judge.name: judge.id for judge in self.record.asked}
         calls = [call for call in result.calls if call.step == "extract" and call.part == part]
         return bool(calls) and all(
-            self._extracted_by in (None, ids.get(call.judge)) and self._extracted_with in (None, call.prompt)
+            self._extracted_by in (None, ids.get(call.judge))
+            and self._extracted_with in (None, call.prompt)
             for call in calls
         )
 
-    def again(self, panel: PanelSpec, recorded: frozenset[str], missing: Mapping[Part, int]) -> QuestionJob:
+    def again(
+        self, panel: PanelSpec, recorded: frozenset[str], missing: Mapping[Part, int]
+    ) -> QuestionJob:
         """Return the job that judges the run again.
 
         Args:
@@ -318,7 +403,9 @@ class Earlier:
                 settings["replicates"] = of_run.replicates
             learns = requested.panel.labels is not None
             settings |= panel.settings
-            return specs.panel_settings(panel, settings, scale, with_labels=learns, about_claims=now.of_claims)
+            return specs.panel_settings(
+                panel, settings, scale, with_labels=learns, about_claims=now.of_claims
+            )
 
         asked = self._prompts.get(self._step)
         changed: dict[str, Any] = {
@@ -345,8 +432,16 @@ class Earlier:
             check_readers(self.rows, panel.judges, changed["panel"])
         job: Any = replace(job_of(now.model_copy(update=changed)), recorded_judges=recorded)
         if now.of_claims:
-            extractor, taken_from = self._extractor_of(panel, missing), now.extractor if self._claims_hold else None
-            job = replace(job, extracts=bool(extractor), extractor=extractor or now.extractor, taken_from=taken_from)
+            extractor, taken_from = (
+                self._extractor_of(panel, missing),
+                now.extractor if self._claims_hold else None,
+            )
+            job = replace(
+                job,
+                extracts=bool(extractor),
+                extractor=extractor or now.extractor,
+                taken_from=taken_from,
+            )
         made: QuestionJob = job
         return made
 
@@ -355,7 +450,9 @@ class Earlier:
         per_document = panel.per_document
         three_way = "contradicted" in panel.scale.words
         rows = map(derived, () if self.requested.metrics else self.derived)
-        if names := tuple(row.name for row in rows if row.readable(per_document=per_document, three_way=three_way)):
+        if names := tuple(
+            row.name for row in rows if row.readable(per_document=per_document, three_way=three_way)
+        ):
             return names
         chosen = MetricSelection(self.rows, self.derived if self.requested.metrics else None)
         return resolve_derived(chosen, per_document=per_document, three_way=three_way)
@@ -386,22 +483,32 @@ class Earlier:
         """
         record, before, notes = job.manifest, self.record.prompts, job.manifest.notes
         made = record.prompts if isinstance(job, ClaimsJob) and job.extracts else ()
-        extract = [prompt.id for prompt in (*made, *(before if self._claims_hold else ())) if prompt.step == "extract"]
+        extract = [
+            prompt.id
+            for prompt in (*made, *(before if self._claims_hold else ()))
+            if prompt.step == "extract"
+        ]
         asked_with = dict(record.asked_with)
         asked_with |= {
-            judge: tuple(self._asked_with.get(judge, ())) for judge in asked_with.keys() & job.recorded_judges
+            judge: tuple(self._asked_with.get(judge, ()))
+            for judge in asked_with.keys() & job.recorded_judges
         }
         used = dict.fromkeys(chain(extract, *asked_with.values()))
         records = {prompt.id: prompt for prompt in (*before, *record.prompts)}
         names = {
-            judge: ", ".join(records[i].name for i in ids if i in records and records[i].step != "weigh")
+            judge: ", ".join(
+                records[i].name for i in ids if i in records and records[i].step != "weigh"
+            )
             for judge, ids in asked_with.items()
         }
         if len(set(names.values())) > 1:
             unknown = "elsewhere, with a prompt that is not known"
             each = "; ".join(f"{judge} {prompts or unknown}" for judge, prompts in names.items())
             notes += (f"the judges were asked with different prompts: {each}",)
-        questions = (q if q.prompt in used else q.model_copy(update={"prompt": None}) for q in record.questions)
+        questions = (
+            q if q.prompt in used else q.model_copy(update={"prompt": None})
+            for q in record.questions
+        )
         return record.model_copy(
             update={
                 "questions": tuple(questions),
@@ -421,7 +528,9 @@ class Reuse:
         self._before = {name: judge.id for name, judge in earlier.judges.items()}
         self._now = {judge.name: judge.id for judge in job.judges}
         # documents shown one by one are other evidence than all of them together
-        self._same_split = (job.panel.per_document is True) == (earlier.record.panel.per_document is True)
+        self._same_split = (job.panel.per_document is True) == (
+            earlier.record.panel.per_document is True
+        )
 
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the reusable part of a result; the calls are those of its claims and verdicts."""
@@ -435,14 +544,19 @@ class Reuse:
             and (prompt := self._job.prompt_of(a, of.get(a.subject)))
         ]
         verdicts = [(a, verdict) for a, verdicts in kept for verdict in verdicts]
-        answers = {(v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject) for a, v in verdicts}
+        answers = {
+            (v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject) for a, v in verdicts
+        }
         named = {verdict.call for _, verdict in verdicts}
         calls = [
             place
             for place, call in enumerate(result.calls)
             if place in named
             or (call.step == "extract" and call.part in parts)
-            or any((call.judge, call.prompt, call.evidence, call.replicate, s) in answers for s in call.subjects)
+            or any(
+                (call.judge, call.prompt, call.evidence, call.replicate, s) in answers
+                for s in call.subjects
+            )
         ]
         places: dict[int | None, int] = {before: now for now, before in enumerate(calls)}
 
@@ -454,9 +568,15 @@ class Reuse:
         return SampleResult(
             sample=result.sample,
             claims=claims,
-            unextracted={part: because for part, because in result.unextracted.items() if part in parts},
-            assessments=tuple([a.model_copy(update={"verdicts": tuple(map(moved, vs))}) for a, vs in kept]),
-            calls=tuple([result.calls[place].model_copy(update={"reused": True}) for place in calls]),
+            unextracted={
+                part: because for part, because in result.unextracted.items() if part in parts
+            },
+            assessments=tuple(
+                [a.model_copy(update={"verdicts": tuple(map(moved, vs))}) for a, vs in kept]
+            ),
+            calls=tuple(
+                [result.calls[place].model_copy(update={"reused": True}) for place in calls]
+            ),
         )
 
     def _holds(self, verdict: Verdict, result: SampleResult, a: Assessment, prompt: str) -> bool:
@@ -471,7 +591,9 @@ class Reuse:
             return True
         answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
         same_evidence = self._same_split or a.against in ONE_TEXT
-        same_judge = self._before.get(judge) == self._now.get(judge) and prompt == result.prompt_of(verdict)
+        same_judge = self._before.get(judge) == self._now.get(judge) and prompt == result.prompt_of(
+            verdict
+        )
         return answered and (judge == GIVEN or (same_evidence and same_judge))
 
 

@@ -22,7 +22,9 @@ MAX_KINDS = 1000
 
 
 def with_weights(
-    record: Manifest, results: Callable[[], Iterable[SampleResult]], labels: Iterable[HumanLabel] | None
+    record: Manifest,
+    results: Callable[[], Iterable[SampleResult]],
+    labels: Iterable[HumanLabel] | None,
 ) -> Manifest:
     """Return the manifest, with weights learned from the labels if its vote is weighted and has none."""
     panel = record.panel
@@ -34,13 +36,20 @@ def with_weights(
         learned = dict.fromkeys((question.name for question in record.questions), of_all)
     else:
         learning = [question for question in record.questions if question.panel.rule.needs_weights]
-        learned = {q.name: weights(join_subjects(results(), q, names, labels or ()), q.panel) for q in learning}
+        learned = {
+            q.name: weights(join_subjects(results(), q, names, labels or ()), q.panel)
+            for q in learning
+        }
         of_all = learned[learning[0].name]
     questions = tuple(
-        q.model_copy(update={"panel": q.panel.model_copy(update={"weights": learned.get(q.name, {})})})
+        q.model_copy(
+            update={"panel": q.panel.model_copy(update={"weights": learned.get(q.name, {})})}
+        )
         for q in record.questions
     )
-    return record.model_copy(update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions})
+    return record.model_copy(
+        update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions}
+    )
 
 
 def job_of(record: Manifest) -> Any:
@@ -72,9 +81,13 @@ class Revote(ComputedJob[SampleResult]):
 
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the sample with the votes and scores."""
-        return self._job.scored(result.model_copy(update={"assessments": tuple(self._voted(result))}))
+        return self._job.scored(
+            result.model_copy(update={"assessments": tuple(self._voted(result))})
+        )
 
-    def compute(self, items: Iterable[SampleResult], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
+    def compute(
+        self, items: Iterable[SampleResult], options: RunOptions, progress: Progress
+    ) -> Iterator[SampleResult]:
         """Yield each sample with the votes on its verdicts."""
         return map(self, items)
 
@@ -83,16 +96,29 @@ class Revote(ComputedJob[SampleResult]):
         for a in result.assessments:
             verdicts = tuple([verdict for verdict in a.verdicts if verdict.judge in self._judges])
             if verdicts:
-                same_family = self._job.same_family(result.sample, of.get(a.subject, "answer"), a.against)
+                same_family = self._job.same_family(
+                    result.sample, of.get(a.subject, "answer"), a.against
+                )
                 yield self._vote(a, verdicts, same_family)
             elif not self._record.of_claims:
-                yield Assessment(**_about(a), verdicts=(), unassessed="not_in_cache") if a.verdicts else a
+                yield (
+                    Assessment(**_about(a), verdicts=(), unassessed="not_in_cache")
+                    if a.verdicts
+                    else a
+                )
 
-    def _vote(self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]) -> Assessment:
+    def _vote(
+        self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]
+    ) -> Assessment:
         """Return the vote on the verdicts. There are few combinations of verdicts, so votes are cached."""
         if a.question not in self._panels:
             raise DataError(f"the run asks no question {a.question!r}, and its results are damaged")
-        votes = tuple([(v.judge, v.replicate, v.label, v.positive, v.unassessed, v.probability) for v in verdicts])
+        votes = tuple(
+            [
+                (v.judge, v.replicate, v.label, v.positive, v.unassessed, v.probability)
+                for v in verdicts
+            ]
+        )
         kind = a.question, same_family, votes
         if counted := self._counted.get(kind):
             return counted.model_copy(update={**_about(a), "verdicts": verdicts})
@@ -111,4 +137,6 @@ class Revote(ComputedJob[SampleResult]):
 
 def _about(a: Assessment) -> dict[str, Any]:
     """Return the fields that say what an assessment is about."""
-    return {name: getattr(a, name) for name in ("subject", "question", "against", "document", "order")}
+    return {
+        name: getattr(a, name) for name in ("subject", "question", "against", "document", "order")
+    }

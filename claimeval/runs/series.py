@@ -8,7 +8,13 @@ from pathlib import Path
 
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.compare import adjusted, differences, source_of
-from claimeval.runs.directory import RunResults, attached, cluster_field, load_manifest, load_summary
+from claimeval.runs.directory import (
+    RunResults,
+    attached,
+    cluster_field,
+    load_manifest,
+    load_summary,
+)
 from claimeval.runs.overview import MetricComparison
 from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
@@ -100,7 +106,11 @@ class Series(Record):
     def marks(self) -> dict[int, str]:
         """Names of the settings that changed with a run (`judges`, `data`, `assess prompt`), by its position."""
         names = [[setting.partition(":")[0] for setting in step] for step in self.settings]
-        return {position: ", ".join(dict.fromkeys(step)) for position, step in enumerate(names, 1) if step}
+        return {
+            position: ", ".join(dict.fromkeys(step))
+            for position, step in enumerate(names, 1)
+            if step
+        }
 
 
 FLAT = 1e-12
@@ -139,11 +149,16 @@ def track(
     points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
     values = _SampleValues(folders, cluster)
     pairs = [differences(a, b, cluster=cluster) for a, b in itertools.pairwise(folders)]
-    steps = [{(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics} for pair in pairs]
+    steps = [
+        {(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics}
+        for pair in pairs
+    ]
     shared = [key for key in steps[0] if all(key in step for step in steps)]
     if not shared:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    chosen = [key for metric in metrics for key in _keys(metric, shared, points)] if metrics else shared
+    chosen = (
+        [key for metric in metrics for key in _keys(metric, shared, points)] if metrics else shared
+    )
     names_of = {key: steps[0][key].metric for key in chosen}
     changes = [
         RunStep(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
@@ -152,7 +167,9 @@ def track(
     ]
     tested = iter(adjusted(changes))
     against = [
-        None if i == baseline else adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
+        None
+        if i == baseline
+        else adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
         for i in range(len(folders))
     ]
     trends = adjusted([values.trend(key) for key in chosen])
@@ -205,10 +222,19 @@ class _SampleValues:
             baseline: The position of the baseline among the runs, from 0.
             run: The position of the run among the runs, from 0.
         """
-        both = {i: by_run for i, by_run in self._values.get(key, {}).items() if {baseline, run} <= set(by_run)}
+        both = {
+            i: by_run
+            for i, by_run in self._values.get(key, {}).items()
+            if {baseline, run} <= set(by_run)
+        }
         values = [(by_run[baseline], by_run[run]) for by_run in both.values()]
         return MetricComparison.of(
-            name, key[0], list(both), values, [self._clusters[i] for i in both], self._units.get(key)
+            name,
+            key[0],
+            list(both),
+            values,
+            [self._clusters[i] for i in both],
+            self._units.get(key),
         )
 
     def trend(self, key: _Key) -> Trend:
@@ -220,10 +246,16 @@ class _SampleValues:
         values = {i: by_run for i, by_run in defined.items() if len(by_run) > 1}
         weights = {runs: _weights(runs) for runs in {tuple(by_run) for by_run in values.values()}}
         slopes = [
-            sum(weight * value for weight, value in zip(weights[tuple(by_run)], by_run.values(), strict=True))
+            sum(
+                weight * value
+                for weight, value in zip(weights[tuple(by_run)], by_run.values(), strict=True)
+            )
             for by_run in values.values()
         ]
-        steepest = max((sum(weight for weight in of_runs if weight > 0) for of_runs in weights.values()), default=1.0)
+        steepest = max(
+            (sum(weight for weight in of_runs if weight > 0) for of_runs in weights.values()),
+            default=1.0,
+        )
         support = (-steepest, steepest) if self._units.get(key) == "share" else UNBOUNDED
         clusters = [self._clusters[i] for i in values]
         test = sign_flip_test(slopes, clusters=clusters)
@@ -252,15 +284,25 @@ def _points(folder: Path, name: str) -> dict[_Key, RunPoint]:
     }
 
 
-def _keys(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, RunPoint]]) -> list[_Key]:
+def _keys(
+    metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, RunPoint]]
+) -> list[_Key]:
     """Return the metrics with this name, from any source. Raises UsageError if no source has it in every run."""
-    if matching := [(source, name) for source, name in shared if metric in (name, f"{source}/{name}")]:
+    if matching := [
+        (source, name) for source, name in shared if metric in (name, f"{source}/{name}")
+    ]:
         return matching
     sources = [sorted(source for source, name in run if name == metric) for run in runs]
     if all(of == sources[0] for of in sources) and sources[0]:
         raise UsageError(f"{metric} means different things in these runs: it compares other texts")
     if all(sources):
         names = [next(iter(run.values())).run for run in runs]
-        offered = "; ".join(f"{run}: {', '.join(of)}" for run, of in zip(names, sources, strict=True))
-        raise UsageError(f"{metric} comes from different sources in these runs ({offered}), so it is not one metric")
-    raise unknown_name("metric that all these runs have:", metric, list(dict.fromkeys(name for _, name in shared)))
+        offered = "; ".join(
+            f"{run}: {', '.join(of)}" for run, of in zip(names, sources, strict=True)
+        )
+        raise UsageError(
+            f"{metric} comes from different sources in these runs ({offered}), so it is not one metric"
+        )
+    raise unknown_name(
+        "metric that all these runs have:", metric, list(dict.fromkeys(name for _, name in shared))
+    )

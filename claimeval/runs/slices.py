@@ -85,7 +85,18 @@ class Slices(Record):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row for each metric and value; undefined values are NaN."""
-        columns = (self.field, "metric", "samples", "mean", "low", "high", "ends", "n", "clusters", "contribution")
+        columns = (
+            self.field,
+            "metric",
+            "samples",
+            "mean",
+            "low",
+            "high",
+            "ends",
+            "n",
+            "clusters",
+            "contribution",
+        )
         rows = []
         for row in self.rows:
             mean = row.estimate
@@ -147,16 +158,22 @@ class Facet(NamedTuple):
 class SliceTally:
     """Splits metrics by the values of fields, from samples one by one."""
 
-    def __init__(self, metrics: Sequence[str], cluster: str | None, fields: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, metrics: Sequence[str], cluster: str | None, fields: Sequence[str] | None = None
+    ) -> None:
         """`fields` None: all fields with 2 to 50 values, at least one of them in two samples."""
         self._metrics = tuple(metrics)
         self._cluster = cluster
         self._fields = fields
         self._clusters = array("q")
-        self._columns: tuple[dict[str, array[float]], ...] = ({name: array("d") for name in metrics},)
+        self._columns: tuple[dict[str, array[float]], ...] = (
+            {name: array("d") for name in metrics},
+        )
         self._bounds = {name: (array("d"), array("d")) for name in metrics}
         """The bounds of each score of the first run; NaN if it has none."""
-        self._places: dict[str, dict[str | None, array[int]]] = {field: {} for field in fields or ()}
+        self._places: dict[str, dict[str | None, array[int]]] = {
+            field: {} for field in fields or ()
+        }
         self._crowded: set[str] = set()
         self._units: dict[str, str] = {}
 
@@ -188,7 +205,9 @@ class SliceTally:
 
     def _candidates(self, sample: Sample) -> list[str]:
         seen = (field for field in self._places if field not in ALWAYS)
-        return list(dict.fromkeys([*ALWAYS, *seen, *(f"metadata.{name}" for name in sample.metadata)]))
+        return list(
+            dict.fromkeys([*ALWAYS, *seen, *(f"metadata.{name}" for name in sample.metadata)])
+        )
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -198,7 +217,8 @@ class SliceTally:
         return tuple(
             field
             for field, groups in self._places.items()
-            if len(groups.keys() - {None}) > 1 and any(len(of) > 1 for value, of in groups.items() if value is not None)
+            if len(groups.keys() - {None}) > 1
+            and any(len(of) > 1 for value, of in groups.items() if value is not None)
         )
 
     def slices(self, field: str, doubtful: Collection[str] = ()) -> Slices:
@@ -217,7 +237,13 @@ class SliceTally:
                     estimate = estimate.within(bounds)
                 lost = math.fsum(loss(metric, v) for v in numbers) / total if total else None
                 rows.append(
-                    Slice(value=value, metric=metric, samples=len(places), estimate=estimate, contribution=lost)
+                    Slice(
+                        value=value,
+                        metric=metric,
+                        samples=len(places),
+                        estimate=estimate,
+                        contribution=lost,
+                    )
                 )
         return Slices(field=field, rows=tuple(rows))
 
@@ -227,7 +253,9 @@ class SliceTally:
         lows, highs = self._bounds[metric]
         bounded = [place for place in places if not math.isnan(lows[place])]
         clusters = [self._clusters[place] for place in bounded]
-        return sampled_bounds([lows[i] for i in bounded], [highs[i] for i in bounded], clusters, support)
+        return sampled_bounds(
+            [lows[i] for i in bounded], [highs[i] for i in bounded], clusters, support
+        )
 
     def changes(self, field: str) -> ChangeSlices:
         """Return the differences between the first and the second run by value of a field."""
@@ -261,7 +289,9 @@ class SliceTally:
         """Return the values of each field, and the value of each sample in order."""
         facets = []
         for field in self.fields:
-            groups = sorted(((value, of) for value, of in self._places[field].items() if value is not None))
+            groups = sorted(
+                ((value, of) for value, of in self._places[field].items() if value is not None)
+            )
             codes = [-1] * len(self._clusters)
             for code, (_, places) in enumerate(groups):
                 for place in places:
@@ -285,7 +315,10 @@ def chance_of_many(estimates: Sequence[Estimate]) -> str | None:
 
 
 def slices(
-    results: Iterable[SampleResult], field: str, metrics: Mapping[str, MetricSummary], cluster: str | None = None
+    results: Iterable[SampleResult],
+    field: str,
+    metrics: Mapping[str, MetricSummary],
+    cluster: str | None = None,
 ) -> Slices:
     """Return the metrics by value of `generator`, another field, or `metadata.NAME`.
 

@@ -38,7 +38,9 @@ def sketch(folder: Path) -> Sketch:
             text = " ".join((sample.get("question") or sample["id"]).casefold().split())
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        hashes.add(int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest()))
+        hashes.add(
+            int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest())
+        )
         if generator := sample.get("generator"):
             generators[generator] += 1
     most = next((name for name, _ in generators.most_common(1)), "")
@@ -62,7 +64,8 @@ def together(runs: Mapping[str, Sketch]) -> list[list[str]]:
         linked = [
             group
             for group in groups
-            if found.hashes in group[1] or any(share_half(found, other) for other in group[1].values())
+            if found.hashes in group[1]
+            or any(share_half(found, other) for other in group[1].values())
         ]
         names = [name]
         kinds = {found.hashes: found}

@@ -57,9 +57,7 @@ class WorstClaim(Record):
     @property
     def standing(self) -> str:
         """The score of the answer and the votes of the judges, in words."""
-        score = (
-            f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims supported"
-        )
+        score = f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims supported"
         if sum(self.votes.values()) < 2:
             return score
         votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
@@ -108,7 +106,9 @@ class WorstAnswers:
         self.fine += bool(rated) and not bad
         if bad:
             first = next(iter(bad.values()))
-            told = (v.explanation for v in first.verdicts if v.label == first.label and v.explanation)
+            told = (
+                v.explanation for v in first.verdicts if v.label == first.label and v.explanation
+            )
             answer = WorstAnswer(
                 sample_id=result.sample.id,
                 question=result.sample.question,
@@ -140,7 +140,9 @@ class WorstClaims:
 
     def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
         """Collect claims that these metrics count; among equally bad claims, earlier metrics come first."""
-        self._metrics = [metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt]
+        self._metrics = [
+            metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt
+        ]
         self._shown = shown
         self._samples = 0
         self._worst: list[_WorstOfSample] = []
@@ -154,7 +156,9 @@ class WorstClaims:
         """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
-        grounded = {a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"}
+        grounded = {
+            a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"
+        }
         for position, metric in enumerate(self._metrics):
             claims = [
                 a
@@ -166,17 +170,26 @@ class WorstClaims:
             bad = [
                 a
                 for a in claims
-                if a.support == "contradicted" or (a.support != "supported" and a.subject not in elsewhere)
+                if a.support == "contradicted"
+                or (a.support != "supported" and a.subject not in elsewhere)
             ]
             if bad:
                 worst = min(bad, key=_gravity)
                 score = result.scores.get(metric.name)
                 value = None if score is None else score.value
-                rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
+                rank = (
+                    -len(bad),
+                    1.0 if value is None else value,
+                    *_gravity(worst),
+                    position,
+                    self._samples,
+                )
                 if self._worst and len(self._worst) == self._shown and rank > self._worst[-1].rank:
                     break
                 entry = _WorstOfSample(rank, result, worst, metric.name, value, claims)
-                self._worst = sorted([*self._worst, entry], key=lambda ranked: ranked.rank)[: self._shown]
+                self._worst = sorted([*self._worst, entry], key=lambda ranked: ranked.rank)[
+                    : self._shown
+                ]
                 break
 
     def worst(self) -> tuple[WorstClaim, ...]:
@@ -188,7 +201,9 @@ def _gravity(assessment: Assessment) -> tuple[int, float, float]:
     """Return a sort key: contradicted first, then by agreement of verdicts, then lowest mean probability of support."""
     verdicts = assessment.verdicts
     probabilities = [v.probability for v in verdicts if v.probability is not None]
-    agree = sum(v.support == assessment.support for v in verdicts) / len(verdicts) if verdicts else 1.0
+    agree = (
+        sum(v.support == assessment.support for v in verdicts) / len(verdicts) if verdicts else 1.0
+    )
     return (
         int(assessment.support != "contradicted"),
         -agree,
@@ -202,7 +217,9 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
     text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
     documents = tuple(result.sample.documents(assessment.evidence) or ())
     cited = {name for verdict in assessment.verdicts for name in verdict.cites}
-    near = nearest(text, [document for document in documents if document.id in cited]) or nearest(text, documents)
+    near = nearest(text, [document for document in documents if document.id in cited]) or nearest(
+        text, documents
+    )
     excerpt = near and f"[{near.document}] {near.sentence[:EXCERPT]}"
     literal = bool(near and _words(text) in _words(near.sentence))
     return WorstClaim(
@@ -213,11 +230,18 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
         evidence=assessment.evidence,
         label=assessment.support,
         explanation=next(
-            (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
+            (
+                v.explanation
+                for v in assessment.verdicts
+                if v.label == assessment.label and v.explanation
+            ),
+            None,
         ),
         excerpt=excerpt,
         is_word_for_word=literal,
-        near=_in_words(excerpt, PLACES.get(assessment.against, assessment.against), literal=literal),
+        near=_in_words(
+            excerpt, PLACES.get(assessment.against, assessment.against), literal=literal
+        ),
         documents=len(documents),
         metric=metric,
         score=score,
@@ -251,7 +275,11 @@ def nearest(claim: str, documents: Iterable[Document]) -> NearSentence | None:
         for start, end in sentences(document.text)
     ]
     found = process.extractOne(
-        claim, [near.sentence for near in shown], scorer=fuzz.token_set_ratio, score_cutoff=NEAR, processor=_words
+        claim,
+        [near.sentence for near in shown],
+        scorer=fuzz.token_set_ratio,
+        score_cutoff=NEAR,
+        processor=_words,
     )
     return shown[found[2]] if found else None
 

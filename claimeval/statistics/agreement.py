@@ -38,7 +38,9 @@ Scale = Literal["nominal", "ordinal", "interval"]
 _ONE_LABEL = "both raters use only one label"
 
 
-def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
+def label_scale(
+    used: Sequence[Hashable], labels: Sequence[Hashable] | None
+) -> tuple[Hashable, ...]:
     """Return the labels in scale order: `labels`, or those in use, sorted (by text if types are mixed).
 
     Raises UsageError if a label in use is not in `labels`.
@@ -47,7 +49,9 @@ def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> 
     if labels is not None:
         off_scale = distinct - set(labels)
         if off_scale:
-            raise UsageError(f"labels off the scale: {sorted(map(repr, off_scale))}; the scale is {list(labels)!r}")
+            raise UsageError(
+                f"labels off the scale: {sorted(map(repr, off_scale))}; the scale is {list(labels)!r}"
+            )
         return tuple(labels)
     ordered: Any = distinct
     try:
@@ -65,7 +69,9 @@ def _count_labels(
     items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
     codes = label_codes(all_labels, scale)
     cells = (items * len(scale) + codes)[codes >= 0]
-    table = np.bincount(cells, minlength=len(ratings) * len(scale)).reshape(len(ratings), len(scale))
+    table = np.bincount(cells, minlength=len(ratings) * len(scale)).reshape(
+        len(ratings), len(scale)
+    )
     return table.astype(np.float64), scale
 
 
@@ -76,7 +82,11 @@ def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) ->
 
 
 def raw_agreement(
-    a: Labels, b: Labels, *, clusters: Sequence[Hashable] | None = None, resampling: Resampling = STANDARD
+    a: Labels,
+    b: Labels,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return the proportion of items to which both raters give the same label.
 
@@ -93,7 +103,9 @@ def raw_agreement(
         UsageError: If the raters have different numbers of labels.
     """
     _check_pair(a, b)
-    rated = np.array([x is not None and y is not None for x, y in zip(a, b, strict=True)], dtype=bool)
+    rated = np.array(
+        [x is not None and y is not None for x, y in zip(a, b, strict=True)], dtype=bool
+    )
     return mean_interval(
         [float(x == y) for x, y, both in zip(a, b, rated, strict=True) if both],
         clusters=keys_of(clusters, rated),
@@ -143,7 +155,9 @@ def cohen_kappa(
         raise unknown_name("weighting", weights, disagreement)
     cost = disagreement[weights]
     coefficient = partial(_kappa, cost=cost)
-    return _estimate(tables, rated, coefficient, _ONE_LABEL, clusters, counts, resampling, shares=shares)
+    return _estimate(
+        tables, rated, coefficient, _ONE_LABEL, clusters, counts, resampling, shares=shares
+    )
 
 
 def kappa_difference(
@@ -170,7 +184,9 @@ def kappa_difference(
     _check_pair(human, after)
     scale = label_scale([*human, *before, *after], None)
     cost = 1 - np.eye(len(scale))
-    (first, rated), (second, also) = (_label_pairs(human, rater, scale) for rater in (before, after))
+    (first, rated), (second, also) = (
+        _label_pairs(human, rater, scale) for rater in (before, after)
+    )
     used = rated & also
     keys = keys_of(clusters, used)
     width = len(scale) ** 2
@@ -206,7 +222,9 @@ def _kappa(sums: Floats, cost: Floats) -> Floats:
     observed = sums.reshape(-1, *cost.shape)
     expected = observed.sum(axis=2)[:, :, None] * observed.sum(axis=1)[:, None, :]
     total = observed.sum(axis=(1, 2))
-    return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
+    return 1 - quotient(
+        (observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2))
+    )
 
 
 def gwet_ac1(
@@ -240,7 +258,9 @@ def gwet_ac1(
     raters = table.sum(axis=1)
     pairs = raters * (raters - 1)
     agreeing = (table * (table - 1)).sum(axis=1) / np.maximum(pairs, 1)
-    rows = np.column_stack([agreeing, pairs > 0, table / np.maximum(raters, 1)[:, None], raters > 0])
+    rows = np.column_stack(
+        [agreeing, pairs > 0, table / np.maximum(raters, 1)[:, None], raters > 0]
+    )
 
     def coefficient(sums: Floats) -> Floats:
         """Return AC1 of each row of sums."""
@@ -250,7 +270,9 @@ def gwet_ac1(
         return quotient(agreement - chance, 1 - chance)
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    return _estimate(rows, raters > 0, coefficient, reason, clusters, counts, resampling, rated=pairs > 0)
+    return _estimate(
+        rows, raters > 0, coefficient, reason, clusters, counts, resampling, rated=pairs > 0
+    )
 
 
 def krippendorff_alpha(
@@ -285,11 +307,15 @@ def krippendorff_alpha(
     raters = table.sum(axis=1)
     rated = raters >= 2
     pairs = table[:, :, None] * table[:, None, :] - np.eye(size) * table[:, None, :]
-    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(len(table), size * size)
+    coincidences = (pairs / np.maximum(raters - 1, 1)[:, None, None]).reshape(
+        len(table), size * size
+    )
     if scale not in ("nominal", "ordinal", "interval"):
         raise unknown_name("scale", scale, ["nominal", "ordinal", "interval"])
     if scale == "interval" and not all(isinstance(value, int | float) for value in values):
-        raise UsageError(f"alpha on an interval scale needs numbers as labels, given {list(values)!r}")
+        raise UsageError(
+            f"alpha on an interval scale needs numbers as labels, given {list(values)!r}"
+        )
 
     def distances(totals: Floats) -> Floats:
         """Return the distances between labels for each row of label totals."""
@@ -310,12 +336,15 @@ def krippendorff_alpha(
         expected = totals[:, :, None] * totals[:, None, :] - np.eye(size) * totals[:, None, :]
         far = distances(totals)
         return 1 - quotient(
-            (observed * far).sum(axis=(1, 2)) * (totals.sum(axis=1) - 1), (expected * far).sum(axis=(1, 2))
+            (observed * far).sum(axis=(1, 2)) * (totals.sum(axis=1) - 1),
+            (expected * far).sum(axis=(1, 2)),
         )
 
     reason = "no item has two labels" if not rated.any() else "only one label is used"
     shares = table / np.maximum(raters, 1)[:, None]
-    return _estimate(coincidences, rated, alpha, reason, clusters, counts, resampling, shares=shares)
+    return _estimate(
+        coincidences, rated, alpha, reason, clusters, counts, resampling, shares=shares
+    )
 
 
 def _estimate(
@@ -335,9 +364,13 @@ def _estimate(
     `shares[i, c]` is the share of raters who give item i label c: if given, rare labels are a reason for no interval.
     """
     if counts is not None and clusters is not None:
-        raise UsageError("items with counts cannot be clustered; give one item per line with its cluster instead")
+        raise UsageError(
+            "items with counts cannot be clustered; give one item per line with its cluster instead"
+        )
     if counts is not None and len(counts) != len(rows):
-        raise UsageError(f"counts must hold one number per item: {len(counts)} numbers, {len(rows)} items")
+        raise UsageError(
+            f"counts must hold one number per item: {len(counts)} numbers, {len(rows)} items"
+        )
     times = np.ones(len(rows), np.int64) if counts is None else np.array(counts, dtype=np.int64)
     keys = keys_of(clusters, used)
     (estimate,) = bootstrap_sums(
@@ -349,12 +382,16 @@ def _estimate(
         [statistic],
         resampling,
         because=because if used.any() else "no item has two labels",
-        no_interval_because=None if shares is None else _rare_because(shares[used], times[used], keys),
+        no_interval_because=None
+        if shares is None
+        else _rare_because(shares[used], times[used], keys),
     )
     return estimate
 
 
-def _rare_because(shares: Floats, times: Integers, clusters: Sequence[Hashable] | None) -> str | None:
+def _rare_because(
+    shares: Floats, times: Integers, clusters: Sequence[Hashable] | None
+) -> str | None:
     """Return the reason if the items of all labels but the most frequent one are too few, or in too few clusters."""
     if not len(shares):
         return None
@@ -369,4 +406,6 @@ def _rare_because(shares: Floats, times: Integers, clusters: Sequence[Hashable] 
 
 def _check_pair(a: Labels, b: Labels) -> None:
     if len(a) != len(b):
-        raise UsageError(f"two raters must label the same items in the same order: {len(a)} and {len(b)} labels")
+        raise UsageError(
+            f"two raters must label the same items in the same order: {len(a)} and {len(b)} labels"
+        )

@@ -89,7 +89,9 @@ def cluster_codes(clusters: Sequence[Hashable], observations: int) -> Integers:
     """Number the keys from 0 in order of first appearance. Raises UsageError unless there is one per observation."""
     _check_keys(clusters, observations)
     number: dict[Hashable, int] = {}
-    return np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, observations)
+    return np.fromiter(
+        (number.setdefault(key, len(number)) for key in clusters), np.intp, observations
+    )
 
 
 def keys_of(clusters: Sequence[Hashable] | None, used: Mask) -> list[Hashable] | None:
@@ -102,7 +104,9 @@ def keys_of(clusters: Sequence[Hashable] | None, used: Mask) -> list[Hashable] |
 
 def _check_keys(clusters: Sequence[Hashable], observations: int) -> None:
     if len(clusters) != observations:
-        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
+        raise UsageError(
+            f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given"
+        )
 
 
 def clustered_error(residuals: Floats, total: float) -> float:
@@ -220,7 +224,9 @@ def bootstrap_sums(
         else:
             interval = bca_interval(point, replicates, left_out, weights, number, level)
         if interval is None:
-            estimates.append(without_interval(point, n, count, level, "nothing varies between resamples"))
+            estimates.append(
+                without_interval(point, n, count, level, "nothing varies between resamples")
+            )
         else:
             deviations = left_out - np.average(left_out, weights=weights)
             used = int(weights.sum())
@@ -231,7 +237,12 @@ def bootstrap_sums(
 
 
 def bca_interval(
-    point: float, replicates: Floats, left_out: Floats, weights: Integers, clusters: float, level: float
+    point: float,
+    replicates: Floats,
+    left_out: Floats,
+    weights: Integers,
+    clusters: float,
+    level: float,
 ) -> Interval | None:
     """Return the BCa interval of a statistic; `None` if nothing varies or over half of the replicates are undefined.
 
@@ -249,7 +260,9 @@ def bca_interval(
     if (defined := _defined(replicates, point)) is None:
         return None
     tolerance = 1e-12 * max(1.0, abs(point))
-    below = float(np.mean((defined < point - tolerance) * 0.5 + (defined <= point + tolerance) * 0.5))
+    below = float(
+        np.mean((defined < point - tolerance) * 0.5 + (defined <= point + tolerance) * 0.5)
+    )
     if not 0 < below < 1:
         return None
     influence = np.average(left_out, weights=weights) - left_out
@@ -268,7 +281,9 @@ def _bca_levels(bias: float, acceleration: float, reach: float) -> list[float]:
     return levels
 
 
-def _symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
+def _symmetric_interval(
+    point: float, replicates: Floats, clusters: float, level: float
+) -> Interval | None:
     """Return the value plus and minus a quantile of its replicates' distances (Hall 1988).
 
     It is used for differences between two arms, whose skewness the sample hardly shows: BCa, which corrects for it,
@@ -283,7 +298,9 @@ def _symmetric_interval(point: float, replicates: Floats, clusters: float, level
 def _defined(replicates: Floats, point: float) -> Floats | None:
     """Return the replicates that are defined; `None` if there are too few or all are equal."""
     defined: Floats = replicates[np.isfinite(replicates)]
-    if len(defined) <= len(replicates) / 2 or float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(point)):
+    if len(defined) <= len(replicates) / 2 or float(np.ptp(defined)) <= 1e-12 * max(
+        1.0, abs(point)
+    ):
         return None
     return defined
 
@@ -322,7 +339,9 @@ def resample_sums(distinct: Floats, occurrences: Integers, resamples: int, seed:
     sums = np.tile(size * rows[0], (resamples, 1))
     for column in varying:
         values = np.ascontiguousarray(rows[:, column])
-        sums[:, column] = np.concatenate([values.take(drawn).sum(axis=1) for drawn in _draws(size, resamples, seed)])
+        sums[:, column] = np.concatenate(
+            [values.take(drawn).sum(axis=1) for drawn in _draws(size, resamples, seed)]
+        )
     return sums
 
 
@@ -330,7 +349,11 @@ def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Yield how often each of `size` clusters is drawn in each of `resamples` draws, in chunks `(draws, size)`."""
     for drawn in _draws(size, resamples, seed):
         shifted = drawn + np.arange(len(drawn))[:, None] * size
-        yield np.bincount(shifted.ravel(), minlength=shifted.size).reshape(shifted.shape).astype(np.float64)
+        yield (
+            np.bincount(shifted.ravel(), minlength=shifted.size)
+            .reshape(shifted.shape)
+            .astype(np.float64)
+        )
 
 
 def _draws(size: int, resamples: int, seed: int) -> Iterator[Integers]:
@@ -347,7 +370,9 @@ def distinct_rows(rows: Floats) -> tuple[Floats, Integers]:
     A random projection distinguishes the rows, and the result is checked.
     """
     projected = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)
-    _, first, inverse, counts = np.unique(projected, return_index=True, return_inverse=True, return_counts=True)
+    _, first, inverse, counts = np.unique(
+        projected, return_index=True, return_inverse=True, return_counts=True
+    )
     if bool((rows[first][inverse] == rows).all()):
         return rows[first], counts
     exact, exact_counts = np.unique(rows, axis=0, return_counts=True)
@@ -366,10 +391,16 @@ def _no_interval_because(resamples: int, clusters: int) -> str | None:
         return "one cluster has no spread to measure"
     if not resamples:
         return NOT_REQUESTED
-    return f"an interval needs {MIN_CLUSTERS} clusters, here are {clusters}" if clusters < MIN_CLUSTERS else None
+    return (
+        f"an interval needs {MIN_CLUSTERS} clusters, here are {clusters}"
+        if clusters < MIN_CLUSTERS
+        else None
+    )
 
 
-def without_interval(value: float | None, n: int, clusters: int, level: float, reason: str) -> IntervalEstimate:
+def without_interval(
+    value: float | None, n: int, clusters: int, level: float, reason: str
+) -> IntervalEstimate:
     """Return an estimate without an interval, and possibly without a value.
 
     Args:

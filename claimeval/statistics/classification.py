@@ -8,7 +8,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from claimeval.statistics.agreement import Weighting, cohen_kappa, label_codes, label_scale, raw_agreement
+from claimeval.statistics.agreement import (
+    Weighting,
+    cohen_kappa,
+    label_codes,
+    label_scale,
+    raw_agreement,
+)
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
     STANDARD,
@@ -60,7 +66,9 @@ class Calibration:
     """Brier score: the mean squared distance of a probability from 1 or 0."""
 
 
-def calibration(probabilities: Sequence[float | None], truths: Sequence[bool | None], *, bins: int = 10) -> Calibration:
+def calibration(
+    probabilities: Sequence[float | None], truths: Sequence[bool | None], *, bins: int = 10
+) -> Calibration:
     """Compare predicted probabilities with the truth, in bins of equal width.
 
     The calibration error is that of Guo et al. (2017), the Brier score that of scikit-learn's `brier_score_loss`. Both
@@ -72,11 +80,15 @@ def calibration(probabilities: Sequence[float | None], truths: Sequence[bool | N
         bins: The number of bins from 0 to 1; a probability of 1 is in the last.
     """
     if len(probabilities) != len(truths):
-        raise UsageError(f"give a truth for each probability: {len(probabilities)} and {len(truths)}")
+        raise UsageError(
+            f"give a truth for each probability: {len(probabilities)} and {len(truths)}"
+        )
     grouped: dict[int, list[tuple[float, bool]]] = {}
     for probability, truth in zip(probabilities, truths, strict=True):
         if probability is not None and truth is not None:
-            grouped.setdefault(min(int(probability * bins), bins - 1), []).append((probability, truth))
+            grouped.setdefault(min(int(probability * bins), bins - 1), []).append(
+                (probability, truth)
+            )
     filled = []
     for _, items in sorted(grouped.items()):
         share = sum(truth for _, truth in items) / len(items)
@@ -86,7 +98,9 @@ def calibration(probabilities: Sequence[float | None], truths: Sequence[bool | N
     if not (n := sum(group.n for group in filled)):
         return Calibration(0, (), None, None)
     error = math.fsum(group.n * abs(group.share - group.probability) for group in filled) / n
-    squares = math.fsum((probability - truth) ** 2 for items in grouped.values() for probability, truth in items)
+    squares = math.fsum(
+        (probability - truth) ** 2 for items in grouped.values() for probability, truth in items
+    )
     return Calibration(n, tuple(filled), error, squares / n)
 
 
@@ -148,7 +162,9 @@ def binary_report(
     sizes = {len(judge), len(human), len(judge if probabilities is None else probabilities)}
     sizes.add(len(judge if clusters is None else clusters))
     if len(sizes) > 1:
-        raise UsageError(f"judge, human, probabilities and clusters must describe the same items: lengths {sizes}")
+        raise UsageError(
+            f"judge, human, probabilities and clusters must describe the same items: lengths {sizes}"
+        )
     rated = [i for i in range(len(judge)) if judge[i] is not None and human[i] is not None]
     predicted = np.array([bool(judge[i]) for i in rated], dtype=bool)
     truth = np.array([bool(human[i]) for i in rated], dtype=bool)
@@ -180,7 +196,9 @@ def binary_report(
         specificity=share(~predicted & ~truth, ~truth),
         f1=f1,
         kappa=kappa,
-        auroc=None if probabilities is None else auroc(outcomes, scores, clusters=groups, level=resampling.level),
+        auroc=None
+        if probabilities is None
+        else auroc(outcomes, scores, clusters=groups, level=resampling.level),
         true_positives=int(cells[:, 0].sum()),
         false_positives=int(cells[:, 1].sum()),
         false_negatives=int(cells[:, 2].sum()),
@@ -202,18 +220,25 @@ class Confusion:
 
 
 def confusion(
-    judge: Sequence[Hashable | None], human: Sequence[Hashable | None], *, labels: Sequence[Hashable] | None = None
+    judge: Sequence[Hashable | None],
+    human: Sequence[Hashable | None],
+    *,
+    labels: Sequence[Hashable] | None = None,
 ) -> Confusion:
     """Count the judge's labels per human label; items without a human label do not count."""
     if len(judge) != len(human):
-        raise UsageError(f"judge and human must label the same items: {len(judge)} and {len(human)} labels")
+        raise UsageError(
+            f"judge and human must label the same items: {len(judge)} and {len(human)} labels"
+        )
     scale = label_scale([*judge, *human], labels)
     judged = label_codes(judge, scale)
     truth = label_codes(human, scale)
     table = np.zeros((len(scale), len(scale) + 1), dtype=np.int64)
     np.add.at(table, (truth[truth >= 0], judged[truth >= 0]), 1)
     return Confusion(
-        scale, tuple(tuple(int(n) for n in row[:-1]) for row in table), tuple(int(n) for n in table[:, -1])
+        scale,
+        tuple(tuple(int(n) for n in row[:-1]) for row in table),
+        tuple(int(n) for n in table[:, -1]),
     )
 
 
@@ -250,7 +275,9 @@ def auroc(
     """
     check_level(level)
     if len(outcomes) != len(scores):
-        raise UsageError(f"outcomes and scores must describe the same items: {len(outcomes)} and {len(scores)}")
+        raise UsageError(
+            f"outcomes and scores must describe the same items: {len(outcomes)} and {len(scores)}"
+        )
     truth = np.array(outcomes, dtype=bool)
     values = np.asarray(scores, dtype=np.float64)
     positives = int(truth.sum())
@@ -279,7 +306,9 @@ def auroc(
     )
     error = math.sqrt(max(0.0, variance))
     smaller = min(groups[:2])
-    return share_estimate(area, error, error, n=len(outcomes), clusters=smaller, freedom=smaller - 1, level=level)
+    return share_estimate(
+        area, error, error, n=len(outcomes), clusters=smaller, freedom=smaller - 1, level=level
+    )
 
 
 def correlation(
@@ -323,10 +352,17 @@ def correlation(
     (estimate,) = bootstrap_sums(
         ClusterSums(rows, len(x)),
         [_pearson],
-        resampling if kind == "pearson" or len(rows) < MIN_CLUSTERS else resampling._replace(resamples=0),
+        resampling
+        if kind == "pearson" or len(rows) < MIN_CLUSTERS
+        else resampling._replace(resamples=0),
         because="one of the scores is constant",
     )
-    if kind == "pearson" or estimate.value is None or resampling.resamples == 0 or len(rows) < MIN_CLUSTERS:
+    if (
+        kind == "pearson"
+        or estimate.value is None
+        or resampling.resamples == 0
+        or len(rows) < MIN_CLUSTERS
+    ):
         return estimate
     codes = np.arange(len(x)) if clusters is None else cluster_codes(clusters, len(x))
     replicates = np.concatenate(
@@ -337,12 +373,16 @@ def correlation(
     )
     distinct, occurrences = distinct_rows(rows)
     left_out = _pearson(rows.sum(axis=0) - distinct)
-    interval = bca_interval(estimate.value, replicates, left_out, occurrences, len(rows), resampling.level)
+    interval = bca_interval(
+        estimate.value, replicates, left_out, occurrences, len(rows), resampling.level
+    )
     if interval is None:
         reason = "nothing varies between resamples"
         return without_interval(estimate.value, len(x), len(rows), resampling.level, reason)
     error = float(np.nanstd(replicates, ddof=1))
-    return IntervalEstimate(estimate.value, *interval, len(x), "bca", error, len(rows), resampling.level)
+    return IntervalEstimate(
+        estimate.value, *interval, len(x), "bca", error, len(rows), resampling.level
+    )
 
 
 def midranks(values: Floats) -> Floats:
@@ -375,7 +415,9 @@ def _reranked(x: Floats, y: Floats, weights: Floats) -> Floats:
     y = y - (weights * y).sum(axis=1, keepdims=True) / count
     product = np.sqrt((weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1))
     defined = product > 1e-12
-    return np.where(defined, (weights * x * y).sum(axis=1) / np.where(defined, product, 1.0), np.nan)
+    return np.where(
+        defined, (weights * x * y).sum(axis=1) / np.where(defined, product, 1.0), np.nan
+    )
 
 
 def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
@@ -432,7 +474,12 @@ def pairwise_agreement(
             second,
             raw_agreement(raters[first], raters[second], clusters=clusters, resampling=resampling),
             cohen_kappa(
-                raters[first], raters[second], weights=weights, labels=labels, clusters=clusters, resampling=resampling
+                raters[first],
+                raters[second],
+                weights=weights,
+                labels=labels,
+                clusters=clusters,
+                resampling=resampling,
             ),
         )
         for first, second in itertools.combinations(raters, 2)
@@ -505,14 +552,21 @@ def alternative_annotator_test(
     """
     different = [name for name, labels in annotators.items() if len(labels) != len(judge)]
     if different:
-        raise UsageError(f"annotators must label the same {len(judge)} items as the judge: {different} do not")
+        raise UsageError(
+            f"annotators must label the same {len(judge)} items as the judge: {different} do not"
+        )
     by_item = [
-        {name: labels[i] for name, labels in annotators.items() if labels[i] is not None} for i in range(len(judge))
+        {name: labels[i] for name, labels in annotators.items() if labels[i] is not None}
+        for i in range(len(judge))
     ]
     results = []
     skipped = []
     for name in annotators:
-        items = [i for i, labels in enumerate(by_item) if name in labels and len(labels) >= 2 and judge[i] is not None]
+        items = [
+            i
+            for i, labels in enumerate(by_item)
+            if name in labels and len(labels) >= 2 and judge[i] is not None
+        ]
         if len(items) < max(2, least_items):
             skipped.append(name)
             continue
@@ -520,7 +574,9 @@ def alternative_annotator_test(
         leads = []
         for i in items:
             others = [label for other, label in by_item[i].items() if other != name]
-            of_judge, of_annotator = (_closeness(label, others, similarity) for label in (judge[i], by_item[i][name]))
+            of_judge, of_annotator = (
+                _closeness(label, others, similarity) for label in (judge[i], by_item[i][name])
+            )
             judge_wins += of_judge >= of_annotator
             leads.append(int(of_annotator >= of_judge) - int(of_judge >= of_annotator))
         results.append((name, len(items), judge_wins / len(items), _lead_is_small(leads, epsilon)))
@@ -528,13 +584,19 @@ def alternative_annotator_test(
         reason = f"no annotator shares {max(2, least_items)} items with another one and the judge"
         return AlternativeAnnotatorTest(None, None, None, (), tuple(skipped), reason)
     rejected = _benjamini_yekutieli([p for *_, p in results], false_discovery_rate)
-    comparisons = tuple(AnnotatorComparison(*result, win) for result, win in zip(results, rejected, strict=True))
+    comparisons = tuple(
+        AnnotatorComparison(*result, win) for result, win in zip(results, rejected, strict=True)
+    )
     winning_rate = sum(rejected) / len(rejected)
     advantage = math.fsum(result.advantage for result in comparisons) / len(comparisons)
-    return AlternativeAnnotatorTest(winning_rate, advantage, winning_rate >= 0.5, comparisons, tuple(skipped))
+    return AlternativeAnnotatorTest(
+        winning_rate, advantage, winning_rate >= 0.5, comparisons, tuple(skipped)
+    )
 
 
-def _closeness(label: Hashable, others: Sequence[Hashable], similarity: Literal["match", "rmse"]) -> float:
+def _closeness(
+    label: Hashable, others: Sequence[Hashable], similarity: Literal["match", "rmse"]
+) -> float:
     if similarity == "match":
         return sum(label == other for other in others) / len(others)
     numbers = [value for value in (label, *others) if isinstance(value, int | float)]

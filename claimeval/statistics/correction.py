@@ -63,7 +63,14 @@ class CorrectedEstimate:
 
 
 def share_estimate(
-    value: float, error: float, spread: float, *, n: int, clusters: float, freedom: int, level: float
+    value: float,
+    error: float,
+    spread: float,
+    *,
+    n: int,
+    clusters: float,
+    freedom: int,
+    level: float,
 ) -> IntervalEstimate:
     """Return the estimate of a proportion from its standard error, with Wilson's interval on the effective number.
 
@@ -87,7 +94,9 @@ def share_estimate(
         low, high = max(0.0, min(low, value - reach)), min(1.0, max(high, value + reach))
     else:
         widening = critical_value(level, freedom) / critical_value(level)
-        low, high = wilson_interval(share, share * (1 - share) / (spread * widening) ** 2, level=level)
+        low, high = wilson_interval(
+            share, share * (1 - share) / (spread * widening) ** 2, level=level
+        )
     return IntervalEstimate(share, low, high, n, "wilson", error, round(clusters), level)
 
 
@@ -102,16 +111,22 @@ class _ItemArrays(NamedTuple):
     """Whether all values are in [0, 1]."""
 
 
-def _arrays(judge: Sequence[float], human: Sequence[float | None], clusters: Sequence[Hashable] | None) -> _ItemArrays:
+def _arrays(
+    judge: Sequence[float], human: Sequence[float | None], clusters: Sequence[Hashable] | None
+) -> _ItemArrays:
     if len(judge) != len(human):
-        raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
+        raise UsageError(
+            f"judge and human must describe the same items: {len(judge)} and {len(human)} values"
+        )
     has_label = np.array([label is not None for label in human], dtype=bool)
     scores = np.asarray(judge, dtype=np.float64)
     labels = np.array([math.nan if label is None else label for label in human], dtype=np.float64)
     if not (np.isfinite(scores).all() and np.isfinite(labels[has_label]).all()):
         raise UsageError("values must be finite; leave items that the judge did not assess out")
     codes = np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge))
-    inside = all(bool(((values >= 0) & (values <= 1)).all()) for values in (scores, labels[has_label]))
+    inside = all(
+        bool(((values >= 0) & (values <= 1)).all()) for values in (scores, labels[has_label])
+    )
     return _ItemArrays(scores, labels, codes, has_label, inside)
 
 
@@ -173,8 +188,12 @@ def prediction_powered(
         unlabeled=open_,
         method="ppi++",
         ppi_lambda=ppi_lambda if known else None,
-        effective=effective_number(np.bincount(items.clusters[labeled]).astype(np.float64)) if n else 0.0,
-        labels_needed=_labels_needed(n, len(judge), float(labels.var(ddof=1)), explained) if known else None,
+        effective=effective_number(np.bincount(items.clusters[labeled]).astype(np.float64))
+        if n
+        else 0.0,
+        labels_needed=_labels_needed(n, len(judge), float(labels.var(ddof=1)), explained)
+        if known
+        else None,
     )
 
 
@@ -197,7 +216,13 @@ def _estimate(
 
 
 def _with_ends(
-    items: _ItemArrays, value: float, residuals: Floats, unseen: float, n: int, clusters: float, level: float
+    items: _ItemArrays,
+    value: float,
+    residuals: Floats,
+    unseen: float,
+    n: int,
+    clusters: float,
+    level: float,
 ) -> IntervalEstimate:
     """Return the estimate from the residual of each item; `unseen` is what one more error of the judge would change.
 
@@ -207,9 +232,13 @@ def _with_ends(
     freedom = max(1, int(clusters + 1e-9) - 1)
     if items.shares:
         spread = math.hypot(error, unseen) if error > 0 else 0.0
-        return share_estimate(value, error, spread, n=n, clusters=clusters, freedom=freedom, level=level)
+        return share_estimate(
+            value, error, spread, n=n, clusters=clusters, freedom=freedom, level=level
+        )
     reach = critical_value(level, freedom) * error
-    return IntervalEstimate(value, value - reach, value + reach, n, "t", error, round(clusters), level)
+    return IntervalEstimate(
+        value, value - reach, value + reach, n, "t", error, round(clusters), level
+    )
 
 
 def _residuals(values: Floats, clusters: Integers) -> Floats:
@@ -217,7 +246,9 @@ def _residuals(values: Floats, clusters: Integers) -> Floats:
     if not len(values):
         return values
     count = len(np.unique(clusters))
-    contributions: Floats = (values - values.mean()) / len(values) * math.sqrt(count / max(1, count - 1))
+    contributions: Floats = (
+        (values - values.mean()) / len(values) * math.sqrt(count / max(1, count - 1))
+    )
     return contributions
 
 
@@ -275,16 +306,22 @@ def weighted_correction(
     items = _arrays(judge, human, clusters)
     for name, values in (("weights", weights), ("probabilities", probabilities)):
         if values is not None and len(values) != len(judge):
-            raise UsageError(f"{name} must describe the same items: {len(values)} and {len(judge)} values")
+            raise UsageError(
+                f"{name} must describe the same items: {len(values)} and {len(judge)} values"
+            )
     if any(not 0 < weight < math.inf for weight in weights or ()):
         raise UsageError("weights must be above 0 and finite")
     if any(not 0 < probability <= 1 for probability in probabilities or ()):
-        raise UsageError("inclusion probabilities must lie in (0, 1]: keep those that the draw returned")
+        raise UsageError(
+            "inclusion probabilities must lie in (0, 1]: keep those that the draw returned"
+        )
     size = len(judge)
     labeled = items.has_label
     of_all = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
     of_all = of_all / of_all.sum() if size else of_all
-    of_labeled = np.where(labeled, of_all if probabilities is None else of_all / np.asarray(probabilities), 0.0)
+    of_labeled = np.where(
+        labeled, of_all if probabilities is None else of_all / np.asarray(probabilities), 0.0
+    )
     total = float(of_labeled.sum())
     n = int(labeled.sum())
     groups = len(np.unique(items.clusters[labeled]))
@@ -303,7 +340,11 @@ def weighted_correction(
             first = np.bincount(items.clusters, people)
             second = np.bincount(items.clusters, shift)
             squares = float((second**2).sum())
-            ppi_lambda = min(1.0, max(0.0, float((first * second).sum()) / squares)) if squares > 1e-15 else 0.0
+            ppi_lambda = (
+                min(1.0, max(0.0, float((first * second).sum()) / squares))
+                if squares > 1e-15
+                else 0.0
+            )
         effective = effective_number(by_cluster)
         factor = math.sqrt(max(effective - 1, 1.0) / effective) / np.maximum(
             1 - by_cluster[items.clusters] / total, 0.5
@@ -314,13 +355,18 @@ def weighted_correction(
         residuals = (people - ppi_lambda * shift) * factor
         return _with_ends(items, value, residuals, unseen, n, effective, level), ppi_lambda
 
-    undefined = without_interval(None, n, 0, level, "fewer than two labeled clusters" if size else "no items")
+    undefined = without_interval(
+        None, n, 0, level, "fewer than two labeled clusters" if size else "no items"
+    )
     corrected, ppi_lambda = estimate(None) if groups > 1 else (undefined, None)
     scaled = size * of_all
     return CorrectedEstimate(
         corrected=corrected,
         judge=ratio_interval(
-            (scaled * items.judge).tolist(), scaled.tolist(), clusters=clusters, resampling=resampling
+            (scaled * items.judge).tolist(),
+            scaled.tolist(),
+            clusters=clusters,
+            resampling=resampling,
         ),
         human=estimate(0.0)[0] if groups > 1 else undefined,
         labeled=n,
@@ -384,14 +430,18 @@ def rogan_gladen(
     return CorrectedEstimate(
         corrected=corrected,
         judge=mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling),
-        human=mean_interval(items.human[labeled].tolist(), clusters=keys[labeled].tolist(), resampling=resampling),
+        human=mean_interval(
+            items.human[labeled].tolist(), clusters=keys[labeled].tolist(), resampling=resampling
+        ),
         labeled=int(labeled.sum()),
         unlabeled=int((~labeled).sum()),
         method="rogan-gladen",
     )
 
 
-def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95) -> IntervalEstimate:
+def rogan_gladen_rate(
+    yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95
+) -> IntervalEstimate:
     """Return theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with its adjusted interval.
 
     Source: Lee et al. 2511.21140. Undefined unless q0 + q1 - 1, the judge's edge over chance, and the lower end of its
@@ -428,7 +478,14 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
     value = min(1.0, max(0.0, (yes.share + specificity.share - 1) / edge))
     low, high = theta + shift - z * error, theta + shift + z * error
     return IntervalEstimate(
-        value, min(1.0, max(0.0, low)), min(1.0, max(0.0, high)), observations, "normal", error, observations, level
+        value,
+        min(1.0, max(0.0, low)),
+        min(1.0, max(0.0, high)),
+        observations,
+        "normal",
+        error,
+        observations,
+        level,
     )
 
 

@@ -69,7 +69,9 @@ def signed_interval(ends: Sequence[float | None] | None, digits: int = 2) -> str
 
 def p_value(value: float | None) -> str:
     """Format a p-value with three decimals, or as `< 0.001`."""
-    return f"< {decimal(SMALLEST_P)}" if value is not None and value < SMALLEST_P else decimal(value)
+    return (
+        f"< {decimal(SMALLEST_P)}" if value is not None and value < SMALLEST_P else decimal(value)
+    )
 
 
 def percent(share: float | None) -> str:

@@ -76,7 +76,9 @@ def _common_value(rows: Floats, limit: int) -> float | None:
     return middle if seldom else None
 
 
-def _sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
+def _sparse_interval(
+    rows: Floats, common: float, support: tuple[float, float], level: float
+) -> Interval:
     """Return the interval of a mean if few clusters differ from the common value.
 
     The distances above and below the common value are two proportions of the range that `support` allows. Each gets the
@@ -88,7 +90,9 @@ def _sparse_interval(rows: Floats, common: float, support: tuple[float, float], 
     value = common + float(excess.sum() / rows[:, 1].sum())
     more = _reach(np.maximum(excess, 0.0), rows[:, 1], support[1] - common, level)
     less = _reach(np.maximum(-excess, 0.0), rows[:, 1], common - support[0], level)
-    return Interval(value - math.hypot(more.low, less.high), value + math.hypot(more.high, less.low))
+    return Interval(
+        value - math.hypot(more.low, less.high), value + math.hypot(more.high, less.low)
+    )
 
 
 def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
@@ -209,12 +213,18 @@ def difference_interval(
     return _estimate(columns, clusters, support, True, resampling)
 
 
-def _columns(numerators: Sequence[float] | Floats, denominators: Sequence[float] | Floats) -> Floats:
+def _columns(
+    numerators: Sequence[float] | Floats, denominators: Sequence[float] | Floats
+) -> Floats:
     if len(numerators) != len(denominators):
-        raise UsageError(f"every numerator needs a denominator: given {len(numerators)} and {len(denominators)}")
+        raise UsageError(
+            f"every numerator needs a denominator: given {len(numerators)} and {len(denominators)}"
+        )
     columns = np.array([numerators, denominators], dtype=np.float64).T.reshape(-1, 2)
     if not np.isfinite(columns).all() or bool((columns[:, 1] < 0).any()):
-        raise UsageError("values must be finite, denominators not negative; leave undefined values out")
+        raise UsageError(
+            "values must be finite, denominators not negative; leave undefined values out"
+        )
     return columns
 
 
@@ -234,15 +244,23 @@ def _estimate(
         return without_interval(None, 0, 0, level, "no values")
     total = rows.sum(axis=0)
     value = float(total[0] / total[1])
-    error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
+    error = (
+        clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
+    )
     values = rows[:, 0] / rows[:, 1]
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
     common = _common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
     varies = float(np.ptp(values)) > 1e-12
-    if varies and len(rows) < (MIN_CLUSTERS if symmetric else FEW_CLUSTERS) and resampling.resamples > 0:
+    if (
+        varies
+        and len(rows) < (MIN_CLUSTERS if symmetric else FEW_CLUSTERS)
+        and resampling.resamples > 0
+    ):
         assert error is not None, "values that vary are several"
         scale = support if bounded else (-math.inf, math.inf)
-        interval = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)
+        interval = _few_interval(
+            value, error, effective_number(rows[:, 1]), scale, symmetric, level
+        )
         return IntervalEstimate(value, *interval, n, "t", error, len(rows), level)
     if common is None:
         (estimate,) = bootstrap_sums(
@@ -252,7 +270,11 @@ def _estimate(
             because="no values",
             symmetric=symmetric,
         )
-        ends = None if estimate.low is None or estimate.high is None else Interval(estimate.low, estimate.high)
+        ends = (
+            None
+            if estimate.low is None or estimate.high is None
+            else Interval(estimate.low, estimate.high)
+        )
         if bounded and ends:
             estimate = replace(estimate, **_within(ends, support)._asdict())
         return replace(estimate, standard_error=error)
@@ -260,7 +282,9 @@ def _estimate(
     if varies:
         interval = _within(_sparse_interval(rows, common, support, level), support)
     else:
-        other = 1 - (1 - level) ** (1 / len(rows))  # at most this share of all clusters has another value
+        other = 1 - (1 - level) ** (
+            1 / len(rows)
+        )  # at most this share of all clusters has another value
         interval = Interval(*(common + other * (end - common) for end in support))
     if math.isinf(interval.high - interval.low):
         return replace(without_interval(value, n, len(rows), level, UNSEEN), standard_error=error)
@@ -268,7 +292,12 @@ def _estimate(
 
 
 def _few_interval(
-    value: float, error: float, clusters: float, support: tuple[float, float], symmetric: bool, level: float
+    value: float,
+    error: float,
+    clusters: float,
+    support: tuple[float, float],
+    symmetric: bool,
+    level: float,
 ) -> Interval:
     """Return the interval of a mean over fewer clusters than can be resampled; `clusters` is their effective number.
 
@@ -336,17 +365,23 @@ def paired_difference(
         UsageError: If the arguments differ in length.
     """
     if len(a) != len(b):
-        raise UsageError(f"a and b must hold the same items in the same order: {len(a)} and {len(b)} values")
+        raise UsageError(
+            f"a and b must hold the same items in the same order: {len(a)} and {len(b)} values"
+        )
     keys = range(len(a)) if clusters is None else clusters
     if len(keys) != len(a):
         raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(a)} items")
-    pairs = [(x, y, key) for x, y, key in zip(a, b, keys, strict=True) if x is not None and y is not None]
+    pairs = [
+        (x, y, key) for x, y, key in zip(a, b, keys, strict=True) if x is not None and y is not None
+    ]
     differences = [x - y for x, y, _ in pairs]
     pair_clusters = None if clusters is None else [key for _, _, key in pairs]
     if shares is None:
         shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
     support = (-1.0, 1.0) if shares else UNBOUNDED
-    mean = difference_interval(differences, clusters=pair_clusters, support=support, resampling=resampling)
+    mean = difference_interval(
+        differences, clusters=pair_clusters, support=support, resampling=resampling
+    )
     test = sign_flip_test(differences, clusters=pair_clusters, flips=flips, seed=resampling.seed)
     return PairedComparison(**asdict(mean), p=test.p, dropped=len(a) - len(pairs), test=test.kind)
 
@@ -362,7 +397,11 @@ class SignFlipTest:
 
 
 def sign_flip_test(
-    differences: Sequence[float], *, clusters: Sequence[Hashable] | None = None, flips: int = 10_000, seed: int = 0
+    differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    flips: int = 10_000,
+    seed: int = 0,
 ) -> SignFlipTest:
     """Test that paired differences are symmetric about 0, by flipping the signs of whole clusters.
 
@@ -425,14 +464,18 @@ def mcnemar_exact(b: int, c: int) -> float:
     if 2 * fewer >= n - 1:
         return 1.0
     log_all = n * math.log(2)
-    log_choose = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(fewer + 1)]
+    log_choose = [
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(fewer + 1)
+    ]
     return min(1.0, 2 * math.fsum(math.exp(term - log_all) for term in log_choose))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1) p_(j)), p sorted."""
     if any(not 0 <= p <= 1 for p in p_values):
-        raise UsageError(f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}")
+        raise UsageError(
+            f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}"
+        )
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

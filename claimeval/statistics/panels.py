@@ -63,13 +63,20 @@ def self_preference(
     """
     lengths = {len(judge_scores) for judge_scores in scores.values()} | {len(generators)}
     if len(lengths) > 1:
-        raise UsageError(f"scores and generators must describe the same items: lengths {sorted(lengths)}")
-    table = np.array([[math.nan if score is None else score for score in row] for row in scores.values()], np.float64)
+        raise UsageError(
+            f"scores and generators must describe the same items: lengths {sorted(lengths)}"
+        )
+    table = np.array(
+        [[math.nan if score is None else score for score in row] for row in scores.values()],
+        np.float64,
+    )
     estimates = {}
     for number, family in enumerate(scores):
         others = np.delete(table, number, axis=0)
         counts = np.isfinite(others).sum(axis=0)
-        lead = table[number] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
+        lead = table[number] - np.where(
+            counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan
+        )
         defined = np.isfinite(lead)
         lead = lead[defined]
         own = np.array([generator == family for generator in generators], dtype=bool)[defined]
@@ -107,7 +114,9 @@ class VarianceComponents:
         return self.within / (self.between + self.within)
 
 
-def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int] | None = None) -> VarianceComponents:
+def variance_components(
+    groups: Sequence[Sequence[float]], counts: Sequence[int] | None = None
+) -> VarianceComponents:
     """Split the variance of grouped values by one-way random effects (analysis of variance, unequal groups allowed).
 
     `groups[i]` are the repeated scores of item i, or the claims of answer i. `counts[i]` is the number of such groups
@@ -116,7 +125,9 @@ def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int]
     """
     times = [1] * len(groups) if counts is None else list(counts)
     if len(times) != len(groups):
-        raise UsageError(f"counts must hold one number per group: {len(times)} numbers, {len(groups)} groups")
+        raise UsageError(
+            f"counts must hold one number per group: {len(times)} numbers, {len(groups)} groups"
+        )
     filled = [[float(value) for value in group] for group in groups if len(group)]
     times = [n for n, group in zip(times, groups, strict=True) if len(group)]
     count = sum(times)
@@ -125,7 +136,9 @@ def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int]
         reason = "needs two groups, and two values in one of them"
         return VarianceComponents(None, None, count, None, reason)
     means = [math.fsum(group) / len(group) for group in filled]
-    overall = math.fsum(n * math.fsum(group) for n, group in zip(times, filled, strict=True)) / total
+    overall = (
+        math.fsum(n * math.fsum(group) for n, group in zip(times, filled, strict=True)) / total
+    )
     rows = list(zip(times, filled, means, strict=True))
     size = (total - sum(n * len(group) ** 2 for n, group, _ in rows) / total) / (count - 1)
     inside = math.fsum(n * (x - mean) ** 2 for n, group, mean in rows for x in group)
@@ -142,6 +155,8 @@ def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
     a negative weight. Source: the optimal weighted majority of Nitzan & Paroush 1982.
     """
     if not 0 <= correct <= judged or labels < 2:
-        raise UsageError(f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged}, {labels}")
+        raise UsageError(
+            f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged}, {labels}"
+        )
     accuracy = (correct + 1) / (judged + 2)
     return math.log(accuracy * (labels - 1) / (1 - accuracy))

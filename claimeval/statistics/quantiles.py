@@ -24,13 +24,19 @@ def critical_value(level: float, degrees_of_freedom: int | None = None) -> float
     """Return the two-sided critical value of a level: normal, or Student's t if degrees of freedom are given."""
     check_level(level)
     upper = 0.5 + level / 2
-    return normal_quantile(upper) if degrees_of_freedom is None else student_quantile(upper, degrees_of_freedom)
+    return (
+        normal_quantile(upper)
+        if degrees_of_freedom is None
+        else student_quantile(upper, degrees_of_freedom)
+    )
 
 
 def check_level(level: float) -> None:
     """Raise UsageError unless `level` is a confidence level: strictly between 0 and 1."""
     if not 0 < level < 1:
-        raise UsageError(f"level must lie strictly between 0 and 1 (0.95 for a 95 % interval), given {level!r}")
+        raise UsageError(
+            f"level must lie strictly between 0 and 1 (0.95 for a 95 % interval), given {level!r}"
+        )
 
 
 def student_quantile(probability: float, degrees_of_freedom: int) -> float:
@@ -47,7 +53,9 @@ def student_quantile(probability: float, degrees_of_freedom: int) -> float:
         return math.tan(math.pi * (probability - 0.5))
     t = start
     for _ in range(50):
-        step = (student_cdf(t, degrees_of_freedom) - probability) / _student_density(t, degrees_of_freedom)
+        step = (student_cdf(t, degrees_of_freedom) - probability) / _student_density(
+            t, degrees_of_freedom
+        )
         t -= step
         if abs(step) <= 1e-12 * max(1.0, abs(t)):
             break
@@ -66,7 +74,9 @@ def _beta_cdf(x: float, a: float, b: float) -> float:
     """Return the regularized incomplete beta function by its continued fraction, Abramowitz & Stegun 26.5.8."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_cdf(1 - x, b, a)
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    scale = (
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
     c = 1.0
     d = 1 / (1 - (a + b) * x / (a + 1))
     fraction = d

@@ -23,7 +23,9 @@ class Draw:
     """Inclusion probability of every item, in (0, 1]. They add up to the number of chosen items."""
 
 
-def draw_even(ranks: Sequence[float], count: int, *, seed: int, taken: Collection[int] = ()) -> Draw:
+def draw_even(
+    ranks: Sequence[float], count: int, *, seed: int, taken: Collection[int] = ()
+) -> Draw:
     """Draw items evenly along their ranks, each with the same probability.
 
     Items are put in the order of their ranks, at random where ranks are equal; from a random start, every step of
@@ -40,12 +42,20 @@ def draw_even(ranks: Sequence[float], count: int, *, seed: int, taken: Collectio
         UsageError: If `count` is not from 1, or the number of taken items, to the number of items.
     """
     _check_count(len(ranks), count, len(taken))
-    chosen = {*taken, *_evenly([i for i in range(len(ranks)) if i not in taken], ranks, count - len(taken), seed)}
+    chosen = {
+        *taken,
+        *_evenly([i for i in range(len(ranks)) if i not in taken], ranks, count - len(taken), seed),
+    }
     return Draw(tuple(sorted(chosen)), (count / len(ranks),) * len(ranks))
 
 
 def draw_stratified(
-    strata: Sequence[Hashable], count: int, *, seed: int, at_least: int = 15, taken: Collection[int] = ()
+    strata: Sequence[Hashable],
+    count: int,
+    *,
+    seed: int,
+    at_least: int = 15,
+    taken: Collection[int] = (),
 ) -> Draw:
     """Draw items in proportion to the sizes of their strata, with a minimum per stratum.
 
@@ -90,7 +100,10 @@ def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
     shares = list(floors)
     total = sum(sizes)
     quotas = [count * size / total if total else 0.0 for size in sizes]
-    waiting = [(share - quota, index) for index, (share, quota) in enumerate(zip(shares, quotas, strict=True))]
+    waiting = [
+        (share - quota, index)
+        for index, (share, quota) in enumerate(zip(shares, quotas, strict=True))
+    ]
     waiting = [(behind, index) for behind, index in waiting if shares[index] < sizes[index]]
     heapq.heapify(waiting)
     for _ in range(count - sum(shares)):
@@ -116,4 +129,6 @@ def _evenly(items: Sequence[int], ranks: Sequence[float], count: int, seed: int)
 
 def _check_count(items: int, count: int, taken: int) -> None:
     if not max(1, taken) <= count <= items:
-        raise UsageError(f"cannot draw {count} of {items} items; give a number from {max(1, taken)} to {items}")
+        raise UsageError(
+            f"cannot draw {count} of {items} items; give a number from {max(1, taken)} to {items}"
+        )

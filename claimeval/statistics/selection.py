@@ -27,7 +27,9 @@ MOST_LABELS = 20_000
 """Maximum number of labels that `labels_for_power` returns."""
 
 
-def stratified_parts(strata: Sequence[Hashable], clusters: Sequence[Hashable], parts: int) -> list[int]:
+def stratified_parts(
+    strata: Sequence[Hashable], clusters: Sequence[Hashable], parts: int
+) -> list[int]:
     """Divide items into parts with nearly equal shares of every stratum, keeping clusters whole.
 
     Args:
@@ -48,7 +50,9 @@ def stratified_parts(strata: Sequence[Hashable], clusters: Sequence[Hashable], p
     counts: list[Counter[Hashable]] = [Counter() for _ in range(parts)]
     part_of: dict[Hashable, int] = {}
     for cluster in order:
-        weight = [sum(n * part[s] / totals[s] for s, n in members[cluster].items()) for part in counts]
+        weight = [
+            sum(n * part[s] / totals[s] for s, n in members[cluster].items()) for part in counts
+        ]
         part = min(range(parts), key=lambda i: (weight[i], counts[i].total()))
         part_of[cluster] = part
         counts[part].update(members[cluster])
@@ -62,7 +66,9 @@ class CrossValidatedKappa(NamedTuple):
     standard_error: float | None
 
 
-def cross_validated_kappa(human: Labels, candidate: Labels, folds: Sequence[int]) -> CrossValidatedKappa:
+def cross_validated_kappa(
+    human: Labels, candidate: Labels, folds: Sequence[int]
+) -> CrossValidatedKappa:
     """Return Cohen's kappa of a candidate with human labels, averaged over the folds of `stratified_parts`.
 
     An item without a label of the candidate (`None`) counts as a disagreement, so that abstaining is no advantage.
@@ -85,7 +91,9 @@ def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
     """
     means = {name: kappa.mean for name, kappa in kappas.items() if kappa.mean is not None}
     if not means:
-        raise UsageError("no candidate has a kappa: people gave all claims one label, or no reply could be read")
+        raise UsageError(
+            "no candidate has a kappa: people gave all claims one label, or no reply could be read"
+        )
     best = max(means, key=means.__getitem__)
     threshold = means[best] - (kappas[best].standard_error or 0.0)
     return next(name for name, mean in means.items() if mean >= threshold)
@@ -139,7 +147,11 @@ def labels_for_power(gain: float, candidates: int = 10) -> int | None:
 def _log_binomial(n: int, k: int, p: float) -> float:
     """Return the logarithm of the binomial probability of k of n."""
     choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return choose + k * math.log(p) + (n - k) * math.log(1 - p) if 0 < p < 1 else (0.0 if k == n * p else -math.inf)
+    return (
+        choose + k * math.log(p) + (n - k) * math.log(1 - p)
+        if 0 < p < 1
+        else (0.0 if k == n * p else -math.inf)
+    )
 
 
 def _seen(differing: int, better: float) -> float:

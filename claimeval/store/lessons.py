@@ -56,7 +56,9 @@ class Lessons:
         Replies that were cached before a lesson are therefore still found.
         """
         judge = self.judge(request.judge)
-        newest = request if judge is request.judge and not judge.context_tokens else request.to(judge)
+        newest = (
+            request if judge is request.judge and not judge.context_tokens else request.to(judge)
+        )
         if newest is request or store is None:
             return newest
         for judge in self._forms_of(request.judge):
@@ -82,7 +84,9 @@ class Lessons:
             learned = judge.learned.model_copy(
                 update={"refused": tuple(dict.fromkeys(refused)), "context_tokens": window}
             )
-            informed = judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
+            informed = (
+                judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
+            )
             adapted = self._asked[judge.name] = informed.as_asked
             if known:
                 _warn(judge, known.refused, window)
@@ -142,7 +146,9 @@ class Lessons:
         """Return what was learned about each judge, by name."""
         return {
             judge.name: self.judge(judge).learned.model_copy(
-                update={"schema_honoured": self._honoured.get(judge.name, judge.learned.schema_honoured)}
+                update={
+                    "schema_honoured": self._honoured.get(judge.name, judge.learned.schema_honoured)
+                }
             )
             for judge in judges
         }
@@ -159,7 +165,10 @@ class Lessons:
     def _write(self, judge: str, learned: Learned) -> None:
         self._known = self._read() | {judge: learned}
         if self._file:
-            content = {name: lesson.model_dump(exclude_defaults=True) for name, lesson in self._known.items()}
+            content = {
+                name: lesson.model_dump(exclude_defaults=True)
+                for name, lesson in self._known.items()
+            }
             part = self._file.with_name(f"{FILE}.{os.getpid()}.{threading.get_ident()}")
             part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
             part.replace(self._file)

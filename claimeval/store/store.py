@@ -45,12 +45,40 @@ ALLOWED = "CLAIMEVAL_NETWORK_CACHE"
 """The environment variable that allows a reply cache on a network file system."""
 NETWORKED = frozenset(
     {
-        "afs", "beegfs", "ceph", "cephfs", "cifs", "davfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs",
-        "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb2", "smb3", "smbfs", "wekafs", "blobfuse",
-        "blobfuse2", "gcsfuse", "goofys", "juicefs", "mount-s3", "mountpoint-s3", "rclone", "s3fs", "s3ql",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cephfs",
+        "cifs",
+        "davfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "panfs",
+        "pvfs2",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "wekafs",
+        "blobfuse",
+        "blobfuse2",
+        "gcsfuse",
+        "goofys",
+        "juicefs",
+        "mount-s3",
+        "mountpoint-s3",
+        "rclone",
+        "s3fs",
+        "s3ql",
         "sshfs",
     }
-)  # fmt: skip
+)
 """Types of file systems that several machines can mount; FUSE types without `fuse.`."""
 
 
@@ -128,7 +156,9 @@ def existing_cache(cache: str | Path | None = None) -> Path:
     """Return the same folder as `cache_folder`. Raises UsageError if it has no reply cache yet."""
     folder = cache_folder(cache)
     if not (folder / MARKER).exists():
-        raise UsageError(f"there is no reply cache in {folder}; a run creates one. Give another folder with --cache")
+        raise UsageError(
+            f"there is no reply cache in {folder}; a run creates one. Give another folder with --cache"
+        )
     return folder
 
 
@@ -236,17 +266,25 @@ class Store:
         """Yield every row, also damaged ones, oldest first. Plain SQLite reads them, so that nothing is unpickled."""
         side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
         page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
-        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
+        with (
+            _explained(self.folder),
+            contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database,
+        ):
             while page := database.execute(page_after, (last,)).fetchall():
                 for columns in page:
-                    if columns[0] <= last if side == ">" else columns[0] >= last:  # else it would never end
+                    if (
+                        columns[0] <= last if side == ">" else columns[0] >= last
+                    ):  # else it would never end
                         raise _unsound(self.folder, "its rows are out of order")
                     last = columns[0]
                     yield _row(columns)
 
     def check(self) -> None:
         """Raise StoreError if the database itself is damaged, for example if rows are missing."""
-        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
+        with (
+            _explained(self.folder),
+            contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database,
+        ):
             (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
         if problem != "ok":
             raise _unsound(self.folder, problem)
@@ -254,12 +292,17 @@ class Store:
     def drop(self, numbers: Iterable[int]) -> int:
         """Remove the rows that are still damaged and return their number. Files that they name are not touched."""
         dropped = 0
-        with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database:
+        with (
+            _explained(self.folder),
+            contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database,
+        ):
             for number in numbers:
                 database.execute("BEGIN IMMEDIATE")
                 columns = database.execute(f"{_ROW} WHERE rowid = ?", (number,)).fetchone()
                 if columns and _row(columns).value is None:
-                    dropped += database.execute("DELETE FROM Cache WHERE rowid = ?", (number,)).rowcount
+                    dropped += database.execute(
+                        "DELETE FROM Cache WHERE rowid = ?", (number,)
+                    ).rowcount
                 database.execute("COMMIT")
         return dropped
 
@@ -277,7 +320,10 @@ class Store:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -291,12 +337,16 @@ _ROW = (
 def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredRow:
     number, name, value, as_written = columns
     key = (name or b"").decode("utf-8", "replace")
-    return StoredRow(number, key, _intact(key, value) if as_written and _KEY.fullmatch(key) else None)
+    return StoredRow(
+        number, key, _intact(key, value) if as_written and _KEY.fullmatch(key) else None
+    )
 
 
 def _plain(database: Path, mode: str) -> sqlite3.Connection:
     """Open the database without diskcache."""
-    return sqlite3.connect(f"{database.resolve().as_uri()}?mode={mode}", uri=True, timeout=60, isolation_level=None)
+    return sqlite3.connect(
+        f"{database.resolve().as_uri()}?mode={mode}", uri=True, timeout=60, isolation_level=None
+    )
 
 
 def digest(key: str, content: bytes) -> bytes:
@@ -346,7 +396,9 @@ def _prepare(folder: Path) -> bool:
     if not marker.exists():
         others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
         if others and not marker.exists():
-            raise StoreError(f"{folder} is not a claimeval reply cache (it holds {min(others)!r}); give another folder")
+            raise StoreError(
+                f"{folder} is not a claimeval reply cache (it holds {min(others)!r}); give another folder"
+            )
         _mark(folder, ready=False)
     form, *state = marker.read_text(encoding="utf-8").split("\n")
     if form != FORMAT:
@@ -389,7 +441,9 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
             """Return the key of a row."""
             return self.put(key)[0]
 
-        def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, memoryview]:
+        def store(
+            self, value: object, read: bool, key: object = None
+        ) -> tuple[int, int, None, memoryview]:
             """Store bytes inside the database."""
             if read or not isinstance(value, bytes):
                 raise StoreError("the reply cache keeps bytes only")
@@ -412,11 +466,15 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
 
         def remove(self, file_path: object) -> None:
             """Refuse to remove a file that a row names."""
-            raise StoreError(f"the reply cache {folder} has a row that names a file; move the folder away")
+            raise StoreError(
+                f"the reply cache {folder} has a row that names a file; move the folder away"
+            )
 
     database = folder / "cache.db"
     if ready and not (database.exists() and database.stat().st_size):
-        raise StoreError(f"the reply cache {folder} has no database; restore it or remove the folder to start again")
+        raise StoreError(
+            f"the reply cache {folder} has no database; restore it or remove the folder to start again"
+        )
     if database.exists():
         _check_settings(folder, database)
     old = os.umask(0o077)
@@ -471,7 +529,11 @@ def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
 
 def _with_advice(problem: str) -> str:
     """Return the message of SQLite or the system, with advice if the disk is full."""
-    return f"{problem}; free space on its disk" if re.search("is full|No space|quota", problem) else problem
+    return (
+        f"{problem}; free space on its disk"
+        if re.search("is full|No space|quota", problem)
+        else problem
+    )
 
 
 LOCK_FILE = "locks"
@@ -557,7 +619,9 @@ class ReplyOrigin(NamedTuple):
 
 def pack(request: Request, completion: Completion) -> bytes:
     """Return the value to store for a new reply."""
-    origin = ReplyOrigin(request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency)
+    origin = ReplyOrigin(
+        request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency
+    )
     return join(origin, completion.body)
 
 

@@ -28,7 +28,9 @@ SHOWN = 5
 """Maximum number of conflicting keys that are listed."""
 
 _Line = TypeVar("_Line", bound=Record)
-Refusable = Literal["maxLength", "maxItems", "response_format", "temperature", "max_tokens", "max_completion_tokens"]
+Refusable = Literal[
+    "maxLength", "maxItems", "response_format", "temperature", "max_tokens", "max_completion_tokens"
+]
 """Parameters that `Judge.without` can leave out."""
 
 
@@ -71,9 +73,16 @@ def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> Ex
     """Write the lessons of a reply cache, then its replies, one per line. `keys` selects replies; None for all."""
     replies = left_out = 0
     for judge, learned in Lessons(store.folder).known.items():
-        fields = {"judge": judge, **learned.model_dump(exclude_defaults=True, exclude={"schema_honoured"})}
+        fields = {
+            "judge": judge,
+            **learned.model_dump(exclude_defaults=True, exclude={"schema_honoured"}),
+        }
         file.write(json.dumps(fields, separators=(",", ":")).encode() + b"\n")
-    rows = store.rows() if keys is None else (StoredRow(0, key, store.get(key)) for key in dict.fromkeys(keys))
+    rows = (
+        store.rows()
+        if keys is None
+        else (StoredRow(0, key, store.get(key)) for key in dict.fromkeys(keys))
+    )
     for row in rows:
         if row.value is None or read_origin(row.value) is None:
             left_out += 1
@@ -85,7 +94,11 @@ def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> Ex
 
 
 def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
-    fields: dict[str, object] = {"key": key, "origin": origin._asdict(), "sha256": digest(key, body).hex()}
+    fields: dict[str, object] = {
+        "key": key,
+        "origin": origin._asdict(),
+        "sha256": digest(key, body).hex(),
+    }
     try:
         fields["body"] = body.decode()
     except UnicodeDecodeError:
@@ -107,11 +120,16 @@ def read(file: IO[bytes], name: str, store: Store) -> TransferCounts:
         try:
             if line.startswith(b'{"judge"'):
                 lesson = _validated(_ExportedLesson, line)
-                lessons.add(lesson.judge, Learned(refused=lesson.refused, context_tokens=lesson.context_tokens))
+                lessons.add(
+                    lesson.judge,
+                    Learned(refused=lesson.refused, context_tokens=lesson.context_tokens),
+                )
                 continue
             key, origin, body = _checked(line)
         except _InvalidExport as error:
-            raise DataError(f"{name}, line {number}: {error} (replies added before it: {added})") from error
+            raise DataError(
+                f"{name}, line {number}: {error} (replies added before it: {added})"
+            ) from error
         stored = store.get(key)
         if stored is None:
             store.put(key, join(origin, body))
@@ -137,13 +155,17 @@ def _validated(kind: type[_Line], line: bytes) -> _Line:
             raise _InvalidExport("the line is cut short; export the store again") from error
         field, problem, _ = first_problem(error)
         noun = "lesson" if kind is _ExportedLesson else "reply"
-        raise _InvalidExport(f"not an exported {noun}: {f'{field}: ' if field else ''}{problem}") from error
+        raise _InvalidExport(
+            f"not an exported {noun}: {f'{field}: ' if field else ''}{problem}"
+        ) from error
 
 
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
     """Return key, origin and body of an unchanged line of an export."""
     if line.startswith(b"SQLite format 3\0"):
-        raise _InvalidExport("this is a database; only files of `claimeval cache export` can be imported")
+        raise _InvalidExport(
+            "this is a database; only files of `claimeval cache export` can be imported"
+        )
     if len(line) >= LONGEST_LINE:
         raise _InvalidExport(f"longer than {LONGEST_LINE} bytes")
     reply = _validated(_ExportedReply, line)
@@ -152,11 +174,17 @@ def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
     if (reply.body is None) == (reply.body_base64 is None):
         raise _InvalidExport("not an exported reply: exactly one of body and body_base64 is needed")
     try:
-        body = base64.b64decode(reply.body_base64, validate=True) if reply.body_base64 else (reply.body or "").encode()
+        body = (
+            base64.b64decode(reply.body_base64, validate=True)
+            if reply.body_base64
+            else (reply.body or "").encode()
+        )
     except ValueError as error:
         raise _InvalidExport(f"not an exported reply: body_base64: {error}") from error
     if digest(reply.key, body).hex() != reply.sha256:
-        raise _InvalidExport("the body is not the one that was exported with this key: the SHA-256 differs")
+        raise _InvalidExport(
+            "the body is not the one that was exported with this key: the SHA-256 differs"
+        )
     try:
         read_chat(body)
     except CallError as error:

@@ -21,7 +21,15 @@ _HOMES = {
     "types.estimates": ("Cost", "Estimate"),
     "types.probes": ("Probe",),
     "types.progress": ("Progress",),
-    "types.records": ("Assessment", "Call", "Claim", "Evidence", "SampleResult", "Score", "Verdict"),
+    "types.records": (
+        "Assessment",
+        "Call",
+        "Claim",
+        "Evidence",
+        "SampleResult",
+        "Score",
+        "Verdict",
+    ),
     "types.scales": ("Scale",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -53,33 +53,76 @@ _LIMITS = (
 )
 """Servers' names for the token limit of a reply or of its reasoning. `extra` must not have them at any depth."""
 RESERVED = {
-    **{name: f"is set by claimeval; use {name}:" for name in ("temperature", "top_p", "reasoning_effort")},
+    **{
+        name: f"is set by claimeval; use {name}:"
+        for name in ("temperature", "top_p", "reasoning_effort")
+    },
     **dict.fromkeys(("seed", "random_seed"), "is set by claimeval; use seed:"),
     **dict.fromkeys(("logprobs", "top_logprobs"), "is set by claimeval; use top_logprobs:"),
-    **dict.fromkeys(_LIMITS, "is set by claimeval and counted by the caps; use max_tokens: or token_limit:"),
+    **dict.fromkeys(
+        _LIMITS, "is set by claimeval and counted by the caps; use max_tokens: or token_limit:"
+    ),
     "model": "names another model than the judge, and other prices; use model:",
     **dict.fromkeys(("models", "fallbacks"), "names other models than the judge, and other prices"),
     **dict.fromkeys(("tools", "functions", "plugins"), "has a price that the caps do not count"),
-    **dict.fromkeys(("extra_body", "generation_config"), "may hide a field that undoes the caps; give its fields here"),
-    **dict.fromkeys(("api_base", "base_url"), "names another server than the judge's; use endpoint:"),
+    **dict.fromkeys(
+        ("extra_body", "generation_config"),
+        "may hide a field that undoes the caps; give its fields here",
+    ),
+    **dict.fromkeys(
+        ("api_base", "base_url"), "names another server than the judge's; use endpoint:"
+    ),
     "api_key": "is a secret; use key_variable:",
     "messages": "is set by claimeval: the prompt",
     **dict.fromkeys(("response_format", "format"), "is set by claimeval; use structured:"),
     **dict.fromkeys(("n", "best_of"), "asks for several replies, which the caps do not count"),
     **dict.fromkeys(("stream", "stream_options"), "is set by claimeval, which reads replies whole"),
     **dict.fromkeys(
-        ("prediction", "web_search_options", "modalities", "audio"), "has a price that the caps do not count"
+        ("prediction", "web_search_options", "modalities", "audio"),
+        "has a price that the caps do not count",
     ),
 }
 """Fields that `extra` must not have, each with the reason: claimeval sets them, or they would bypass the limits."""
 
-FREE = frozenset({
-    "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias", "top_k", "top_a", "min_p", "typical_p",
-    "stop", "stop_sequences", "user", "metadata", "store", "safety_identifier", "prompt_cache_key", "cache_control",
-    "verbosity", "reasoning", "thinking", "think", "enable_thinking", "chat_template_kwargs", "guided_json",
-    "guided_choice", "guided_regex", "guided_grammar", "include_reasoning", "safe_prompt", "safety_settings",
-    "service_tier", "inference_geo", "keep_alive", "ignore_eos", "skip_special_tokens", "transforms",
-})  # fmt: skip
+FREE = frozenset(
+    {
+        "frequency_penalty",
+        "presence_penalty",
+        "repetition_penalty",
+        "logit_bias",
+        "top_k",
+        "top_a",
+        "min_p",
+        "typical_p",
+        "stop",
+        "stop_sequences",
+        "user",
+        "metadata",
+        "store",
+        "safety_identifier",
+        "prompt_cache_key",
+        "cache_control",
+        "verbosity",
+        "reasoning",
+        "thinking",
+        "think",
+        "enable_thinking",
+        "chat_template_kwargs",
+        "guided_json",
+        "guided_choice",
+        "guided_regex",
+        "guided_grammar",
+        "include_reasoning",
+        "safe_prompt",
+        "safety_settings",
+        "service_tier",
+        "inference_geo",
+        "keep_alive",
+        "ignore_eos",
+        "skip_special_tokens",
+        "transforms",
+    }
+)
 """Fields of `extra` that cost nothing beyond the tokens of prompt and reply, which the caps count."""
 
 MOST_TOKENS = 2**53
@@ -121,7 +164,11 @@ def request_body(request: Request, *, seed: str = "seed") -> dict[str, Any]:
         "top_logprobs": request.top_logprobs,
     }
     if schema := request.schema_sent:
-        named = {"name": "reply", "strict": ANY_KEYS not in schema, "schema": _parsed_schema(schema)}
+        named = {
+            "name": "reply",
+            "strict": ANY_KEYS not in schema,
+            "schema": _parsed_schema(schema),
+        }
         fields["response_format"] = {"type": "json_schema", "json_schema": named}
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
 
@@ -164,7 +211,11 @@ def refused_parameters(words: str, parameter: str = "") -> tuple[str, ...]:
 
 
 def read_chat(
-    body: bytes, *, latency: float | None = None, rate_limits: RateLimitStatus | None = None, cached: bool = False
+    body: bytes,
+    *,
+    latency: float | None = None,
+    rate_limits: RateLimitStatus | None = None,
+    cached: bool = False,
 ) -> Completion:
     """Return the completion in the body of a response with status 200. Reasoning is ignored.
 
@@ -183,11 +234,11 @@ def read_chat(
         reply = _parsed(body)
     except (ValueError, RecursionError) as error:
         if body.lstrip()[:1] == b"<":
-            raise _error(f"the address answers with a web page and not with a reply: {_preview(body)}") from error
+            raise _error(
+                f"the address answers with a web page and not with a reply: {_preview(body)}"
+            ) from error
         if body.lstrip().startswith((b"data:", b"event:", b":")):
-            only = (
-                "the server streams its replies, which claimeval does not read; put a gateway such as LiteLLM before it"
-            )
+            only = "the server streams its replies, which claimeval does not read; put a gateway such as LiteLLM before it"
             raise _error(f"{only}: {_preview(body)}") from error
         raise _error(f"the body is not JSON ({str(error)[:100]}): {_preview(body)}") from error
     if not isinstance(reply, dict):
@@ -198,14 +249,20 @@ def read_chat(
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _error(f"the reply has no choices: {_preview(body)}")
     finish = _str(choices[0].get("finish_reason"))
-    if finish and finish.startswith("content_filter"):  # Gemini adds the category and omits the message
+    if finish and finish.startswith(
+        "content_filter"
+    ):  # Gemini adds the category and omits the message
         finish, choices[0] = "content_filter", {"message": {}, **choices[0]}
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")
     usage = reply.get("usage")
     text = _text(message.get("content"))
-    aside = (name for name in _REASONING if not (text or "").strip() and (_str(message.get(name)) or "").strip())
+    aside = (
+        name
+        for name in _REASONING
+        if not (text or "").strip() and (_str(message.get(name)) or "").strip()
+    )
     return Completion(
         body=body,
         text=text,
@@ -247,7 +304,9 @@ def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:
         entries = json.loads(body)["choices"][0]["logprobs"]["content"]
         return tuple(
             TokenLogprobs(
-                bytes(entry["bytes"]) if entry.get("bytes") is not None else entry["token"].encode(),
+                bytes(entry["bytes"])
+                if entry.get("bytes") is not None
+                else entry["token"].encode(),
                 tuple((token["token"], float(token["logprob"])) for token in entry["top_logprobs"]),
             )
             for entry in entries
@@ -258,7 +317,11 @@ def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:
 
 def write_chat(text: str, model: str) -> bytes:
     """Return the body of a reply of a local engine."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+    }
     return json.dumps({"object": "chat.completion", "model": model, "choices": [choice]}).encode()
 
 

@@ -76,5 +76,7 @@ def first_words(sample: Sample) -> str:
 
 
 def _number(kind: str, text: str) -> int:
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind.encode()).digest()
+    digest = blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind.encode()
+    ).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -85,7 +85,9 @@ LISTED = 12
 """Maximum number of metrics that a message lists."""
 
 
-def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:
+def unknown_name(
+    kind: str, name: str, allowed: Iterable[str], error: type[UsageError] = UsageError
+) -> UsageError:
     """Return the error for an unknown name, with the closest match and all allowed names.
 
     Instead of more than `LISTED` metrics or measures, the message names `claimeval metrics`.
@@ -137,7 +139,9 @@ def read_yaml(path: Path, kind: str) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the {kind} {str(path)!r}: {error}") from error
     except yaml.YAMLError as error:
-        raise UsageError(f"the {kind} {str(path)!r} is not YAML: {' '.join(str(error).split())}") from error
+        raise UsageError(
+            f"the {kind} {str(path)!r} is not YAML: {' '.join(str(error).split())}"
+        ) from error
 
 
 DISTRIBUTION = "claimeval-judge"
@@ -157,7 +161,9 @@ def not_installed(need: str, extra: str) -> UsageError:
         lines = [line.partition(";") for line in requires(DISTRIBUTION) or []]
     except PackageNotFoundError:  # a checkout on PYTHONPATH
         return UsageError(f"{need}, which is not installed")
-    wanted = [requirement.strip() for requirement, _, marker in lines if f"extra == '{extra}'" in marker]
+    wanted = [
+        requirement.strip() for requirement, _, marker in lines if f"extra == '{extra}'" in marker
+    ]
     return UsageError(f"{need}: pip install {' '.join(map(repr, wanted))}")
 
 

@@ -76,7 +76,9 @@ class Estimate(Record):
     def within(self, bounds: tuple[float, float]) -> Estimate:
         """Return the estimate with bounds in place of its interval, which becomes `sampling`."""
         low, high = bounds
-        return self.model_copy(update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported})
+        return self.model_copy(
+            update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported}
+        )
 
     @property
     def reported(self) -> tuple[float, float] | None:

@@ -21,7 +21,9 @@ class Families:
 
     def __init__(self, custom: Mapping[str, str] | None = None) -> None:
         """Create a table. `custom` maps patterns to families and takes precedence over the built-in rows."""
-        self._custom = tuple((pattern.lower(), family) for pattern, family in (custom or {}).items())
+        self._custom = tuple(
+            (pattern.lower(), family) for pattern, family in (custom or {}).items()
+        )
         self._cache: dict[str, str | None] = {}
 
     def family_of(self, model: str) -> str | None:
@@ -35,7 +37,9 @@ class Families:
         family = self.family_of(a)
         return family == self.family_of(b) if family else _bare_name(a) == _bare_name(b)
 
-    def same_family_judges(self, judges: Iterable[tuple[str, str]], generator: str | None) -> frozenset[str]:
+    def same_family_judges(
+        self, judges: Iterable[tuple[str, str]], generator: str | None
+    ) -> frozenset[str]:
         """Return the names of the judges, given as (name, model), that have the generator's family."""
         if not generator:
             return frozenset()
@@ -67,6 +71,10 @@ def _shipped() -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
 def read_families(path: Path) -> dict[str, str]:
     """Return the rows of a YAML file with lines `pattern: family`. Raises UsageError for any other content."""
     rows = read_yaml(path, "family table")
-    if not isinstance(rows, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in rows.items()):
-        raise UsageError(f"the family table {str(path)!r} needs lines of the form `my-model*: family`")
+    if not isinstance(rows, dict) or not all(
+        isinstance(k, str) and isinstance(v, str) for k, v in rows.items()
+    ):
+        raise UsageError(
+            f"the family table {str(path)!r} needs lines of the form `my-model*: family`"
+        )
     return rows

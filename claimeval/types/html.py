@@ -48,9 +48,12 @@ def element(name: str, *content: str | None, **attributes: object) -> Html:
     In names of attributes, a trailing underscore is removed and other underscores become dashes.
     """
     settings = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_escape(str(value))}"' for key, value in attributes.items()
+        f' {key.rstrip("_").replace("_", "-")}="{_escape(str(value))}"'
+        for key, value in attributes.items()
     )
-    inner = "".join(part if isinstance(part, Html) else _escape(part) for part in content if part is not None)
+    inner = "".join(
+        part if isinstance(part, Html) else _escape(part) for part in content if part is not None
+    )
     return Html(f"<{name}{settings}>{inner}</{name}>")
 
 
@@ -84,7 +87,9 @@ def listed(heading: str, items: Iterable[str]) -> Html:
 
 def labeled(word: str, support: str | None, text: str) -> Html:
     """Return a label followed by a text, with the color of `support`; None for no color."""
-    return element("div", element("b", word.replace("_", " ")), Html(" "), text, class_=support or "unassessed")
+    return element(
+        "div", element("b", word.replace("_", " ")), Html(" "), text, class_=support or "unassessed"
+    )
 
 
 def shown(*parts: Html) -> str:

@@ -41,8 +41,14 @@ class Shard:
     def parse(cls, text: str) -> Shard:
         """Return the shard in a text such as `3/16`, the third of 16; UsageError for anything else."""
         number, _, count = text.partition("/")
-        if not (number.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(number) <= int(count) <= 99_999):
-            raise UsageError(f"shard: {text!r}; give the shard's number and the number of shards, such as 3/16")
+        if not (
+            number.strip().isdecimal()
+            and count.strip().isdecimal()
+            and 1 <= int(number) <= int(count) <= 99_999
+        ):
+            raise UsageError(
+                f"shard: {text!r}; give the shard's number and the number of shards, such as 3/16"
+            )
         return cls(int(number), int(count))
 
 
@@ -160,13 +166,17 @@ class RunOptions:
         if self.shard is not None:
             Shard.parse(self.shard)
             if self.compress:
-                raise UsageError("compress cannot be used with shard; give it to `claimeval merge` instead")
+                raise UsageError(
+                    "compress cannot be used with shard; give it to `claimeval merge` instead"
+                )
         if self.engine is not None:
             if self.engine != "ray" and not self.engine.startswith("ray://"):
                 raise UsageError(f"engine: {self.engine!r}; it is ray, or ray://HOST:PORT")
             conflicting = [name for name in ("batch", "offline", "shard") if getattr(self, name)]
             if conflicting:
-                raise UsageError(f"--{conflicting[0]} cannot be used with --engine; leave one of them out")
+                raise UsageError(
+                    f"--{conflicting[0]} cannot be used with --engine; leave one of them out"
+                )
 
     @property
     def reasons_to_ask_again(self) -> tuple[str, ...]:
@@ -225,7 +235,11 @@ class PanelOptions:
         """The settings that are not None, by name, without the labels and with the families read."""
         from claimeval.types.families import read_families
 
-        values = {row.name: value for row in fields(self) if (value := getattr(self, row.name)) is not None}
+        values = {
+            row.name: value
+            for row in fields(self)
+            if (value := getattr(self, row.name)) is not None
+        }
         values.pop("labels", None)
         if isinstance(self.families, (str, Path)):
             values["families"] = read_families(Path(self.families))

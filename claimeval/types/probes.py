@@ -80,29 +80,43 @@ class Probe(Record):
             lines["key"] = "accepted" if self.key_accepted else "not accepted"
         for step in self.steps:
             tokens = (
-                f"{step.prompt_tokens} + {step.completion_tokens} tokens" if step.prompt_tokens else "tokens unknown"
+                f"{step.prompt_tokens} + {step.completion_tokens} tokens"
+                if step.prompt_tokens
+                else "tokens unknown"
             )
             cost = f"{tokens}, {step.seconds:.1f} s" if step.seconds is not None else "no reply"
             reply = f' It wrote: "{step.reply}"' if step.reply and not step.right else ""
-            lines[step.step] = f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
+            lines[step.step] = (
+                f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
+            )
         if self.of_twenty is not None:
             lines["twenty claims"] = f"{self.of_twenty} right in one question"
         lines["JSON schema"] = _words(
             self.schema_honoured, "honored", "ignored; only claimeval checks replies", "unknown"
         )
-        lines["thinks aloud"] = _words(self.thinks_aloud, "yes; ignored, but costs tokens", "no", "unknown")
+        lines["thinks aloud"] = _words(
+            self.thinks_aloud, "yes; ignored, but costs tokens", "no", "unknown"
+        )
         lines["log-probabilities"] = _words(
             self.log_probabilities, "yes; set top_logprobs: 5 to use them", "no", "unknown"
         )
-        lines["refused"] = ", ".join(self.refused) + " (left out without a setting)" if self.refused else "nothing"
+        lines["refused"] = (
+            ", ".join(self.refused) + " (left out without a setting)" if self.refused else "nothing"
+        )
         if self.context_tokens:
             lines["window"] = f"{self.context_tokens} tokens"
         price = self.price
-        lines["price"] = f"{price['input']:g} in, {price['output']:g} out per million tokens" if price else "unknown"
+        lines["price"] = (
+            f"{price['input']:g} in, {price['output']:g} out per million tokens"
+            if price
+            else "unknown"
+        )
         if self.settings:
             import json
 
-            lines["judge file"] = "; ".join(f"{name}: {json.dumps(value)}" for name, value in self.settings.items())
+            lines["judge file"] = "; ".join(
+                f"{name}: {json.dumps(value)}" for name, value in self.settings.items()
+            )
         return lines
 
     def __str__(self) -> str:

@@ -28,7 +28,11 @@ class Progress:
     """Counts of samples and calls. `on_change` is called after every change and decides how often to draw."""
 
     def __init__(
-        self, total: int | None = None, on_change: Callable[[Progress], None] | None = None, *, unit: str = "samples"
+        self,
+        total: int | None = None,
+        on_change: Callable[[Progress], None] | None = None,
+        *,
+        unit: str = "samples",
     ) -> None:
         self.total = total
         """Number of samples, None if unknown."""
@@ -69,7 +73,9 @@ class Progress:
         self.spent = spent
         if isinstance(outcome, Completion):
             self.replies += 1
-            self.tokens += (outcome.usage.prompt_tokens or 0) + (outcome.usage.completion_tokens or 0)
+            self.tokens += (outcome.usage.prompt_tokens or 0) + (
+                outcome.usage.completion_tokens or 0
+            )
             self._record_rate()
         elif outcome:
             self.failures[outcome.reason] += 1
@@ -81,7 +87,9 @@ class Progress:
         """Count requests that will be sent in a batch."""
         self.calls += requests
 
-    def unbatched(self, replies: int, tokens: int, failures: Counter[str], spent: float | None) -> None:
+    def unbatched(
+        self, replies: int, tokens: int, failures: Counter[str], spent: float | None
+    ) -> None:
         """Count the results of a batch.
 
         Args:
@@ -121,7 +129,12 @@ class Progress:
 
     def record(self) -> dict[str, int | float | None]:
         """Return what this command sent and paid, as JSON."""
-        return {"sent": self.calls, "cached": self.cached, "tokens": self.tokens, "dollars": self.paid}
+        return {
+            "sent": self.calls,
+            "cached": self.cached,
+            "tokens": self.tokens,
+            "dollars": self.paid,
+        }
 
     def per_minute(self) -> tuple[float, float]:
         """Return replies and tokens per minute, over the last minute or since the start."""

@@ -144,7 +144,9 @@ class Record(BaseModel):
             return super().model_dump_json(indent=indent, **options)
         except PydanticSerializationError:
             separators = (",", ":") if indent is None else None
-            return json.dumps(self.model_dump(mode="json", **options), indent=indent, separators=separators)
+            return json.dumps(
+                self.model_dump(mode="json", **options), indent=indent, separators=separators
+            )
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
@@ -298,7 +300,10 @@ class Sample(Record):
         if not isinstance(contexts, (list, tuple)):
             return contexts
         named = ({"text": item} if isinstance(item, str) else item for item in contexts)
-        return [{"id": str(rank), **item} if isinstance(item, Mapping) else item for rank, item in enumerate(named, 1)]
+        return [
+            {"id": str(rank), **item} if isinstance(item, Mapping) else item
+            for rank, item in enumerate(named, 1)
+        ]
 
     @field_validator("reference_answers")
     @classmethod
@@ -314,7 +319,11 @@ class Sample(Record):
     @property
     def full_question(self) -> str:
         """The question as judges read it: after the earlier turns of its conversation, without system messages."""
-        turns = [turn for turn in self.history if turn.role not in ("system", "developer")] if self.history else []
+        turns = (
+            [turn for turn in self.history if turn.role not in ("system", "developer")]
+            if self.history
+            else []
+        )
         if not turns:
             return self.question
         turns.append(Turn(role="user", content=self.question))
@@ -327,7 +336,12 @@ class Sample(Record):
         if part == "contexts":
             return self.contexts is not None
         if part in ("reference", "reference_contexts"):
-            return any(map(has_words, self.reference_answers if part == "reference" else self.reference_contexts))
+            return any(
+                map(
+                    has_words,
+                    self.reference_answers if part == "reference" else self.reference_contexts,
+                )
+            )
         if part == HISTORY:
             return bool(self.history)
         if part == CONTEXTS_AND_HISTORY:
@@ -345,7 +359,11 @@ class Sample(Record):
         """
         if isinstance(of, str):
             whole = self._set(of)
-            return None if whole is None else tuple([document for document in whole if document.has_words])
+            return (
+                None
+                if whole is None
+                else tuple([document for document in whole if document.has_words])
+            )
         ranked = self._ranked(of)
         return None if ranked is None else tuple(document for _, document in ranked)
 
@@ -355,7 +373,9 @@ class Sample(Record):
 
     def _ranked(self, of: Part | Evidence) -> list[tuple[int, Document]] | None:
         """Return the documents that have words, each with its original rank."""
-        part, single, order = (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)
+        part, single, order = (
+            (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)
+        )
         if (whole := self._set(part)) is None:
             return None
         ranked = [(rank, document) for rank, document in enumerate(whole, 1) if document.has_words]
@@ -370,7 +390,9 @@ class Sample(Record):
         if part == "contexts":
             return self.contexts
         if part == "reference":
-            answers = [(i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)]
+            answers = [
+                (i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)
+            ]
             return tuple([Document(id=f"reference-{i}", text=text) for i, text in answers]) or None
         if part == "reference_contexts":
             texts = self.reference_contexts
@@ -385,14 +407,21 @@ class Sample(Record):
             return (Document(id="question", text=self.full_question),)
         if part == HISTORY:
             turns = enumerate(self.history, 1)
-            return tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns) or None
+            return (
+                tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns)
+                or None
+            )
         if part == CONTEXTS_AND_HISTORY:
             return (*(self.contexts or ()), *(self._set(HISTORY) or ())) if self.has(part) else None
         return self.evidence.get(part)
 
     def alternatives(self, part: Part) -> bool:
         """Return whether a part has several texts each of which is enough, as gold answers have by default."""
-        several = part == "reference" and self.references != "together" and len(self.reference_answers) > 1
+        several = (
+            part == "reference"
+            and self.references != "together"
+            and len(self.reference_answers) > 1
+        )
         return several and sum(map(has_words, self.reference_answers)) > 1
 
     def texts(self, part: Part) -> tuple[str, ...] | None:
@@ -423,7 +452,9 @@ def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
     others = math.factorial(min(size, 12)) - 1
     cycle, position = divmod(number - 1, others)
     seen = {tuple(range(size))}
-    draw = random.Random(f"{sample_id}/{cycle}")  # seeded by a text, which Python hashes the same everywhere
+    draw = random.Random(
+        f"{sample_id}/{cycle}"
+    )  # seeded by a text, which Python hashes the same everywhere
     while len(seen) < position + 2:
         order = tuple(draw.sample(range(size), size))
         seen.add(order)
@@ -603,7 +634,12 @@ COUNTED = {
     **dict.fromkeys(("citation_precision", "alce_precision"), "citation"),
     **dict.fromkeys(("alce_recall", "support_precision", "support_recall"), "sentence"),
     **dict.fromkeys(("statements_lost", "negations_lost", "hedges_lost"), "sentence"),
-    **{"context_precision_claims": "context", "numbers_lost": "number", "dates_lost": "date", "names_lost": "name"},
+    **{
+        "context_precision_claims": "context",
+        "numbers_lost": "number",
+        "dates_lost": "date",
+        "names_lost": "name",
+    },
 }
 """What metrics count, by name; those that are missing count claims."""
 
@@ -633,7 +669,11 @@ class Score(Record):
             reason = f" ({self.because}: {REASONS[self.because]})" if self.because else ""
             return f"{name} is undefined{reason}"
         counted = COUNTED.get(name, "claim") + "s" * (self.judged != 1)
-        of = f" ({self.hits} of {self.judged} {counted})" if self.judged and self.unit == "share" else ""
+        of = (
+            f" ({self.hits} of {self.judged} {counted})"
+            if self.judged and self.unit == "share"
+            else ""
+        )
         return f"{name} is {self.value:.3f}{of}"
 
     @classmethod
@@ -645,15 +685,21 @@ class Score(Record):
     def counted(cls, hits: int, judged: int, total: int) -> Score:
         """Return the score `hits / judged`, for at least one claim with a label."""
         bounds = hits / total, (hits + total - judged) / total
-        return cls(value=hits / judged, unit="share", hits=hits, judged=judged, total=total, bounds=bounds)
+        return cls(
+            value=hits / judged, unit="share", hits=hits, judged=judged, total=total, bounds=bounds
+        )
 
     @classmethod
-    def undefined(cls, because: Reason | None, unit: str = "share", total: int | None = None) -> Score:
+    def undefined(
+        cls, because: Reason | None, unit: str = "share", total: int | None = None
+    ) -> Score:
         """Return the score of a sample for which the metric has no value; `total` is its number of unjudged claims."""
         if total is None:
             return cls(value=None, unit=unit, because=because)
         bounds = (0.0, 1.0) if total else None
-        return cls(value=None, unit=unit, because=because, hits=0, judged=0, total=total, bounds=bounds)
+        return cls(
+            value=None, unit=unit, because=because, hits=0, judged=0, total=total, bounds=bounds
+        )
 
 
 class Call(Record):
@@ -743,11 +789,19 @@ class SampleResult(ScoredSample, extra="forbid"):
             both: Sequence[Assessment | Verdict] = (assessment, *assessment.verdicts)
             for one in both:
                 if (one.label is None) == (one.unassessed is None):
-                    raise ValueError("a verdict or an assessment has a label or a reason why it has none, and not both")
+                    raise ValueError(
+                        "a verdict or an assessment has a label or a reason why it has none, and not both"
+                    )
                 if (one.positive is None) != (one.label is None or one.label in LABELS):
-                    raise ValueError(f"positive is set for words other than {', '.join(LABELS)}, and only for these")
+                    raise ValueError(
+                        f"positive is set for words other than {', '.join(LABELS)}, and only for these"
+                    )
         for score in self.scores.values():
-            if score.unit == "share" and score.value is not None and not -_EQUAL <= score.value <= 1 + _EQUAL:
+            if (
+                score.unit == "share"
+                and score.value is not None
+                and not -_EQUAL <= score.value <= 1 + _EQUAL
+            ):
                 raise ValueError(f"the score is a share and has the value {score.value}")
         return self
 
@@ -759,7 +813,9 @@ class SampleResult(ScoredSample, extra="forbid"):
     @property
     def whole(self) -> tuple[Assessment, ...]:
         """The assessments that scores count: of claims, those against whole parts in their original order."""
-        return tuple([a for a in self.assessments if a.is_whole]) if self.claims else self.assessments
+        return (
+            tuple([a for a in self.assessments if a.is_whole]) if self.claims else self.assessments
+        )
 
     @property
     def per_document(self) -> tuple[Assessment, ...]:
@@ -776,7 +832,9 @@ class SampleResult(ScoredSample, extra="forbid"):
         part = {claim.id: claim.of for claim in self.claims}
         columns: dict[tuple[Part, Part], list[Assessment]] = {}
         for assessment in self.whole:
-            columns.setdefault((part[assessment.subject], assessment.against), []).append(assessment)
+            columns.setdefault((part[assessment.subject], assessment.against), []).append(
+                assessment
+            )
         return columns
 
     def prompt_of(self, verdict: Verdict) -> str | None:
@@ -835,9 +893,13 @@ class SampleResult(ScoredSample, extra="forbid"):
             if (value := self.scores[name].value) is None or value < limit:
                 failed.append(f"{self.scores[name].in_words(name)}, not at least {limit:g}")
         if failed:
-            raise AssertionError("\n".join([*failed, *(claim.text for claim in self.failed_claims())]))
+            raise AssertionError(
+                "\n".join([*failed, *(claim.text for claim in self.failed_claims())])
+            )
 
-    def failed_claims(self, of: Part | None = None, against: Part | None = None) -> tuple[FailedClaim, ...]:
+    def failed_claims(
+        self, of: Part | None = None, against: Part | None = None
+    ) -> tuple[FailedClaim, ...]:
         """Return the claims that are not supported, as text: label and claim, then explanations and evidence.
 
         Contradicted claims come first, then those not found, then those without a label. `of` and `against` select the
@@ -866,8 +928,13 @@ class SampleResult(ScoredSample, extra="forbid"):
                 lines.append(f"{verdict.judge}: {visible(reason, SHOWN)}")
         documents = self.sample.documents(assessment.evidence) or ()
         cited = {name for verdict in assessment.verdicts for name in verdict.cites}
-        shown = [document for document in documents if document.id in cited] or documents[:SHOWN_DOCUMENTS]
-        lines += [f"{assessment.against} {document.id}: {visible(document.text, SHOWN)}" for document in shown]
+        shown = [document for document in documents if document.id in cited] or documents[
+            :SHOWN_DOCUMENTS
+        ]
+        lines += [
+            f"{assessment.against} {document.id}: {visible(document.text, SHOWN)}"
+            for document in shown
+        ]
         if more := 0 if cited else len(documents) - len(shown):
             lines.append(f"and {more} more")
         elif not documents:
@@ -879,10 +946,17 @@ class SampleResult(ScoredSample, extra="forbid"):
         columns: dict[str, list[html.Html]] = {}
         for a in (*self.whole, *self.per_document):
             claim = claims.get(a.subject)
-            line = html.labeled(a.label or f"{a.unassessed}", a.support, claim.text if claim else a.subject)
-            columns.setdefault(f"{claim.of if claim else a.question} against {a.evidence}", []).append(line)
+            line = html.labeled(
+                a.label or f"{a.unassessed}", a.support, claim.text if claim else a.subject
+            )
+            columns.setdefault(
+                f"{claim.of if claim else a.question} against {a.evidence}", []
+            ).append(line)
         return html.shown(
-            *(html.element("div", html.element("small", str(turn))) for turn in self.sample.history),
+            *(
+                html.element("div", html.element("small", str(turn)))
+                for turn in self.sample.history
+            ),
             html.element("p", html.element("b", f"{self.sample.id}: {self.sample.question}")),
             *([html.element("blockquote", self.sample.answer)] if self.sample.answer else ()),
             *(html.element("div", score.in_words(name)) for name, score in self.scores.items()),

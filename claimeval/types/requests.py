@@ -42,7 +42,16 @@ SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 ANY_KEYS = '"additionalProperties":{'
 """In the JSON schema of an object whose keys it does not name, which providers with a strict mode refuse there."""
-DECIDES_NOTHING = {"name", "key_variable", "uncounted", "family", "price", "num_gpus", "batch", "learned"}
+DECIDES_NOTHING = {
+    "name",
+    "key_variable",
+    "uncounted",
+    "family",
+    "price",
+    "num_gpus",
+    "batch",
+    "learned",
+}
 """Fields of a judge that cannot change a reply."""
 
 
@@ -92,7 +101,9 @@ class Judge(Record):
     """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one if it is refused."""
     context_tokens: int | None = Field(default=None, gt=0)
     """Context window: maximum number of tokens in prompt and reply together."""
-    claims_per_call: Annotated[int, Field(ge=1, le=MAX_CLAIMS_PER_CALL)] | Literal["auto"] | None = None
+    claims_per_call: (
+        Annotated[int, Field(ge=1, le=MAX_CLAIMS_PER_CALL)] | Literal["auto"] | None
+    ) = None
     """Number of claims in one question: 1 to 50, or `auto` for at most 20. None becomes `auto` for a hosted model, and
     5 for one at an address of your own."""
     seed: int | None = None
@@ -169,7 +180,9 @@ class Judge(Record):
         if not callable(function):
             raise UsageError(f"judge {name!r}: a {type(function).__name__} cannot be called")
         if price is not None and set(price) != {"input", "output"}:
-            raise UsageError(f"judge {name!r}: a price is {{'input': 1.0, 'output': 2.0}}, per million tokens")
+            raise UsageError(
+                f"judge {name!r}: a price is {{'input': 1.0, 'output': 2.0}}, per million tokens"
+            )
         judge = Judge(
             name=name,
             model=f"callable:{model}",
@@ -201,7 +214,9 @@ class Judge(Record):
     def id(self) -> str:
         """Return eight hexadecimal digits of the SHA-256 of all settings but those in `DECIDES_NOTHING`."""
         settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING)
-        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        return hashlib.sha256(
+            json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")
+        ).hexdigest()[:8]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other settings, which has its own id."""
@@ -215,7 +230,13 @@ class Judge(Record):
         """Return the judge's part of the key of a request: its numbers, and its texts."""
         more = [self.extra, self.headers, self.query]
         extra = json.dumps(more, sort_keys=True) if any(more) else ""
-        texts = self.model, self.endpoint or "", self.reasoning_effort or "", self.token_limit or "", extra
+        texts = (
+            self.model,
+            self.endpoint or "",
+            self.reasoning_effort or "",
+            self.token_limit or "",
+            extra,
+        )
         return f"{self.temperature} {self.top_p} {self.seed}", texts
 
     def without(self, refused: Iterable[str]) -> Judge | None:
@@ -227,7 +248,9 @@ class Judge(Record):
         names = set(refused)
         known = self.learned.refused
         changes: dict[str, Any] = {}
-        left_out: list[str] = [name for name in SCHEMA_BOUNDS if name in names and name not in known]
+        left_out: list[str] = [
+            name for name in SCHEMA_BOUNDS if name in names and name not in known
+        ]
         if "response_format" in names and self.structured and not left_out:
             changes["structured"] = False
             left_out.append("response_format")
@@ -261,7 +284,9 @@ class Judge(Record):
         """Return the judge with the settings of its requests before each lesson and after the last."""
         learned = self.learned
         lessons = [
-            learned.model_copy(update={"refused": learned.refused[:count], "context_tokens": window})
+            learned.model_copy(
+                update={"refused": learned.refused[:count], "context_tokens": window}
+            )
             for count in range(len(learned.refused) + 1)
             for window in dict.fromkeys((None, learned.context_tokens))
         ]
@@ -365,8 +390,13 @@ class Request:
         """
         limit = self.max_tokens
         if judge.context_tokens:
-            prompt = sum(len(message.content.encode("utf-8", "replace")) for message in self.messages)
-            limit = max(min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS), SHORTEST_REPLY)
+            prompt = sum(
+                len(message.content.encode("utf-8", "replace")) for message in self.messages
+            )
+            limit = max(
+                min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS),
+                SHORTEST_REPLY,
+            )
         if judge is self.judge and limit == self.max_tokens:
             return self
         return replace(self, judge=judge, max_tokens=min(limit, self.max_tokens))
@@ -377,7 +407,10 @@ class Request:
         texts = [message.content for message in self.messages]
         texts += [schema] if (schema := self.schema_sent) else []
         texts += [json.dumps(self.judge.extra)] if self.judge.extra else []
-        return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        return sum(
+            len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+            for text in texts
+        )
 
     def room(self, window: int) -> int:
         """Return the maximum `size` of such a request in a context window of `window` tokens.
@@ -392,7 +425,12 @@ class Request:
         """Return the request with these numbers. After the first attempt, the reply may be twice as long."""
         if not attempt and not replicate:
             return self
-        return replace(self, attempt=attempt, replicate=replicate, max_tokens=self.max_tokens * (2 if attempt else 1))
+        return replace(
+            self,
+            attempt=attempt,
+            replicate=replicate,
+            max_tokens=self.max_tokens * (2 if attempt else 1),
+        )
 
     @property
     def schema_sent(self) -> str | None:
@@ -412,8 +450,18 @@ class Request:
             texts += self.task.texts
         fields = f"{self.max_tokens} {self.top_logprobs} {self.reply_format} {self.replicate} {self.attempt}"
         lengths = map(str, map(len, texts))  # they make the joined texts unambiguous
-        header = " ".join([str(KEY_VERSION), numbers, fields, *[message.role for message in self.messages], *lengths])
-        return hashlib.sha256("\0".join((header, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
+        header = " ".join(
+            [
+                str(KEY_VERSION),
+                numbers,
+                fields,
+                *[message.role for message in self.messages],
+                *lengths,
+            ]
+        )
+        return hashlib.sha256(
+            "\0".join((header, *texts)).encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
 
 @lru_cache(maxsize=64)
@@ -531,5 +579,8 @@ class CallError(ClaimevalError):
     def failure(self) -> Failure:
         """Return the failure of a call that is not retried."""
         return Failure(
-            reason=self.reason, message=self.message, refused=self.refused, context_tokens=self.context_tokens
+            reason=self.reason,
+            message=self.message,
+            refused=self.refused,
+            context_tokens=self.context_tokens,
         )

@@ -36,7 +36,9 @@ class Scale(Record):
     def _one_for_each_word(self) -> Scale:
         lengths = {len(self.replies), len(self.meanings)} - {0}
         if len(self.values) != len(self.words) or lengths - {len(self.words)}:
-            raise ValueError(f"scale {self.name!r} needs one value, and one meaning or none, for each word")
+            raise ValueError(
+                f"scale {self.name!r} needs one value, and one meaning or none, for each word"
+            )
         if self.ordered and len(set(self.values)) != len(self.values):
             raise ValueError(f"scale {self.name!r} is ordered and has equal values")
         return self
@@ -49,7 +51,10 @@ class Scale(Record):
     @property
     def shown(self) -> list[dict[str, str]]:
         """The possible replies with their meanings, as prompts list them."""
-        return [{"word": word, "meaning": text} for word, text in zip(self.offered, self.meanings, strict=True)]
+        return [
+            {"word": word, "meaning": text}
+            for word, text in zip(self.offered, self.meanings, strict=True)
+        ]
 
     def word(self, reply: str) -> str | None:
         """Return the label for a judge's reply, which must match exactly; None for any other text."""
@@ -71,7 +76,10 @@ class Scale(Record):
 
     def labeled(self, word: str | None) -> dict[str, Any]:
         """Return the fields of a verdict with this label."""
-        return {"label": word, "positive": None if word is None or word in LABELS else self.positive(word)}
+        return {
+            "label": word,
+            "positive": None if word is None or word in LABELS else self.positive(word),
+        }
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -81,7 +89,9 @@ class Scale(Record):
 
     def of_step(self, step: int | None) -> str | None:
         """Return the word of one of the `steps`; None for any other number."""
-        return dict(zip(self.steps, self.ranked, strict=True)).get(step) if step is not None else None
+        return (
+            dict(zip(self.steps, self.ranked, strict=True)).get(step) if step is not None else None
+        )
 
 
 def grade_scale(
@@ -195,7 +205,10 @@ VERIFIABLE = Scale(
     ),
     values=(1, 0),
 )
-SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS, PARTIAL, ON_TOPIC, VITAL, SINGLE_FACT, VERIFIABLE)}
+SCALES = {
+    scale.name: scale
+    for scale in (THREE_WAY, BINARY, TAGS, PARTIAL, ON_TOPIC, VITAL, SINGLE_FACT, VERIFIABLE)
+}
 """Scales for claims, which the header of a prompt names."""
 
 UMBRELA = grade_scale(
@@ -241,12 +254,18 @@ RELEVANCE_SCALES = {scale.name: scale for scale in (UMBRELA, GRADED, BINARY_RELE
 """Scales for documents."""
 
 FULLY_PARTLY_NO = Scale(
-    name="fully_partly_no", words=("fully", "partly", "no"), values=(1, 0.5, 0), ordered=True, positive_from=0.5
+    name="fully_partly_no",
+    words=("fully", "partly", "no"),
+    values=(1, 0.5, 0),
+    ordered=True,
+    positive_from=0.5,
 )
 FLAG = Scale(name="flag", words=("no", "yes"), values=(1, 0))
 """Whether an answer has a fault; `no` is the favorable word."""
 YES_NO = Scale(name="yes_no", words=("yes", "no"), values=(1, 0), ordered=True)
-ANSWERING_OR_NOT = Scale(name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0))
+ANSWERING_OR_NOT = Scale(
+    name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0)
+)
 
 
 class RatingQuestion(Record):
@@ -283,12 +302,20 @@ RELEVANCE = RatingQuestion(
 """Does the answer answer the question? Whether it is true does not matter."""
 
 FAITHFULNESS = RatingQuestion(
-    name="faithfulness", metric="rated_faithfulness", scale=YES_NO, against="contexts", prompt="faithful"
+    name="faithfulness",
+    metric="rated_faithfulness",
+    scale=YES_NO,
+    against="contexts",
+    prompt="faithful",
 )
 """Do the retrieved documents support all of the answer? The baseline of faithfulness by claims."""
 
 CORRECTNESS = RatingQuestion(
-    name="correctness", metric="rated_correctness", scale=YES_NO, against="reference", prompt="correct"
+    name="correctness",
+    metric="rated_correctness",
+    scale=YES_NO,
+    against="reference",
+    prompt="correct",
 )
 """Does the answer say what a reference answer says? The baseline of correctness by claims."""
 
@@ -302,7 +329,9 @@ ABSTENTION = RatingQuestion(
 )
 """Does the answer answer the question, answer it partly, or decline?"""
 
-ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)}
+ANSWER_QUESTIONS = {
+    question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)
+}
 """The questions by name."""
 
 _CRITERION = re.compile(r"([a-z][a-z0-9_]{0,39})(?::(contexts|reference))?")
@@ -325,9 +354,15 @@ def criterion_question(name: str, sentence: str) -> RatingQuestion:
             "letters, digits and _; NAME:contexts=SENTENCE and NAME:reference=SENTENCE also show these texts"
         )
     metric, against = match.groups()
-    taken = {*ANSWER_QUESTIONS, *(word for q in ANSWER_QUESTIONS.values() for word in (q.metric, *q.flags)), "answered"}
+    taken = {
+        *ANSWER_QUESTIONS,
+        *(word for q in ANSWER_QUESTIONS.values() for word in (q.metric, *q.flags)),
+        "answered",
+    }
     if metric in taken:
-        raise UsageError(f"criterion {metric!r}: the name is that of another question; choose one of your own")
+        raise UsageError(
+            f"criterion {metric!r}: the name is that of another question; choose one of your own"
+        )
     return RatingQuestion(
         name=metric,
         metric=metric,

@@ -26,7 +26,11 @@ def judge_that(assess: Callable[[str], str | None], claims: int = 1) -> ce.Judge
 
     async def reply(messages: list[dict[str, str]]) -> str:
         text = messages[-1]["content"]
-        said = assess(text) if '"verdicts"' in text else claims_reply(*(f"Claim {n}." for n in range(claims)))
+        said = (
+            assess(text)
+            if '"verdicts"' in text
+            else claims_reply(*(f"Claim {n}." for n in range(claims)))
+        )
         if said is None:
             await asyncio.Event().wait()
         return str(said)
@@ -34,7 +38,9 @@ def judge_that(assess: Callable[[str], str | None], claims: int = 1) -> ce.Judge
     return ce.Judge.from_callable(f"judge-{id(assess)}", reply, model="none")
 
 
-def test_the_result_has_claims_with_spans_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_result_has_claims_with_spans_and_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = ce.check(ANSWER, CONTEXTS, judge=JUDGE, question="What of the tower?")
     assert [(ANSWER[slice(*claim.span)] if claim.span else "") for claim in result.claims] == [
@@ -42,12 +48,21 @@ def test_the_result_has_claims_with_spans_and_verdicts(tmp_path: Path, monkeypat
         "It is red.",
     ]
     assert [a.label for a in result.assessments] == ["supported", "contradicted"]
-    assert (result.faithfulness, result["faithfulness"].hits, result["faithfulness"].judged) == (0.5, 1, 2)
+    assert (result.faithfulness, result["faithfulness"].hits, result["faithfulness"].judged) == (
+        0.5,
+        1,
+        2,
+    )
     assert list(tmp_path.iterdir()) == [], "there is no run directory"
 
 
 def test_metrics_over_a_gold_answer_are_attributes_too() -> None:
-    result = ce.check("It is red.", judge=ScriptedJudge(default="supported"), reference_answers="Red.", metrics="f1")
+    result = ce.check(
+        "It is red.",
+        judge=ScriptedJudge(default="supported"),
+        reference_answers="Red.",
+        metrics="f1",
+    )
     assert (result.correctness, result.coverage) == (1.0, 1.0)
     assert inspect.getattr_static(result, "f1", None) is None
     assert result.f1 == 1.0  # type: ignore[attr-defined]
@@ -120,7 +135,10 @@ def test_a_stored_reply_is_not_asked_for_again() -> None:
         ({"contexts": "one text"}, "give a list of texts"),
         ({"contexts": None}, "contexts: None; give a list"),
         ({"contexts": [3]}, "^contexts: item 1: a number; give a text or an object with text$"),
-        ({"history": "earlier"}, "^history: no messages; give a list of objects with role and content$"),
+        (
+            {"history": "earlier"},
+            "^history: no messages; give a list of objects with role and content$",
+        ),
         ({"answer": None}, "answer: NoneType"),
         ({"timeout": 0}, "seconds above 0"),
         ({"timeout": float("nan")}, "seconds above 0"),
@@ -159,7 +177,10 @@ def test_a_plan_asks_nothing() -> None:
     with provider("") as server:
         forecast = ce.plan(ce.check, ANSWER, CONTEXTS, judge=server.judge)
         assert server.requests == []
-    assert [(line.step, line.calls) for line in forecast.lines] == [("extract", (1, 1)), ("assess", (1, 2))]
+    assert [(line.step, line.calls) for line in forecast.lines] == [
+        ("extract", (1, 1)),
+        ("assess", (1, 2)),
+    ]
 
 
 # --- assertions on a result ---
@@ -170,7 +191,9 @@ def result() -> SampleResult:
     return ce.check(ANSWER, CONTEXTS, judge=JUDGE)
 
 
-def test_a_failed_assertion_has_the_claim_the_verdict_and_the_evidence(result: SampleResult) -> None:
+def test_a_failed_assertion_has_the_claim_the_verdict_and_the_evidence(
+    result: SampleResult,
+) -> None:
     result.assert_at_least(faithfulness=0.5)
     with pytest.raises(AssertionError) as failed:
         result.assert_at_least(faithfulness=0.9)
@@ -186,7 +209,8 @@ def test_a_failed_assertion_has_the_claim_the_verdict_and_the_evidence(result: S
 def test_an_undefined_score_fails_with_its_reason() -> None:
     result = ce.check(ANSWER, CONTEXTS, judge=JUDGE, options=ce.RunOptions(offline=True))
     with pytest.raises(
-        AssertionError, match=r"faithfulness is undefined \(not_in_cache: the reply is not in the cache"
+        AssertionError,
+        match=r"faithfulness is undefined \(not_in_cache: the reply is not in the cache",
     ):
         result.assert_at_least(faithfulness=0)
 
@@ -203,7 +227,9 @@ def test_assertions_on_nothing_that_was_asked_are_errors_of_use(result: SampleRe
 
 def test_objects_of_llamaindex_and_langchain_are_checked_as_they_are_scored() -> None:
     text = "The tower is 63 m tall."
-    scored = SimpleNamespace(node=SimpleNamespace(node_id="n1", get_content=lambda: text), score=0.9)
+    scored = SimpleNamespace(
+        node=SimpleNamespace(node_id="n1", get_content=lambda: text), score=0.9
+    )
     response = SimpleNamespace(response=text, source_nodes=[scored])
     page = SimpleNamespace(page_content=text, id="p1")
     message = SimpleNamespace(content=text, type="ai")
@@ -211,11 +237,16 @@ def test_objects_of_llamaindex_and_langchain_are_checked_as_they_are_scored() ->
         result = ce.check(answer, contexts, judge="local:lexical")
         assert (result.sample.answer, result.scores["faithfulness"].value) == (text, 1.0)
         assert [document.text for document in result.sample.contexts or ()] == [text]
-    with pytest.raises(ce.UsageError, match="answer: int; give one text, or a response of LlamaIndex"):
+    with pytest.raises(
+        ce.UsageError, match="answer: int; give one text, or a response of LlamaIndex"
+    ):
         ce.check(5, [text], judge="local:lexical")
 
 
 def test_a_sample_without_a_question_counts_as_one_without_an_answer() -> None:
-    rows = [{"question": "Q?", "answer": "A is B.", "contexts": ["A is B."]}, {"answer": "A is B.", "contexts": ["A."]}]
+    rows = [
+        {"question": "Q?", "answer": "A is B.", "contexts": ["A is B."]},
+        {"answer": "A is B.", "contexts": ["A."]},
+    ]
     run = ce.score(rows, judges=ScriptedJudge({}, default="supported"), metrics="faithfulness")
     assert [result.scores["faithfulness"].because for result in run] == [None, "missing_input"]

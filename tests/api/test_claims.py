@@ -34,7 +34,13 @@ SAMPLES: list[dict[str, Any]] = [
         "reference_answers": ["Ana Souto built it. MISSING: in one year."],
         "evidence": {"policy": ["Towers are to be built by architects."]},
     },
-    {"id": "silent", "question": "Why?", "answer": "", "contexts": ["x"], "reference_answers": ["Because it is so."]},
+    {
+        "id": "silent",
+        "question": "Why?",
+        "answer": "",
+        "contexts": ["x"],
+        "reference_answers": ["Because it is so."],
+    },
 ]
 
 
@@ -80,14 +86,20 @@ def test_other_prompts_reuse_the_claims(openai_judge: ThreadHandle) -> None:
     ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"])
     sent = len(openai_judge.exchanges())
     for prompt in ("binary", "tags"):
-        report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"], assess_prompt=prompt)
+        report = ce.score(
+            SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"], assess_prompt=prompt
+        )
         assert values(report, "faithfulness") == [1.0, 0.5, None]
     assert len(openai_judge.exchanges()) == sent + 2 * 2
 
 
 @pytest.mark.parametrize("prompt", ["atomic", "bullets"])
-def test_both_extraction_prompts_give_grounded_claims(openai_judge: ThreadHandle, prompt: str) -> None:
-    report = ce.score(SAMPLES[:2], judges=[spec(openai_judge)], metrics=["faithfulness"], extract_prompt=prompt)
+def test_both_extraction_prompts_give_grounded_claims(
+    openai_judge: ThreadHandle, prompt: str
+) -> None:
+    report = ce.score(
+        SAMPLES[:2], judges=[spec(openai_judge)], metrics=["faithfulness"], extract_prompt=prompt
+    )
     for result, claim in report.claims:
         assert claim.grounding == "exact"
         assert claim.span is not None
@@ -103,38 +115,84 @@ def test_mistral_gives_the_same_scores(start_server: StartServer) -> None:
 
 def test_an_evidence_set_of_ones_own_is_a_metric(openai_judge: ThreadHandle) -> None:
     own = ce.Metric(name="by_policy", claims_of="answer", against="policy")
-    report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["on_policy=answer:policy", own])
+    report = ce.score(
+        SAMPLES, judges=[spec(openai_judge)], metrics=["on_policy=answer:policy", own]
+    )
     assert values(report, "on_policy") == values(report, "by_policy") == [None, 0.5, None]
     assert report.results[0]["on_policy"].because == "missing_input"
 
 
 def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_nearest() -> None:
     calls: list[tuple[Callable[..., object], dict[str, object], str]] = [
-        (ce.score, {"judge": "a"}, r"^score\(\) got an unexpected keyword argument 'judge'\. Did you mean 'judges'\?$"),
-        (ce.score, {"judges": "a", "metric": "b"}, r"^score\(\) got .* 'metric'\. Did you mean 'metrics'\?$"),
+        (
+            ce.score,
+            {"judge": "a"},
+            r"^score\(\) got an unexpected keyword argument 'judge'\. Did you mean 'judges'\?$",
+        ),
+        (
+            ce.score,
+            {"judges": "a", "metric": "b"},
+            r"^score\(\) got .* 'metric'\. Did you mean 'metrics'\?$",
+        ),
         (ce.rate, {"judge": "a"}, r"^rate\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
         (ce.grade, {"judge": "a"}, r"^grade\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
         (ce.rejudge, {"judge": "a"}, r"^rejudge\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
-        (ce.write_queries, {"judges": "a"}, r"^write_queries\(\) got .* 'judges'\. Did you mean 'judge'\?$"),
+        (
+            ce.write_queries,
+            {"judges": "a"},
+            r"^write_queries\(\) got .* 'judges'\. Did you mean 'judge'\?$",
+        ),
         (
             ce.experiment,
             {"max_cost": 1},
             r"^experiment\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$",
         ),
-        (ce.experiment, {"label": "a"}, r"^experiment\(\) got .* 'label'\. Did you mean 'labels'\?$"),
-        (ce.experiment, {"judge": "a"}, r"^experiment\(\) got .* 'judge': name judges in the design, as in"),
-        (ce.compare, {"judge": "a"}, r"^compare\(\) got .* 'judge': it compares runs that `score` has judged$"),
+        (
+            ce.experiment,
+            {"label": "a"},
+            r"^experiment\(\) got .* 'label'\. Did you mean 'labels'\?$",
+        ),
+        (
+            ce.experiment,
+            {"judge": "a"},
+            r"^experiment\(\) got .* 'judge': name judges in the design, as in",
+        ),
+        (
+            ce.compare,
+            {"judge": "a"},
+            r"^compare\(\) got .* 'judge': it compares runs that `score` has judged$",
+        ),
         (ce.compare, {"metric": "a"}, r"^compare\(\) got .* 'metric'\. Did you mean 'metrics'\?$"),
-        (ce.measure, {"max_cost": 1}, r"^measure\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$"),
-        (ce.score, {"vote": "any"}, r"^score\(\) got .* 'vote': give panel=PanelOptions\(vote=\.\.\.\)$"),
+        (
+            ce.measure,
+            {"max_cost": 1},
+            r"^measure\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$",
+        ),
+        (
+            ce.score,
+            {"vote": "any"},
+            r"^score\(\) got .* 'vote': give panel=PanelOptions\(vote=\.\.\.\)$",
+        ),
         (
             ce.score,
             {"judges": "a", "options": {"offline": True}},
             r"dict as options: give options=RunOptions\(\.\.\.\)$",
         ),
-        (ce.rate, {"judges": "a", "panel": {"vote": "any"}}, r"dict as panel: give panel=PanelOptions\(\.\.\.\)$"),
-        (lambda _, **given: asyncio.run(ce.ascore(SAMPLES, **given)), {"judge": "a"}, "^ascore.*Did you mean 'judges'"),
-        (ce.score, {"judges": "a", "qqq": 1}, r"^score\(\) got an unexpected keyword argument 'qqq'$"),
+        (
+            ce.rate,
+            {"judges": "a", "panel": {"vote": "any"}},
+            r"dict as panel: give panel=PanelOptions\(\.\.\.\)$",
+        ),
+        (
+            lambda _, **given: asyncio.run(ce.ascore(SAMPLES, **given)),
+            {"judge": "a"},
+            "^ascore.*Did you mean 'judges'",
+        ),
+        (
+            ce.score,
+            {"judges": "a", "qqq": 1},
+            r"^score\(\) got an unexpected keyword argument 'qqq'$",
+        ),
         (ce.score, {}, r"^score\(\) missing 1 required keyword-only argument: 'judges'$"),
     ]
     for door, arguments, message in calls:
@@ -144,12 +202,18 @@ def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_near
         ce.check("An answer.", ["A text."], judges="local:lexical")  # type: ignore[call-arg]
 
 
-def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(openai_judge: ThreadHandle) -> None:
+def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(
+    openai_judge: ThreadHandle,
+) -> None:
     async def notebook() -> list[float | None]:
-        return values(ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"]), "faithfulness")
+        return values(
+            ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"]), "faithfulness"
+        )
 
     async def awaited() -> list[float | None]:
-        return values(await ce.ascore(SAMPLES, judges=[spec(openai_judge)], metrics=["coverage"]), "coverage")
+        return values(
+            await ce.ascore(SAMPLES, judges=[spec(openai_judge)], metrics=["coverage"]), "coverage"
+        )
 
     assert asyncio.run(notebook()) == [1.0, 0.5, None]
     assert asyncio.run(awaited()) == [1.0, 0.5, 0.0]
@@ -180,7 +244,9 @@ def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path
         ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["coverage"]).save(tmp_path / "run")
 
 
-def test_a_lone_surrogate_survives_the_way_through_a_run(openai_judge: ThreadHandle, tmp_path: Path) -> None:
+def test_a_lone_surrogate_survives_the_way_through_a_run(
+    openai_judge: ThreadHandle, tmp_path: Path
+) -> None:
     sample = {**SAMPLES[0], "answer": "The tower \ud800 is high."}
     ce.score([sample], judges=[spec(openai_judge)], metrics=["faithfulness"]).save(tmp_path / "run")
     (result,) = RunResults.of(tmp_path / "run")
@@ -197,7 +263,12 @@ def test_pandas_gets_a_row_a_sample(openai_judge: ThreadHandle) -> None:
 def test_offline_uses_stored_replies_only(openai_judge: ThreadHandle) -> None:
     ce.score(SAMPLES[:1], judges=[spec(openai_judge)], metrics=["faithfulness"])
     sent = len(openai_judge.exchanges())
-    report = ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"], options=RunOptions(offline=True))
+    report = ce.score(
+        SAMPLES,
+        judges=[spec(openai_judge)],
+        metrics=["faithfulness"],
+        options=RunOptions(offline=True),
+    )
     assert len(openai_judge.exchanges()) == sent
     assert values(report, "faithfulness") == [1.0, None, None]
     assert report.results[1]["faithfulness"].because == "not_in_cache"
@@ -216,7 +287,11 @@ def test_local_lexical_scores_without_a_server_and_says_what_it_is() -> None:
 @pytest.mark.parametrize("assess", ["three_way", "binary", "tags"])
 def test_local_lexical_answers_in_every_reply_format(extract: str, assess: str) -> None:
     report = ce.score(
-        COPIED, judges=["local:lexical"], extract_prompt=extract, assess_prompt=assess, metrics=["faithfulness"]
+        COPIED,
+        judges=["local:lexical"],
+        extract_prompt=extract,
+        assess_prompt=assess,
+        metrics=["faithfulness"],
     )
     assert report.results[0]["faithfulness"].value == 1.0
     failed = [call for result in report.results for call in result.calls if call.failed]
@@ -248,9 +323,12 @@ def test_a_judge_that_cannot_work_is_refused_before_any_call(judges: list[str], 
 
 
 @pytest.mark.parametrize(
-    ("key", "words"), [("", "is empty"), ("sk-abc\n", "a line break"), ("sk abc", "a space"), ("ключ", "no key has")]
+    ("key", "words"),
+    [("", "is empty"), ("sk-abc\n", "a line break"), ("sk abc", "a space"), ("ключ", "no key has")],
 )
-def test_a_malformed_key_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch, key: str, words: str) -> None:
+def test_a_malformed_key_is_refused_without_showing_it(
+    monkeypatch: pytest.MonkeyPatch, key: str, words: str
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(ce.UsageError) as raised:
         ce.score(SAMPLES, judges=["openai:gpt-5"])
@@ -286,8 +364,14 @@ def test_a_wrong_judge_file_is_explained(tmp_path: Path, text: str, words: str) 
 
 
 def test_metrics_that_no_sample_can_feed_are_refused(openai_judge: ThreadHandle) -> None:
-    with pytest.raises(ce.UsageError, match="no sample can feed faithfulness: 1 of 1 samples lack contexts"):
-        ce.score([{"question": "Q", "answer": "A is B."}], judges=[spec(openai_judge)], metrics=["faithfulness"])
+    with pytest.raises(
+        ce.UsageError, match="no sample can feed faithfulness: 1 of 1 samples lack contexts"
+    ):
+        ce.score(
+            [{"question": "Q", "answer": "A is B."}],
+            judges=[spec(openai_judge)],
+            metrics=["faithfulness"],
+        )
     with pytest.raises(ce.UsageError, match="no sample can feed a metric"):
         ce.score([{"question": "Q"}], judges=[spec(openai_judge)])
     with pytest.raises(ce.DataError, match=r"Duplicate sample id .*\(samples \d+ and \d+\)"):
@@ -298,14 +382,29 @@ def test_metrics_that_no_sample_can_feed_are_refused(openai_judge: ThreadHandle)
 def test_a_rejected_key_stops_the_run_with_the_providers_words(start_server: StartServer) -> None:
     server = start_server(Options(key="sk-the-right-key-000"), judge=claim_judge.answer)
     with pytest.raises(ce.StoppedEarly, match="status 401"):
-        ce.score(SAMPLES, judges=[spec(server)], metrics=["faithfulness"], options=RunOptions(concurrency=1))
+        ce.score(
+            SAMPLES,
+            judges=[spec(server)],
+            metrics=["faithfulness"],
+            options=RunOptions(concurrency=1),
+        )
     assert len(server.exchanges()) == 1
 
 
 def test_a_rejected_key_leaves_no_run_directory(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(Options(key="sk-the-right-key-000"), judge=claim_judge.answer)
     (tmp_path / "data.jsonl").write_text("".join(f"{json.dumps(sample)}\n" for sample in SAMPLES))
-    ask = ("score", "data.jsonl", "-j", spec(server), "-m", "faithfulness", "--cache", "replies", "--json")
+    ask = (
+        "score",
+        "data.jsonl",
+        "-j",
+        spec(server),
+        "-m",
+        "faithfulness",
+        "--cache",
+        "replies",
+        "--json",
+    )
     refused = call(*ask, "--out", "run", folder=tmp_path, exits=3)
     shown = json.loads(refused.stdout)
     assert (shown["path"], shown["samples"]) == (None, 0)
@@ -313,10 +412,15 @@ def test_a_rejected_key_leaves_no_run_directory(start_server: StartServer, tmp_p
     assert not (tmp_path / "run").exists()
 
 
-def test_the_manifest_keeps_what_made_the_numbers(openai_judge: ThreadHandle, tmp_path: Path) -> None:
+def test_the_manifest_keeps_what_made_the_numbers(
+    openai_judge: ThreadHandle, tmp_path: Path
+) -> None:
     ce.score(SAMPLES, judges=[spec(openai_judge)]).save(tmp_path / "run")
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert [prompt["name"] for prompt in manifest["prompts"]] == ["extract/atomic", "assess/three_way"]
+    assert [prompt["name"] for prompt in manifest["prompts"]] == [
+        "extract/atomic",
+        "assess/three_way",
+    ]
     assert all(prompt["source"] and len(prompt["digest"]) == 64 for prompt in manifest["prompts"])
     assert manifest["judges"][0]["endpoint"] == openai_judge.url
     assert manifest["versions"].keys() == {"python", "pydantic", "jinja2", "openai"}

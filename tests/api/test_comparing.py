@@ -17,12 +17,20 @@ from tests.report.runs import TOWER_SAYS, make
 
 
 def test_reports_and_run_directories_compare_alike(server: ThreadHandle, tmp_path: Path) -> None:
-    better = [SAMPLES[0], {**SAMPLES[1], "answer": SAMPLES[1]["answer"].replace("A MISSING priest", "A priest")}]
+    better = [
+        SAMPLES[0],
+        {**SAMPLES[1], "answer": SAMPLES[1]["answer"].replace("A MISSING priest", "A priest")},
+    ]
     a = ce.score(SAMPLES[:2], judges=[spec(server)], metrics=["faithfulness"])
     b = ce.score(better, judges=[spec(server)], metrics=["faithfulness"])
     found = ce.compare(a, b)
     metric = found.metrics["faithfulness"]
-    assert (found.against(1).shared, metric.a, metric.b, metric.difference.value) == (2, 0.75, 0.875, 0.125)
+    assert (found.against(1).shared, metric.a, metric.b, metric.difference.value) == (
+        2,
+        0.75,
+        0.875,
+        0.125,
+    )
     a.save(tmp_path / "a")
     b.save(tmp_path / "b")
     assert ce.compare(tmp_path / "a", str(tmp_path / "b")).metrics == found.metrics
@@ -41,7 +49,10 @@ def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path)
 def test_p_is_adjusted_over_the_metrics_that_are_asked_for(server: ThreadHandle) -> None:
     """Two metrics: Holm doubles the smaller p. One that is asked for alone keeps its own, as in the trend."""
     answers = [{**sample, "answer": "It is a MISSING tower."} for sample in SAMPLES]
-    a, b = (ce.score(data, judges=[spec(server)], metrics="faithfulness,correctness") for data in (SAMPLES, answers))
+    a, b = (
+        ce.score(data, judges=[spec(server)], metrics="faithfulness,correctness")
+        for data in (SAMPLES, answers)
+    )
     both = ce.compare(a, b, by="question")
     alone = ce.compare(a, b, metrics="faithfulness", by="question")
     tested = [m.p for m in both.metrics.values() if m.p is not None]
@@ -51,11 +62,16 @@ def test_p_is_adjusted_over_the_metrics_that_are_asked_for(server: ThreadHandle)
     (series,) = alone.trend.tracks
     assert series.against[1]
     assert series.against[1].p_adjusted == alone.metrics["faithfulness"].p_adjusted
-    assert {m.metric for metrics in alone.against(1).by.values() for m in metrics} == {"faithfulness"}
+    assert {m.metric for metrics in alone.against(1).by.values() for m in metrics} == {
+        "faithfulness"
+    }
 
 
 def test_more_runs_have_a_baseline_and_a_trend(server: ThreadHandle) -> None:
-    runs = [ce.score([sample], judges=[spec(server)], metrics="faithfulness") for sample in SAMPLES[:1] * 3]
+    runs = [
+        ce.score([sample], judges=[spec(server)], metrics="faithfulness")
+        for sample in SAMPLES[:1] * 3
+    ]
     found = ce.compare(*runs, baseline=1)
     assert list(found.metrics) == ["faithfulness"]
     assert len(found.to_pandas()) == 2
@@ -70,7 +86,9 @@ def test_more_runs_have_a_baseline_and_a_trend(server: ThreadHandle) -> None:
         ce.compare(*runs, metrics="coverage")
 
 
-def test_a_baseline_that_is_a_number_is_first_a_name_and_a_report_has_the_form_of_its_file(tmp_path: Path) -> None:
+def test_a_baseline_that_is_a_number_is_first_a_name_and_a_report_has_the_form_of_its_file(
+    tmp_path: Path,
+) -> None:
     for name in ("1", "0", "2026"):
         measure(SAMPLES[:2], "token_recall", out=tmp_path / name)
     runs = [tmp_path / name for name in ("1", "0", "2026")]
@@ -86,11 +104,16 @@ def test_a_baseline_that_is_a_number_is_first_a_name_and_a_report_has_the_form_o
 
 def test_runs_without_a_judge_compare(tmp_path: Path) -> None:
     a = measure(SAMPLES[:2], "token_recall", out=tmp_path / "a")
-    b = measure([{**sample, "answer": sample["contexts"][0]} for sample in SAMPLES[:2]], "token_recall,token_f1")
+    b = measure(
+        [{**sample, "answer": sample["contexts"][0]} for sample in SAMPLES[:2]],
+        "token_recall,token_f1",
+    )
     assert set(ce.compare(a, b).metrics) == {"token_recall", "answer_length"}
 
 
-def test_an_experiment_comes_back_as_runs_side_by_side(server: ThreadHandle, tmp_path: Path) -> None:
+def test_an_experiment_comes_back_as_runs_side_by_side(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
     design = {

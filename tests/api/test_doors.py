@@ -54,11 +54,15 @@ def test_doctor_counts_what_is_missing_and_malformed(tmp_path: Path) -> None:
 
 
 def test_a_draw_says_where_rows_come_from(tmp_path: Path) -> None:
-    log = [{"question": f"What is number {n}?", "topic": "odd" if n % 2 else "even"} for n in range(40)]
+    log = [
+        {"question": f"What is number {n}?", "topic": "odd" if n % 2 else "even"} for n in range(40)
+    ]
     drawn = draw(log, n=10, seed=1, stratify="topic", min_per_stratum=5, out=tmp_path / "set.jsonl")
     assert len(drawn) == 10
     assert {row["drawn"]["stratum"] for row in drawn} == {"odd", "even"}
-    assert [json.loads(line) for line in (tmp_path / "set.jsonl").read_text().splitlines()] == list(drawn)
+    assert [json.loads(line) for line in (tmp_path / "set.jsonl").read_text().splitlines()] == list(
+        drawn
+    )
     assert set(drawn.strata) == {"odd", "even"}
     with pytest.raises(ce.UsageError, match="unknown field of a log"):
         draw(log, mapping={"answer": "x"})
@@ -66,7 +70,13 @@ def test_a_draw_says_where_rows_come_from(tmp_path: Path) -> None:
 
 def test_results_of_another_tool_become_a_run(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
-    row = {"row": 1, "question": "How high?", "answer": "63 metres.", "human": "Yes", "gpt": "Yes, it is."}
+    row = {
+        "row": 1,
+        "question": "How high?",
+        "answer": "63 metres.",
+        "human": "Yes",
+        "gpt": "Yes, it is.",
+    }
     file.write_text(json.dumps(row) + "\n")
     mapping = {
         "id": "row",
@@ -94,10 +104,15 @@ def test_qrels_are_compared_as_by_the_command(tmp_path: Path) -> None:
     people.write_text("q1 0 a 3\nq1 0 b 0\nq2 0 a 1\nq2 0 b 2\n")
     (report,) = agreement(judge, people).assessors.values()
     assert (report.pairs, report.unassessed, report.exact.value) == (3, 1, 1.0)
-    assert [(grade.query, grade.document, grade.grade) for grade in report.refused] == [("q2", "b", 10)]
+    assert [(grade.query, grade.document, grade.grade) for grade in report.refused] == [
+        ("q2", "b", 10)
+    ]
     done = call("agreement", judge, "--labels", people, "--json")
     assert json.loads(done.stdout)["assessors"] == {"judge.txt": report.model_dump(mode="json")}
-    assert list(agreement([judge, people], people, scale="umbrela").assessors) == ["judge.txt", "people.txt"]
+    assert list(agreement([judge, people], people, scale="umbrela").assessors) == [
+        "judge.txt",
+        "people.txt",
+    ]
     with pytest.raises(ce.UsageError, match="give these as labels"):
         agreement(judge)
 
@@ -106,7 +121,10 @@ def test_agreement_of_two_runs_says_how_to_join_them(tmp_path: Path) -> None:
     runs = [tmp_path / name for name in "ab"]
     for run in runs:
         ce.score(SAMPLES[:2], judges="local:lexical", metrics="faithfulness", out=run)
-    with pytest.raises(ce.UsageError, match=r"one run, given .*a, .*b; .*rejudge RUN --judge OTHER --keep-verdicts "):
+    with pytest.raises(
+        ce.UsageError,
+        match=r"one run, given .*a, .*b; .*rejudge RUN --judge OTHER --keep-verdicts ",
+    ):
         agreement(runs)
 
 
@@ -120,7 +138,9 @@ def test_metrics_without_a_judge_are_a_run(tmp_path: Path) -> None:
         measure([SAMPLES[0], SAMPLES[0]], "token_recall")
 
 
-def test_claims_are_labeled_in_python_and_correct_the_score(server: ThreadHandle, tmp_path: Path) -> None:
+def test_claims_are_labeled_in_python_and_correct_the_score(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     run = ce.score(SAMPLES, judges=spec(server), metrics="faithfulness", out=tmp_path / "run")
     labels = annotate(run, n=4, annotator="ana")
     assert isinstance(labels, ClaimAnnotation)
@@ -153,16 +173,27 @@ def test_documents_are_labeled_in_python(tmp_path: Path) -> None:
 def test_a_door_is_planned_without_a_call(server: ThreadHandle, tmp_path: Path) -> None:
     judge = spec(server)
     before = plan(ce.score, SAMPLES, judges=judge, metrics="faithfulness")
-    assert (before.samples, before.calls[0] >= 2, before.judges_without_price) == (3, True, (judge,))
+    assert (before.samples, before.calls[0] >= 2, before.judges_without_price) == (
+        3,
+        True,
+        (judge,),
+    )
     assert not server.exchanges()
     run = ce.score(SAMPLES, judges=judge, metrics="faithfulness")
     sent = len(server.exchanges())
     assert plan(ce.ascore, SAMPLES, judges=judge, metrics="faithfulness").calls == (0, 0)
     again = plan(ce.rejudge, run, assess_prompt="binary")
     assert again.calls == (2, 2), "the claims are those of the run"
-    design = {"data": str(tmp_path / "d.jsonl"), "judges": judge, "grid": {"assess_prompt": ["three_way", "binary"]}}
+    design = {
+        "data": str(tmp_path / "d.jsonl"),
+        "judges": judge,
+        "grid": {"assess_prompt": ["three_way", "binary"]},
+    }
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
-    assert {line.judge.partition(":")[0] for line in plan(experiment, design).lines} == {"three_way", "binary"}
+    assert {line.judge.partition(":")[0] for line in plan(experiment, design).lines} == {
+        "three_way",
+        "binary",
+    }
     assert plan(ce.rate, SAMPLES, judges=judge, ask="relevance").calls[1] >= 2
     assert plan(measure, SAMPLES, "token_recall").calls == (0, 0)
     assert len(server.exchanges()) == sent
@@ -174,15 +205,26 @@ def test_a_door_is_planned_without_a_call(server: ThreadHandle, tmp_path: Path) 
     ("door", "words"),
     [
         (lambda file: agreement(file, file, by="topic"), "are not for files of grades"),
-        (lambda file: agreement(file.parent, scale="binary"), "scale, assessors, trec_runs, measures and out are for"),
-        (lambda file: agreement(file, ratings=("a",), evidence="contexts"), "evidence and by are for claims"),
+        (
+            lambda file: agreement(file.parent, scale="binary"),
+            "scale, assessors, trec_runs, measures and out are for",
+        ),
+        (
+            lambda file: agreement(file, ratings=("a",), evidence="contexts"),
+            "evidence and by are for claims",
+        ),
         (lambda file: draw(file, n=0), "n: 0; it needs 1 or more"),
         (lambda file: draw(file, duplicate_threshold=101), "it needs 100 or less"),
         (lambda file: annotate(file, depth=0), "depth: 0; it needs 1 or more"),
-        (lambda file: ce.write_queries(file, judge="local:lexical", per_document=0), "per_document: 0; it needs 1"),
+        (
+            lambda file: ce.write_queries(file, judge="local:lexical", per_document=0),
+            "per_document: 0; it needs 1",
+        ),
     ],
 )
-def test_doors_refuse_what_their_commands_refuse(door: Callable[[Path], object], words: str, tmp_path: Path) -> None:
+def test_doors_refuse_what_their_commands_refuse(
+    door: Callable[[Path], object], words: str, tmp_path: Path
+) -> None:
     (tmp_path / "data.jsonl").write_text("{}\n")
     with pytest.raises(ce.UsageError, match=words):
         door(tmp_path / "data.jsonl")

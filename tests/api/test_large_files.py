@@ -23,7 +23,12 @@ def _few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rows(n: int = 12) -> list[dict[str, Any]]:
     return [
-        {"id": f"q{i}", "question": f"Q {i}?", "answer": f"It is {i} m high.", "contexts": [f"It is {i % 5} m high."]}
+        {
+            "id": f"q{i}",
+            "question": f"Q {i}?",
+            "answer": f"It is {i} m high.",
+            "contexts": [f"It is {i % 5} m high."],
+        }
         for i in range(n)
     ]
 
@@ -33,7 +38,9 @@ def write(path: Path, content: list[dict[str, Any]]) -> Path:
     return path
 
 
-def test_a_large_file_scores_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_scores_as_a_small_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = write(tmp_path / "data.jsonl", rows())
     large = ce.score(file, judges="local:lexical", metrics="faithfulness")
     monkeypatch.setattr(api, "HELD", 10**6)
@@ -49,7 +56,9 @@ def test_a_large_file_scores_as_a_small_one(tmp_path: Path, monkeypatch: pytest.
         ({"id": "q0"}, "line 9, id: 'q0' is the id of"),
     ],
 )
-def test_a_bad_row_is_found_before_it_is_judged(tmp_path: Path, bad: dict[str, object], words: str) -> None:
+def test_a_bad_row_is_found_before_it_is_judged(
+    tmp_path: Path, bad: dict[str, object], words: str
+) -> None:
     content = rows()
     content[8] |= bad
     file = write(tmp_path / "data.jsonl", content)
@@ -95,7 +104,10 @@ def test_the_order_of_rows_opens_no_new_cap(tmp_path: Path) -> None:
     files = [write(tmp_path / "a.jsonl", content), write(tmp_path / "b.jsonl", content[::-1])]
     names = {run_identity(run.manifest, api.samples_of(file)) for file in files}
     assert len(names) == 1
-    assert run_identity(run.manifest, api.samples_of(write(tmp_path / "c.jsonl", content[1:]))) not in names
+    assert (
+        run_identity(run.manifest, api.samples_of(write(tmp_path / "c.jsonl", content[1:])))
+        not in names
+    )
 
 
 def test_progress_has_no_total_where_the_end_was_not_read(tmp_path: Path) -> None:
@@ -105,5 +117,7 @@ def test_progress_has_no_total_where_the_end_was_not_read(tmp_path: Path) -> Non
         totals.add((now.unit, now.total))
 
     file = write(tmp_path / "data.jsonl", rows())
-    ce.score(file, judges="local:lexical", metrics="faithfulness", options=ce.RunOptions(progress=note))
+    ce.score(
+        file, judges="local:lexical", metrics="faithfulness", options=ce.RunOptions(progress=note)
+    )
     assert totals == {("samples", None)}

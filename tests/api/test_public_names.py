@@ -23,7 +23,15 @@ READ = ("mapping", "group", "limit", "skip_malformed")
 WRITE = ("out", "overwrite")
 ASK = ("panel", "options")
 QUESTIONS = (
-    *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
+    *(
+        "judges",
+        "metrics",
+        "extractor",
+        "extract_prompt",
+        "assess_prompt",
+        "per_document",
+        "shuffle_contexts",
+    ),
     *("claims_per_call", "reasons", "quotes", "extract_per_judge"),
 )
 DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
@@ -31,7 +39,16 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "score": ("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK),
     "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK),
     "check": (
-        *("answer", "contexts", "judge", "question", "reference_answers", "metrics", "extract_prompt", "assess_prompt"),
+        *(
+            "answer",
+            "contexts",
+            "judge",
+            "question",
+            "reference_answers",
+            "metrics",
+            "extract_prompt",
+            "assess_prompt",
+        ),
         *("timeout", "options", "history"),
     ),
     "rate": ("data", "judges", "ask", "criteria", "prompts", *READ, *WRITE, *ASK),
@@ -45,10 +62,31 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     ),
     "correct": ("run", "labels", "metric", "method", "cluster"),
     "annotate": (
-        *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run"),
+        *(
+            "run",
+            "n",
+            "metric",
+            "design",
+            "seed",
+            "annotator",
+            "documents",
+            "depth",
+            "corpus",
+            "trec_run",
+        ),
         *("disputed", "mapping", "group", "out"),
     ),
-    "measure": ("data", "metrics", "match", "collapse_ids", "normalization", "local", *READ, *WRITE, "options"),
+    "measure": (
+        "data",
+        "metrics",
+        "match",
+        "collapse_ids",
+        "normalization",
+        "local",
+        *READ,
+        *WRITE,
+        "options",
+    ),
     "read_samples": ("data", *READ),
     "probe": ("judge", "options"),
     "doctor": ("data", "metrics", "mapping", "group"),
@@ -62,7 +100,11 @@ def test_doors_take_the_parameters_of_the_contract_by_name(name: str) -> None:
     parameters = inspect.signature(getattr(ce, name)).parameters
     assert set(parameters) == set(PARAMETERS[name])
     kinds = {parameter.kind for parameter in list(parameters.values())[2:]}
-    assert kinds <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    assert kinds <= {
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.VAR_KEYWORD,
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in ce.__all__ if f"a{name}" in ce.__all__])
@@ -71,9 +113,9 @@ def test_a_twin_has_the_same_parameters(name: str) -> None:
     twin = getattr(ce, f"a{name}")
     assert inspect.signature(door) == inspect.signature(twin)
     assert (inspect.iscoroutinefunction(twin), door.__name__) == (True, name)
-    assert f"\ndef {name}(\n" in Path(inspect.getsourcefile(inspect.unwrap(door)) or "").read_text(encoding="utf-8"), (
-        "it can be found"
-    )
+    assert f"\ndef {name}(\n" in Path(inspect.getsourcefile(inspect.unwrap(door)) or "").read_text(
+        encoding="utf-8"
+    ), "it can be found"
 
 
 @pytest.mark.parametrize("name", ce.__all__)
@@ -84,12 +126,20 @@ def test_public_names_have_docstrings(name: str) -> None:
         text = inspect.getdoc(value) or ""
         parameters = list(inspect.signature(value).parameters)
         if inspect.iscoroutinefunction(value):
-            assert text.endswith(f" as `{name[1:]}` does, in an asynchronous program. The arguments are the same.")
+            assert text.endswith(
+                f" as `{name[1:]}` does, in an asynchronous program. The arguments are the same."
+            )
         elif len(parameters) > 3:
             assert all(f"\n{heading}:\n" in text for heading in ("Args", "Returns", "Raises")), name
-            assert [p for p in parameters if f"\n    {p}: " not in text] == [], f"parameters of {name} without a word"
+            assert [p for p in parameters if f"\n    {p}: " not in text] == [], (
+                f"parameters of {name} without a word"
+            )
     if inspect.isclass(value):
-        methods = [(key, one) for key, one in vars(value).items() if inspect.isfunction(one) and key[0] != "_"]
+        methods = [
+            (key, one)
+            for key, one in vars(value).items()
+            if inspect.isfunction(one) and key[0] != "_"
+        ]
         assert [key for key, one in methods if not inspect.getdoc(one)] == [], name
 
 
@@ -115,10 +165,16 @@ def in_use(judge: str, other: str, folder: Path, frame: pandas.DataFrame, answer
     run = ce.score(answers, judges=judge)
     assert run["faithfulness"].mean is not None
     assert run["faithfulness"].low is not None
-    run = ce.score(frame, judges=[judge, other], panel=ce.PanelOptions(tie="conservative"), out=folder / "runs" / "a")
+    run = ce.score(
+        frame,
+        judges=[judge, other],
+        panel=ce.PanelOptions(tie="conservative"),
+        out=folder / "runs" / "a",
+    )
     strict = ce.rejudge(run, assess_prompt="binary", out=folder / "runs" / "b")
     arms = ce.experiment(
-        {"data": str(answers), "judges": judge, "grid": {"assess_prompt": ["three_way", "binary"]}}, out=folder / "exp"
+        {"data": str(answers), "judges": judge, "grid": {"assess_prompt": ["three_way", "binary"]}},
+        out=folder / "exp",
     )
     assert arms.chosen is None
     comparison = ce.compare(folder / "runs" / "a", str(folder / "runs" / "b"))
@@ -145,5 +201,11 @@ def test_the_snippets_of_the_documentation_run(server: ThreadHandle, tmp_path: P
     rows = [{**sample, "metadata": {"topic": "a"}} for sample in SAMPLES[:2]]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     snippets: Callable[..., None] = in_use
-    snippets(spec(server), spec(server, "judge-2"), tmp_path, pandas.DataFrame(rows), tmp_path / "answers.jsonl")
+    snippets(
+        spec(server),
+        spec(server, "judge-2"),
+        tmp_path,
+        pandas.DataFrame(rows),
+        tmp_path / "answers.jsonl",
+    )
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"a", "b"}

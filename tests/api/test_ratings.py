@@ -120,7 +120,9 @@ def test_only_what_is_asked_is_asked(server: ThreadHandle) -> None:
     assert len(server.exchanges()) == 2
 
 
-def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHandle, tmp_path: Path) -> None:
+def test_documents_are_graded_and_the_qrels_can_be_used_at_once(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     found = ce.grade(SAMPLES, judges=judge(server), out=tmp_path / "grades")
     assert found.qrels == {"good": {"a": 3, "b": 0}, "bad": {"c": 1, "d": 2}}
     assert ir.read_qrels(tmp_path / "grades" / "qrels.txt") == found.qrels
@@ -134,7 +136,9 @@ def test_documents_are_graded_and_the_qrels_can_be_used_at_once(server: ThreadHa
     assert summarize_grades(found.results, found.manifest).counts.grades == {0: 1, 1: 1, 2: 1, 3: 1}
 
 
-def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(start_server: StartServer) -> None:
+def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(
+    start_server: StartServer,
+) -> None:
     server = start_server(judge=lambda body: Reply("no grade"))
     found = ce.grade([{**SAMPLES[0], "contexts": ["text", " "]}], judges=judge(server))
     assert found.qrels == {}
@@ -147,18 +151,27 @@ def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(start_ser
 
 def test_documents_of_a_pool_are_graded(server: ThreadHandle, tmp_path: Path) -> None:
     (tmp_path / "queries.tsv").write_text("q1\tHow high is the tower?\n")
-    (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "GRADE3 tower"}\n{"id": "b", "text": "GRADE0 lawn"}\n')
+    (tmp_path / "docs.jsonl").write_text(
+        '{"id": "a", "text": "GRADE3 tower"}\n{"id": "b", "text": "GRADE0 lawn"}\n'
+    )
     (tmp_path / "bm25.run").write_text("q1 Q0 b 1 2.0 r\nq1 Q0 a 2 1.0 r\nq1 Q0 z 3 0.5 r\n")
     corpus = tmp_path / "docs.jsonl"
     runs = [tmp_path / "bm25.run"]
     found = ce.grade(tmp_path / "queries.tsv", judges=judge(server), corpus=corpus, trec_runs=runs)
     assert found.qrels == {"q1": {"a": 3, "b": 0}}
-    assert [vote.unassessed for vote in found.results[0].assessments] == [None, None, "missing_input"]
+    assert [vote.unassessed for vote in found.results[0].assessments] == [
+        None,
+        None,
+        "missing_input",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("other 0 a 1\n", "people graded none of these pairs in .*human.txt"), ("good 0 a 2000\n", "2000 is no grade")],
+    [
+        ("other 0 a 1\n", "people graded none of these pairs in .*human.txt"),
+        ("good 0 a 2000\n", "2000 is no grade"),
+    ],
 )
 def test_grades_by_people_that_fit_nothing_are_refused_before_any_call(
     server: ThreadHandle, tmp_path: Path, text: str, words: str
@@ -175,7 +188,9 @@ def test_contexts_are_matched_with_reference_contexts(start_server: StartServer)
     found = ce.grade(SAMPLES, judges=judge(other), against="reference_contexts", measures="mrr")
     assert found.results[0].details["matched"] == ["reference-1", "other-2"]
     assert found["mrr"].missing == {"missing_input": 1}
-    assert [(str(vote.evidence), vote.subject, vote.question) for vote in found.results[0].assessments] == [
+    assert [
+        (str(vote.evidence), vote.subject, vote.question) for vote in found.results[0].assessments
+    ] == [
         ("reference_contexts, document 1", "a", "match"),
         ("reference_contexts, document 1", "b", "match"),
     ]
@@ -211,14 +226,20 @@ def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
 def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None:
     for door in (ce.rate, ce.grade):
         with pytest.raises(DataError, match=r"labels\.csv"):
-            door(SAMPLES, judges=judge(server), panel=PanelOptions(vote="weighted", labels="labels.csv"))
+            door(
+                SAMPLES,
+                judges=judge(server),
+                panel=PanelOptions(vote="weighted", labels="labels.csv"),
+            )
     with pytest.raises(UsageError, match="no judge named"):
         ce.rate(SAMPLES, judges=[])
     assert not server.exchanges()
 
 
 def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
-    table = ce.rate([*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask="correctness").to_pandas()
+    table = ce.rate(
+        [*SAMPLES, {"id": "none", "question": "Q"}], judges=judge(server), ask="correctness"
+    ).to_pandas()
     assert list(table.index) == ["good", "bad", "none"]
     assert table.loc["none", "rated_correctness_because"] == "missing_input"
     assert table.loc["good", "rated_correctness"] == 1.0
@@ -226,9 +247,15 @@ def test_pandas_gets_a_row_a_sample(server: ThreadHandle) -> None:
 
 def test_queries_are_written_into_a_folder(start_server: StartServer, tmp_path: Path) -> None:
     text = "Rabbits live in warrens under the hill. They come out in the evening."
-    written = {"questions": [{"question": "Where do rabbits live?", "answer": "In warrens.", "passage": text[:39]}]}
+    written = {
+        "questions": [
+            {"question": "Where do rabbits live?", "answer": "In warrens.", "passage": text[:39]}
+        ]
+    }
     checked = {"reason": "", "answerable": True, "self_contained": True, "realistic": True}
-    server = start_server(judge=lambda body: Reply(json.dumps(checked if "self_contained" in str(body) else written)))
+    server = start_server(
+        judge=lambda body: Reply(json.dumps(checked if "self_contained" in str(body) else written))
+    )
     corpus = [ce.Document(id="d", text=text)]
     made = ce.write_queries(corpus, judge=judge(server)[0], out=tmp_path / "set")
     assert (made.job, made["kept_queries"].mean) == ("write_queries", 1.0)

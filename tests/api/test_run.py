@@ -20,12 +20,17 @@ from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 
-TOPICS = [{**sample, "metadata": {"topic": topic}} for sample, topic in zip(SAMPLES, ("a", "b", "b"), strict=True)]
+TOPICS = [
+    {**sample, "metadata": {"topic": topic}}
+    for sample, topic in zip(SAMPLES, ("a", "b", "b"), strict=True)
+]
 
 
 @pytest.fixture
 def run(start_server: StartServer) -> Run:
-    return ce.score(TOPICS, judges=spec(start_server(judge=claim_judge.answer)), metrics="faithfulness,coverage")
+    return ce.score(
+        TOPICS, judges=spec(start_server(judge=claim_judge.answer)), metrics="faithfulness,coverage"
+    )
 
 
 def test_a_metric_is_had_by_name_and_a_typo_names_the_nearest(run: Run) -> None:
@@ -52,21 +57,33 @@ def test_calls_tokens_and_cost_are_told_by_judge_and_step(run: Run) -> None:
     assert {step: cost.calls for (_, step), cost in by.items()} == {"extract": 5, "assess": 4}, (
         "nobody is asked of the empty answer"
     )
-    assert sum(cost.prompt_tokens or 0 for cost in by.values()) == (run.cost and run.cost.prompt_tokens)
-    assert {cost.dollars for cost in (*by.values(), run.cost) if cost} == {None}, "nobody stated a price"
+    assert sum(cost.prompt_tokens or 0 for cost in by.values()) == (
+        run.cost and run.cost.prompt_tokens
+    )
+    assert {cost.dollars for cost in (*by.values(), run.cost) if cost} == {None}, (
+        "nobody stated a price"
+    )
 
 
-def test_a_reason_for_missing_verdicts_comes_with_what_the_judge_replied(start_server: StartServer) -> None:
+def test_a_reason_for_missing_verdicts_comes_with_what_the_judge_replied(
+    start_server: StartServer,
+) -> None:
     """One reply to a question about claims is no JSON, and the claim that is MISSING is left out each time."""
 
     def judge(body: Body) -> Reply:
         reply = claim_judge.answer(body)
-        return Reply("I would rather not.") if "WRONG" in text_of(body) and "verdicts" in str(reply.content) else reply
+        return (
+            Reply("I would rather not.")
+            if "WRONG" in text_of(body) and "verdicts" in str(reply.content)
+            else reply
+        )
 
     with pytest.warns(UserWarning, match=r"unparsable|incomplete") as warned:
         run = ce.score(TOPICS, judges=spec(start_server(judge=judge)), metrics="faithfulness")
     lines = [str(one.message) for one in warned]
-    assert any(line.startswith("unparsable: ") and "on bad: I would rather not." in line for line in lines), lines
+    assert any(
+        line.startswith("unparsable: ") and "on bad: I would rather not." in line for line in lines
+    ), lines
     example = run.record.failures["unparsable"]
     assert (example.sample, example.excerpt) == ("bad", "I would rather not.")
 
@@ -79,7 +96,9 @@ def test_a_run_is_a_sequence_of_results(run: Run) -> None:
     assert (run.complete, run.path, run.job, dict(run.attached)) == (True, None, "score", {})
 
 
-def test_results_on_disk_are_read_when_they_are_needed(run: Run, server: ThreadHandle, tmp_path: Path) -> None:
+def test_results_on_disk_are_read_when_they_are_needed(
+    run: Run, server: ThreadHandle, tmp_path: Path
+) -> None:
     stored = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=tmp_path / "run")
     assert isinstance(stored.results, RunResults)
     assert stored.path == tmp_path / "run"
@@ -95,7 +114,9 @@ def test_results_on_disk_are_read_when_they_are_needed(run: Run, server: ThreadH
     assert stored == Run.load(tmp_path / "run")
     with pytest.raises(ce.UsageError, match="other metrics"):
         ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run")
-    again = ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run", overwrite=True)
+    again = ce.score(
+        TOPICS, judges=spec(server), metrics=["coverage"], out=tmp_path / "run", overwrite=True
+    )
     assert list(again.summary) == ["coverage"]
 
 
@@ -104,7 +125,9 @@ def test_a_folder_named_after_data_and_settings_is_the_same_for_the_same_call(
 ) -> None:
     out = f"{tmp_path}/runs/"
     first = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out)
-    assert first.path == ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out).path
+    assert (
+        first.path == ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=out).path
+    )
     assert first.path != ce.score(TOPICS, judges=spec(server), metrics=["coverage"], out=out).path
 
 
@@ -124,7 +147,9 @@ def test_gates_hold_or_say_why_not(run: Run) -> None:
 
 def test_an_undefined_mean_fails_its_gate(server: ThreadHandle) -> None:
     silent = ce.score(SAMPLES[2:], judges=spec(server), metrics="faithfulness")
-    assert silent.gate(fail_under={"faithfulness": 0}) == ("gate failed: faithfulness is undefined, below 0",)
+    assert silent.gate(fail_under={"faithfulness": 0}) == (
+        "gate failed: faithfulness is undefined, below 0",
+    )
     with pytest.raises(AssertionError, match="undefined"):
         silent.assert_at_least(faithfulness=0)
 
@@ -141,9 +166,21 @@ def test_an_assertion_has_interval_counts_and_the_worst_claims(run: Run) -> None
 
 def test_an_assertion_shows_claims_found_wrong_before_those_nobody_could_judge() -> None:
     contexts = ["The tower is 58 metres high."]
-    judge = ScriptedJudge({"The tower is old.": "unsure", "The tower is red.": "contradicted"}, default="not_found")
-    doubtful = {"id": "doubtful", "question": "?", "answer": "The tower is old. It is of wood.", "contexts": contexts}
-    wrong = {"id": "wrong", "question": "??", "answer": "The tower is red. " + contexts[0], "contexts": contexts}
+    judge = ScriptedJudge(
+        {"The tower is old.": "unsure", "The tower is red.": "contradicted"}, default="not_found"
+    )
+    doubtful = {
+        "id": "doubtful",
+        "question": "?",
+        "answer": "The tower is old. It is of wood.",
+        "contexts": contexts,
+    }
+    wrong = {
+        "id": "wrong",
+        "question": "??",
+        "answer": "The tower is red. " + contexts[0],
+        "contexts": contexts,
+    }
     run = ce.score([doubtful, wrong], judges=[judge], metrics="faithfulness")
     assert [" ".join(text.split()[:2]) for text in run.worst_claims()] == [
         "wrong: contradicted:",
@@ -157,7 +194,10 @@ def test_an_assertion_shows_claims_found_wrong_before_those_nobody_could_judge()
 
 def test_slices_add_up_to_the_loss(run: Run) -> None:
     slices = run.by("metadata.topic", metrics="faithfulness")
-    assert [(row.value, row.samples, row.estimate.n, row.estimate.value, row.contribution) for row in slices] == [
+    assert [
+        (row.value, row.samples, row.estimate.n, row.estimate.value, row.contribution)
+        for row in slices
+    ] == [
         ("b", 2, 1, 0.5, 0.25),
         ("a", 1, 1, 1.0, 0.0),
     ]
@@ -171,12 +211,17 @@ def test_slices_add_up_to_the_loss(run: Run) -> None:
 def test_an_empty_value_and_none_are_one_slice(run: Run) -> None:
     topics: tuple[dict[str, object], ...] = ({}, {"topic": ""}, {"topic": "a"})
     results = [
-        result.model_copy(update={"sample": result.sample.model_copy(update={"metadata": metadata})})
+        result.model_copy(
+            update={"sample": result.sample.model_copy(update={"metadata": metadata})}
+        )
         for result, metadata in zip(run.results, topics, strict=True)
     ]
     found = slices(results, "topic", {"faithfulness": run["faithfulness"]})
     assert [(row.value, row.samples) for row in found] == [(None, 2), ("a", 1)]
-    assert {value: means["faithfulness"].n for value, means in found.by_value.items()} == {"": 2, "a": 0}
+    assert {value: means["faithfulness"].n for value, means in found.by_value.items()} == {
+        "": 2,
+        "a": 0,
+    }
 
 
 def test_tables_have_a_row_a_sample_claim_verdict_or_call(run: Run) -> None:
@@ -199,7 +244,9 @@ def test_reports_come_as_page_comment_table_and_json(run: Run, tmp_path: Path) -
     assert run.report(tmp_path / "comment.MD").startswith("#")
     assert run.report(tmp_path / "table.csv").removeprefix("\ufeff").startswith("id,question,")
     assert run.report(tmp_path / "page.md", format="html") == page
-    assert json.loads(run.report(format="json"))["summary"]["metrics"]["faithfulness"]["mean"] == 0.75
+    assert (
+        json.loads(run.report(format="json"))["summary"]["metrics"]["faithfulness"]["mean"] == 0.75
+    )
     rows = list(csv.DictReader(io.StringIO(run.report(format="csv", rows="claims"))))
     assert len(rows) == len(run.to_pandas("claims"))
 
@@ -233,12 +280,27 @@ def test_data_may_be_rows_of_any_shape(server: ThreadHandle, tmp_path: Path) -> 
     columns = {name: [value] for name, value in dataclasses.asdict(row).items()}
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps(dataclasses.asdict(row)) + "\n")
-    shapes = [file, [row], dataclasses.asdict(row), [dataclasses.asdict(row)], columns, pandas.DataFrame(columns)]
-    shapes += [pandas.DataFrame(columns).iloc[0], {**dataclasses.asdict(row), "draft": row.draft.encode()}]
+    shapes = [
+        file,
+        [row],
+        dataclasses.asdict(row),
+        [dataclasses.asdict(row)],
+        columns,
+        pandas.DataFrame(columns),
+    ]
+    shapes += [
+        pandas.DataFrame(columns).iloc[0],
+        {**dataclasses.asdict(row), "draft": row.draft.encode()},
+    ]
     for shape in shapes:
         (sample,) = ce.read_samples(shape, mapping={"answer": "draft"})
-        assert (sample.answer, [document.text for document in sample.contexts or ()]) == (row.draft, row.contexts)
-    run = ce.score(columns, judges=spec(server), metrics="faithfulness", mapping={"answer": "draft"})
+        assert (sample.answer, [document.text for document in sample.contexts or ()]) == (
+            row.draft,
+            row.contexts,
+        )
+    run = ce.score(
+        columns, judges=spec(server), metrics="faithfulness", mapping={"answer": "draft"}
+    )
     assert [s.question for s in ce.read_samples(run)] == ["How high?"]
     assert len(list(ce.read_samples(SAMPLES, limit=2))) == 2
     with pytest.raises(ce.UsageError, match="data: int"):

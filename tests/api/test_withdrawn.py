@@ -35,8 +35,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs of the demo, `a`, `b` and `c`, and an experiment over it."""
     folder = tmp_path_factory.mktemp("withdrawn")
     for name in "abc":
-        ce.score(bundled("demo.jsonl"), judges="local:lexical", metrics="faithfulness,f1", out=folder / name)
-    design = {"data": str(bundled("demo.jsonl")), "judges": "local:lexical", "metrics": "faithfulness"}
+        ce.score(
+            bundled("demo.jsonl"),
+            judges="local:lexical",
+            metrics="faithfulness,f1",
+            out=folder / name,
+        )
+    design = {
+        "data": str(bundled("demo.jsonl")),
+        "judges": "local:lexical",
+        "metrics": "faithfulness",
+    }
     arms = {"baseline": "one", "arms": [{"name": "one"}, {"name": "two", "vote": "any"}]}
     ce.experiment(design | arms, out=folder / "experiment")
     return folder
@@ -76,7 +85,9 @@ def of_mlflow(folder: Path) -> Reported:
 
 def of_text(text: str) -> Reported:
     """The line of the metric, in which the bounds have their mark."""
-    cells = re.findall(r"faithfulness\W+([.\d]+)\W+(?:n \d+, )?([.\d]+) to ([.\d]+) ?(\\?\*|\(bounds\))", text)
+    cells = re.findall(
+        r"faithfulness\W+([.\d]+)\W+(?:n \d+, )?([.\d]+) to ([.\d]+) ?(\\?\*|\(bounds\))", text
+    )
     value, low, high, _ = cells[0]
     return float(value), float(low), float(high), "bounds"
 
@@ -99,28 +110,50 @@ def of_page(folder: Path) -> Reported:
 ROUNDED = ("a notebook", "the terminal", "report -f md", "repr in Python")
 EXITS: dict[str, Callable[[Path], Reported]] = {
     "a run in Python": lambda folder: of(ce.Run.load(folder / "a")["faithfulness"]),
-    "summary.json": lambda folder: of(json.loads((folder / "a/summary.json").read_text())["metrics"]["faithfulness"]),
+    "summary.json": lambda folder: of(
+        json.loads((folder / "a/summary.json").read_text())["metrics"]["faithfulness"]
+    ),
     "score --json": lambda folder: of(
-        of_json(folder, "score", str(bundled("demo.jsonl")), "-j", "local:lexical", "-m", "faithfulness", "-o", "json")[
-            "metrics"
-        ]["faithfulness"]
+        of_json(
+            folder,
+            "score",
+            str(bundled("demo.jsonl")),
+            "-j",
+            "local:lexical",
+            "-m",
+            "faithfulness",
+            "-o",
+            "json",
+        )["metrics"]["faithfulness"]
     ),
     "report -f json": lambda folder: of(
-        json.loads(ce.Run.load(folder / "a").report(format="json"))["summary"]["metrics"]["faithfulness"]
+        json.loads(ce.Run.load(folder / "a").report(format="json"))["summary"]["metrics"][
+            "faithfulness"
+        ]
     ),
-    "a series": lambda folder: of(ce.compare(*(folder / name for name in "abc")).trend.tracks[0].points[0]),
+    "a series": lambda folder: of(
+        ce.compare(*(folder / name for name in "abc")).trend.tracks[0].points[0]
+    ),
     "experiment.csv": of_experiment,
     "a notebook": of_notebook,
     "the page": of_page,
     "MLflow": of_mlflow,
-    "pytest": lambda folder: told(figures("faithfulness", ce.Run.load(folder / "a")["faithfulness"])),
-    "the terminal": lambda folder: of_text(call("rejudge", "a", "--out", "again", folder=folder).stdout),
-    "report -f md": lambda folder: of_text(ce.Run.load(folder / "a").report(format="md").replace("`", "")),
+    "pytest": lambda folder: told(
+        figures("faithfulness", ce.Run.load(folder / "a")["faithfulness"])
+    ),
+    "the terminal": lambda folder: of_text(
+        call("rejudge", "a", "--out", "again", folder=folder).stdout
+    ),
+    "report -f md": lambda folder: of_text(
+        ce.Run.load(folder / "a").report(format="md").replace("`", "")
+    ),
     "repr in Python": lambda folder: of_text(
         f"faithfulness {ce.Run.load(folder / 'a')['faithfulness']}".replace("<MetricSummary ", "")
     ),
     "experiment.json": lambda folder: of(
-        json.loads((folder / "experiment/experiment.json").read_text())["arms"][0]["metrics"]["faithfulness"]
+        json.loads((folder / "experiment/experiment.json").read_text())["arms"][0]["metrics"][
+            "faithfulness"
+        ]
     ),
 }
 
@@ -136,9 +169,13 @@ def test_low_and_high_are_the_bounds_wherever_they_are_read(folder: Path, exit: 
 def test_slices_of_the_metric_have_bounds_too(folder: Path) -> None:
     """All samples have one value of the field: the slice is the run."""
     run = ce.Run.load(folder / "a")
-    results = [r.model_copy(update={"sample": r.sample.model_copy(update={"generator": "g"})}) for r in run]
+    results = [
+        r.model_copy(update={"sample": r.sample.model_copy(update={"generator": "g"})}) for r in run
+    ]
     (row,) = slices(results, "generator", {"faithfulness": run["faithfulness"]})
-    assert (row.estimate.value, row.estimate.low, row.estimate.high) == pytest.approx(REPORTED[:3], abs=1e-4)
+    assert (row.estimate.value, row.estimate.low, row.estimate.high) == pytest.approx(
+        REPORTED[:3], abs=1e-4
+    )
     assert row.estimate.ends == "bounds"
     assert row.estimate.sampling == pytest.approx(SAMPLING, abs=1e-3)
 
@@ -150,7 +187,10 @@ def test_slices_of_the_metric_have_bounds_too(folder: Path) -> None:
             {"fail_under": {"faithfulness": 0.45}},
             "faithfulness may be 0.266, as judges abstained on many claims, below",
         ),
-        ({"fail_over": {"faithfulness": 0.8}}, "faithfulness may be 0.925, as judges abstained on many claims, above"),
+        (
+            {"fail_over": {"faithfulness": 0.8}},
+            "faithfulness may be 0.925, as judges abstained on many claims, above",
+        ),
     ],
 )
 def test_a_gate_on_the_mean_compares_the_bound_and_says_so(
@@ -158,13 +198,21 @@ def test_a_gate_on_the_mean_compares_the_bound_and_says_so(
 ) -> None:
     (failed,) = ce.Run.load(folder / "a").gate(**gate)  # type: ignore[arg-type]  # one of the two
     assert failed.startswith(f"gate failed: {words}")
-    assert ce.Run.load(folder / "a").gate(fail_under={"faithfulness": 0.26}, fail_over={"faithfulness": 0.93}) == ()
+    assert (
+        ce.Run.load(folder / "a").gate(
+            fail_under={"faithfulness": 0.26}, fail_over={"faithfulness": 0.93}
+        )
+        == ()
+    )
 
 
 def test_a_gate_on_the_low_end_goes_by_the_bounds(folder: Path) -> None:
     run = ce.Run.load(folder / "a")
     run.assert_at_least("low", faithfulness=0.26)
-    with pytest.raises(AssertionError, match=r"low is 0\.266, below 0\.45\nfaithfulness: bounds 0\.27 to 0\.92, n 20"):
+    with pytest.raises(
+        AssertionError,
+        match=r"low is 0\.266, below 0\.45\nfaithfulness: bounds 0\.27 to 0\.92, n 20",
+    ):
         run.assert_at_least("low", faithfulness=0.45)
 
 

@@ -28,8 +28,15 @@ class Terminal:
     def __init__(self, folder: Path, *arguments: object, rows: int = 24, columns: int = 60) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        given = (_Passed(slave), str(folder), environment | {"TERM": "xterm"}, list(map(str, arguments)))
+        environment = {
+            name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+        }
+        given = (
+            _Passed(slave),
+            str(folder),
+            environment | {"TERM": "xterm"},
+            list(map(str, arguments)),
+        )
         self.process = FORKS.Process(target=_live, args=given, daemon=True)
         self.process.start()
         os.close(slave)
@@ -38,7 +45,12 @@ class Terminal:
     def __enter__(self) -> Terminal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.process.kill()
         self.process.join()
         os.close(self._master)
@@ -95,7 +107,9 @@ def _received(passed: Any) -> _Passed:
     return _Passed(passed.detach())
 
 
-def _live(terminal: _Passed, folder: str, environment: dict[str, str], arguments: list[str]) -> None:
+def _live(
+    terminal: _Passed, folder: str, environment: dict[str, str], arguments: list[str]
+) -> None:
     """The command's side; Ctrl-C reaches it, since the terminal becomes that of the process."""
     os.setsid()
     fcntl.ioctl(terminal.descriptor, termios.TIOCSCTTY, 0)

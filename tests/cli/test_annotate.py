@@ -22,7 +22,8 @@ def run(claimeval: Run, tmp_path: Path) -> Path:
     sample = {**SAMPLES[0], "answer": answer, "contexts": [answer[:58]]}
     data.write_text(
         "".join(
-            json.dumps({**sample, "id": f"s{i}", "question": f"How high is the tower? {i}"}) + "\n" for i in range(5)
+            json.dumps({**sample, "id": f"s{i}", "question": f"How high is the tower? {i}"}) + "\n"
+            for i in range(5)
         )
     )
     claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
@@ -43,7 +44,13 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     assert "6 of 6 claims labeled" in second
     labels = ClaimLabels(run, "faithfulness")
     given = list(LabelFile(labels.path))
-    assert [label.label for label in given] == ["supported", "not_found", "contradicted", "supported", "supported"]
+    assert [label.label for label in given] == [
+        "supported",
+        "not_found",
+        "contradicted",
+        "supported",
+        "supported",
+    ]
     assert given[0].annotator == "ada"
     assert len(labels.by("")) == 6
 
@@ -68,7 +75,9 @@ def test_b_goes_back_and_the_later_label_replaces_the_earlier(run: Path) -> None
     assert list(ClaimLabels(run, "faithfulness").by("ada").values()) == ["supported", "unsure"]
 
 
-def test_each_named_annotator_labels_all_claims_and_agreement_finds_the_labels(claimeval: Run, run: Path) -> None:
+def test_each_named_annotator_labels_all_claims_and_agreement_finds_the_labels(
+    claimeval: Run, run: Path
+) -> None:
     """Of six claims both label all; they differ on one, so a label in six is undecided by majority."""
     assert "6 of 6 claims labeled" in answer(run, "ynynyn", "--annotator", "ada")
     assert "1 of 6" in answer(run, "q", "--annotator", "ben")
@@ -116,17 +125,29 @@ def test_another_design_is_drawn_too(run: Path) -> None:
 
 def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
     done = claimeval("annotate", "run", "--n", "6", "--export", "todo.csv")
-    assert "6 claims written to todo.csv; fill the column `label` (supported, contradicted, not_found, " in done.stdout
+    assert (
+        "6 claims written to todo.csv; fill the column `label` (supported, contradicted, not_found, "
+        in done.stdout
+    )
     rows = list(csv.DictReader((run.parent / "todo.csv").read_text().splitlines()))
     assert len(rows) == 6
     assert {row["against"] for row in rows} == {"contexts"}
     assert all(row["text"] and row["evidence"] and not row["label"] for row in rows)
 
 
-def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claimeval: Run, tmp_path: Path) -> None:
-    texts = {"=1+1": "=The tower is 63 metres high.", "'@a": "@The tower is high.", "plain": "It is 63 metres high."}
+def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(
+    claimeval: Run, tmp_path: Path
+) -> None:
+    texts = {
+        "=1+1": "=The tower is 63 metres high.",
+        "'@a": "@The tower is high.",
+        "plain": "It is 63 metres high.",
+    }
     data = tmp_path / "samples.jsonl"
-    rows = [{**SAMPLES[0], "id": id, "question": f"-{id}?", "answer": text} for id, text in texts.items()]
+    rows = [
+        {**SAMPLES[0], "id": id, "question": f"-{id}?", "answer": text}
+        for id, text in texts.items()
+    ]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
     claimeval("annotate", "run", "-n", "3", "--export", "todo.csv")
@@ -139,7 +160,10 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
     done = claimeval("agreement", "run", "--labels", "todo.csv", "--json")
     assert "nothing that was judged" not in done.stderr
     assert [(label.sample, label.text) for label in LabelFile(todo)] == [
-        (row[0].replace("'", "", 1), row[2].replace("'", "", 1) if row[2].startswith("'") else row[2])
+        (
+            row[0].replace("'", "", 1),
+            row[2].replace("'", "", 1) if row[2].startswith("'") else row[2],
+        )
         for row in cells[1:]
     ]
 
@@ -152,6 +176,8 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
         (["--design", "uncertainty"], "in place of uncertainty, draw even"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(claimeval: Run, run: Path, options: list[str], words: str) -> None:
+def test_what_cannot_be_drawn_is_said(
+    claimeval: Run, run: Path, options: list[str], words: str
+) -> None:
     done = claimeval("annotate", "run", *options, exits=2)
     assert words in done.stderr

@@ -35,7 +35,9 @@ def data(tmp_path: Path) -> Path:
 
 
 def command(data: Path, *options: object) -> Terminal:
-    return Terminal(data.parent, "annotate", data.name, "--documents", "-o", "marks.qrels", *options)
+    return Terminal(
+        data.parent, "annotate", data.name, "--documents", "-o", "marks.qrels", *options
+    )
 
 
 def press(terminal: Terminal, keys: str) -> None:
@@ -53,12 +55,16 @@ def plain(shown: str) -> str:
 def marks(data: Path) -> list[float]:
     path = data.parent / "marks.qrels"
     return (
-        [grade for grades in ir.read_qrels(path).values() for grade in grades.values()] if path.stat().st_size else []
+        [grade for grades in ir.read_qrels(path).values() for grade in grades.values()]
+        if path.stat().st_size
+        else []
     )
 
 
 def figure(claimeval: Run, *options: object) -> dict[str, object]:
-    done = claimeval("annotate", "samples.jsonl", "--documents", "-o", "marks.qrels", "--json", *options)
+    done = claimeval(
+        "annotate", "samples.jsonl", "--documents", "-o", "marks.qrels", "--json", *options
+    )
     found: dict[str, object] = json.loads(done.stdout)
     return found
 
@@ -177,7 +183,9 @@ def test_rank_and_relevance_take_the_marks_at_once(claimeval: Run, data: Path) -
     ranked = claimeval("rank", "marks.qrels", "my.run", "-m", "P@2", "--json")
     assert json.loads(ranked.stdout)["runs"][0]["mean"]["P@2"] == 0.5
     (data.parent / "judge.qrels").write_text("q1 0 q1-0 1\nq1 0 q1-1 1\nq2 0 q2-0 0\n")
-    held = claimeval("agreement", "judge.qrels", "--labels", "marks.qrels", "--scale", "binary", "--json")
+    held = claimeval(
+        "agreement", "judge.qrels", "--labels", "marks.qrels", "--scale", "binary", "--json"
+    )
     assert json.loads(held.stdout)["assessors"]["judge.qrels"]["pairs"] == 3
 
 
@@ -187,12 +195,21 @@ def test_the_figure_is_printed_again_without_asking(claimeval: Run, data: Path) 
         assert terminal.ended() == 0
     found = figure(claimeval)
     assert found["value"] == 1.0
-    assert (found["good"], found["bad"], found["unmarked"], found["without_results"]) == (2, 0, 2, 1)
+    assert (found["good"], found["bad"], found["unmarked"], found["without_results"]) == (
+        2,
+        0,
+        2,
+        1,
+    )
 
 
-def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(process: Run, folder: Path) -> None:
+def test_documents_of_a_run_and_a_corpus_are_marked_from_a_pipe_too(
+    process: Run, folder: Path
+) -> None:
     (folder / "queries.tsv").write_text("q1\tWhat is red?\n")
-    (folder / "docs.jsonl").write_text('{"id": "a", "title": "A", "text": "roses"}\n{"id": "b", "text": "grass"}\n')
+    (folder / "docs.jsonl").write_text(
+        '{"id": "a", "title": "A", "text": "roses"}\n{"id": "b", "text": "grass"}\n'
+    )
     (folder / "my.run").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq1 Q0 lost 3 0.5 t\n")
     options = ["--corpus", "docs.jsonl", "--trec-run", "my.run", "--json"]
     done = process("annotate", "queries.tsv", "--documents", *options, stdin="y\nn\n")
@@ -207,7 +224,9 @@ def test_marks_of_a_run_directory_stand_in_it(claimeval: Run, data: Path) -> Non
     rows = [{**json.loads(line), "answer": "Roses."} for line in data.read_text().splitlines()]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
-    with Terminal(data.parent, "annotate", "run", "--documents", "--n", 1, "--depth", 2) as terminal:
+    with Terminal(
+        data.parent, "annotate", "run", "--documents", "--n", 1, "--depth", 2
+    ) as terminal:
         press(terminal, "yq")
         assert terminal.ended() == 0
         assert "LGTM@2" in terminal.shown
@@ -222,7 +241,9 @@ def test_marks_of_a_run_directory_stand_in_it(claimeval: Run, data: Path) -> Non
         (["--depth", "5"], "go with documents=True (--documents)"),
     ],
 )
-def test_what_does_not_go_together_is_said(claimeval: Run, data: Path, options: list[str], words: str) -> None:
+def test_what_does_not_go_together_is_said(
+    claimeval: Run, data: Path, options: list[str], words: str
+) -> None:
     done = claimeval("annotate", data.name, *options, exits=2)
     assert words in done.stderr
     assert done.stderr.count("\n") == 1

@@ -34,7 +34,17 @@ def slow_server(start_server: StartServer) -> ThreadHandle:
 def test_a_detached_run_is_seen_to_and_finished(
     claimeval: Run, data: Path, slow_server: ThreadHandle, start_server: StartServer
 ) -> None:
-    command = ("score", data, "-j", spec(slow_server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    command = (
+        "score",
+        data,
+        "-j",
+        spec(slow_server, "openai"),
+        "-m",
+        "faithfulness",
+        "--out",
+        "run",
+        "--batch",
+    )
     done = claimeval(*command, "--detach", exits=3)
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1] == (
@@ -45,10 +55,20 @@ def test_a_detached_run_is_seen_to_and_finished(
     assert (listed["state"], listed["status"], listed["requests"]) == ("submitted", "validating", 3)
     table = claimeval("batch", "list", "--refresh").stdout.splitlines()
     assert table[0].split() == ["batch", "model", "requests", "answered", "failed", "age", "state"]
-    assert table[1].split() == [listed["batch"][:8], "openai:judge", "3", "0", "0", "0:00", "validating"]
+    assert table[1].split() == [
+        listed["batch"][:8],
+        "openai:judge",
+        "3",
+        "0",
+        "0",
+        "0:00",
+        "validating",
+    ]
 
     online = claimeval(*command[:-1], "--max-calls", "0", exits=3)
-    assert online.stderr.startswith("claimeval: 3 requests are pending in batches. This run will send and pay for")
+    assert online.stderr.startswith(
+        "claimeval: 3 requests are pending in batches. This run will send and pay for"
+    )
     collected = claimeval("batch", "collect", exits=3)
     assert collected.stdout.splitlines() == [
         "replies stored: 0",
@@ -76,8 +96,13 @@ def test_a_run_through_batches_leaves_the_files_of_the_run_without(
 def test_a_run_is_judged_again_in_batches(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     judge = spec(server, "openai")
     claimeval("score", data, "-j", judge, "-m", "faithfulness", "--out", "a", "--batch")
-    done = claimeval("rejudge", "a", "--assess-prompt", "binary", "--out", "b", "--batch", "--details")
-    assert "Calls: 3 sent, 0 answered from the reply cache, 3 reused from the run (claims of 3 texts" in done.stdout
+    done = claimeval(
+        "rejudge", "a", "--assess-prompt", "binary", "--out", "b", "--batch", "--details"
+    )
+    assert (
+        "Calls: 3 sent, 0 answered from the reply cache, 3 reused from the run (claims of 3 texts"
+        in done.stdout
+    )
     lines = server.batch_lines()
     assert len(lines) == len({line.custom_id for line in lines}) == 9
     assert not any(exchange.path.endswith("/chat/completions") for exchange in server.exchanges())
@@ -96,11 +121,25 @@ def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_later(
 ) -> None:
     data = tmp_path / "many.jsonl"
     write_samples(data, 100)
-    command = ("score", data, "-j", spec(server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    command = (
+        "score",
+        data,
+        "-j",
+        spec(server, "openai"),
+        "-m",
+        "faithfulness",
+        "--out",
+        "run",
+        "--batch",
+    )
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *map(str, command)],
         cwd=tmp_path / "here",
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},  # no module cut off at the limit
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },  # no module cut off at the limit
         capture_output=True,
         text=True,
         timeout=60,
@@ -117,7 +156,17 @@ def test_a_disk_that_fills_up_is_one_line_and_the_run_goes_on_later(
 
 
 def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: ThreadHandle) -> None:
-    command = ("score", data, "-j", spec(slow_server, "openai"), "-m", "faithfulness", "--out", "run", "--batch")
+    command = (
+        "score",
+        data,
+        "-j",
+        spec(slow_server, "openai"),
+        "-m",
+        "faithfulness",
+        "--out",
+        "run",
+        "--batch",
+    )
     process = subprocess.Popen(
         [sys.executable, "-m", "claimeval", *map(str, command)],
         cwd=data.parent,
@@ -133,18 +182,25 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert said.splitlines()[-1].startswith("claimeval: Interrupted. All replies received so far are stored")
+    assert said.splitlines()[-1].startswith(
+        "claimeval: Interrupted. All replies received so far are stored"
+    )
 
 
 @pytest.mark.parametrize(
     ("option", "words"),
-    [("--detach", "--detach submits batches; add --batch"), ("--batch", "None of the judges supports batches: ")],
+    [
+        ("--detach", "--detach submits batches; add --batch"),
+        ("--batch", "None of the judges supports batches: "),
+    ],
 )
 def test_options_that_do_not_fit_are_told(
     claimeval: Run, data: Path, tmp_path: Path, server: ThreadHandle, option: str, words: str
 ) -> None:
     (tmp_path / "live.yaml").write_text(f"model: {spec(server, 'openai')}\nbatch: false\n")
-    done = claimeval("score", data, "-j", tmp_path / "live.yaml", "-m", "faithfulness", option, exits=2)
+    done = claimeval(
+        "score", data, "-j", tmp_path / "live.yaml", "-m", "faithfulness", option, exits=2
+    )
     assert words in done.stderr
     assert server.exchanges() == []
 
@@ -157,6 +213,8 @@ def test_options_that_do_not_fit_are_told(
         (["cancel", "abc", "--all"], "say which batches to cancel"),
     ],
 )
-def test_commands_without_an_object_say_so(claimeval: Run, arguments: list[str], words: str) -> None:
+def test_commands_without_an_object_say_so(
+    claimeval: Run, arguments: list[str], words: str
+) -> None:
     done = claimeval("batch", *arguments, exits=2)
     assert words in done.stderr

@@ -30,7 +30,9 @@ def folder(tmp_path: Path) -> Path:
     """A store with three replies of one model to a shipped prompt and to another."""
     with Store(tmp_path / "store") as store:
         for number, prompt in enumerate((DIGEST, DIGEST, "f" * 64)):
-            origin = ReplyOrigin("openai:m", "http://127.0.0.1:8000/v1", prompt, NOON + 86_400 * number, 0.5)
+            origin = ReplyOrigin(
+                "openai:m", "http://127.0.0.1:8000/v1", prompt, NOON + 86_400 * number, 0.5
+            )
             store.put(f"{number:064x}", join(origin, write_chat("hello", "m")))
     return tmp_path / "store"
 
@@ -47,7 +49,9 @@ def test_stats_say_what_is_there_by_model_and_prompt(claimeval: Run, folder: Pat
     assert f"{folder}: 3 replies, " in done.stdout
     assert "2025-11-20 to 2025-11-22" in done.stdout
     assert "openai:m at http://127.0.0.1:8000/v1" in done.stdout
-    rows = {words[0]: words[1:] for line in done.stdout.splitlines() if len(words := line.split()) == 6}
+    rows = {
+        words[0]: words[1:] for line in done.stdout.splitlines() if len(words := line.split()) == 6
+    }
     assert rows["extract/atomic"][0] == "2"
     assert rows["extract/atomic"][-2:] == ["2025-11-20", "2025-11-21"]
     assert rows["f" * 12][0] == "1"
@@ -75,7 +79,9 @@ def test_verify_finds_damage_and_repair_drops_it(claimeval: Run, folder: Path) -
     claimeval("cache", "verify", "--cache", folder)
 
 
-def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_store_goes_to_another_folder_and_back(
+    claimeval: Run, folder: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "replies.jsonl"
     other = tmp_path / "other"
 
@@ -87,10 +93,14 @@ def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, t
 
     done = claimeval("cache", "import", file, "--cache", other)
     assert done.stdout == "replies added: 3, already present: 0\n"
-    assert claimeval("cache", "export", "-", "--cache", other).stdout == file.read_text(encoding="utf-8")
+    assert claimeval("cache", "export", "-", "--cache", other).stdout == file.read_text(
+        encoding="utf-8"
+    )
 
 
-def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Path, tmp_path: Path) -> None:
+def test_conflicts_and_bad_files_are_said_in_one_line(
+    claimeval: Run, folder: Path, tmp_path: Path
+) -> None:
     with Store(tmp_path / "other") as other:
         origin = ReplyOrigin("openai:m", None, "", NOON, None)
         other.put("0" * 64, join(origin, write_chat("something else", "m")))
@@ -99,7 +109,9 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
     file.write_text(done.stdout + "{}\n", encoding="utf-8")
 
     bad = claimeval("cache", "import", file, "--cache", tmp_path / "other", exits=2)
-    assert bad.stderr.startswith(f"claimeval: {file}, line 4: not an exported reply: key: Field required")
+    assert bad.stderr.startswith(
+        f"claimeval: {file}, line 4: not an exported reply: key: Field required"
+    )
 
     file.write_text(done.stdout, encoding="utf-8")
     conflict = claimeval("cache", "import", file, "--json", "--cache", tmp_path / "other", exits=1)
@@ -110,7 +122,9 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
     ]
 
 
-def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(claimeval: Run, tmp_path: Path) -> None:
+def test_a_folder_without_a_store_is_the_callers_mistake_and_stays_as_it_is(
+    claimeval: Run, tmp_path: Path
+) -> None:
     done = claimeval("cache", "stats", "--cache", tmp_path / "nothing", exits=2)
 
     assert "there is no reply cache in" in done.stderr
@@ -122,7 +136,9 @@ def test_the_replies_of_one_run_answer_the_same_command_elsewhere(
 ) -> None:
     judge = spec(server)
     for name, samples in (("a", SAMPLES[:1]), ("b", SAMPLES)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(json.dumps(sample) + "\n" for sample in samples)
+        )
         asked = ("score", tmp_path / f"{name}.jsonl", "-j", judge, "-m", "faithfulness")
         claimeval(*asked, "-o", name, "--cache", tmp_path / "store")
     replies = tmp_path / "replies.jsonl"
@@ -133,7 +149,16 @@ def test_the_replies_of_one_run_answer_the_same_command_elsewhere(
     claimeval(*offline, "-o", "again", "--cache", tmp_path / "other")
     first, again = (tmp_path / "here" / name / "results.jsonl" for name in ("a", "again"))
     assert again.read_bytes() == first.read_bytes()
-    lacking = claimeval("cache", "export", tmp_path / "b-replies", "--run", "b", "--cache", tmp_path / "other", exits=1)
+    lacking = claimeval(
+        "cache",
+        "export",
+        tmp_path / "b-replies",
+        "--run",
+        "b",
+        "--cache",
+        tmp_path / "other",
+        exits=1,
+    )
     assert "replies of the run that the cache lacks: " in lacking.stderr
 
 
@@ -147,23 +172,34 @@ class Touch:
         return os.system, (f"touch {self.file}",)
 
 
-def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, server: ThreadHandle, tmp_path: Path) -> None:
+def test_a_pickle_in_the_cache_runs_in_no_command(
+    claimeval: Run, server: ThreadHandle, tmp_path: Path
+) -> None:
     """What CVE-2025-69872 is about: diskcache by itself would load the planted values."""
     data = tmp_path / "data.jsonl"
     cache = tmp_path / "cache"
     proof = tmp_path / "proof"
-    data.write_text('{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n')
+    data.write_text(
+        '{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n'
+    )
     judge = spec(server)
     score = ("score", data, "--judge", judge, "--metrics", "faithfulness", "--cache", cache)
     claimeval(*score, "--out", tmp_path / "before")
     with closing(sqlite3.connect(cache / "cache.db", isolation_level=None)) as connection:
-        planted = connection.execute("UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Touch(proof)),)).rowcount
+        planted = connection.execute(
+            "UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Touch(proof)),)
+        ).rowcount
     assert planted > 0
 
     codes = {
         "score": claimeval(*score, "--out", tmp_path / "after", exits=3).returncode,
-        **{what: claimeval("cache", what, "--cache", cache, exits=None).returncode for what in ("stats", "verify")},
-        "export": claimeval("cache", "export", tmp_path / "replies.jsonl", "--cache", cache, exits=1).returncode,
+        **{
+            what: claimeval("cache", what, "--cache", cache, exits=None).returncode
+            for what in ("stats", "verify")
+        },
+        "export": claimeval(
+            "cache", "export", tmp_path / "replies.jsonl", "--cache", cache, exits=1
+        ).returncode,
         "drop": claimeval("cache", "verify", "--drop-damaged", "--cache", cache).returncode,
     }
 

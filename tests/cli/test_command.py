@@ -64,7 +64,9 @@ class Options:
     """A flag with a counterpart."""
     only: Literal[True] | None = None
     """A flag that is true or not given."""
-    limits: Annotated[Mapping[str, float], "--limit", Form("METRIC=X")] = field(default_factory=dict)
+    limits: Annotated[Mapping[str, float], "--limit", Form("METRIC=X")] = field(
+        default_factory=dict
+    )
     """Pairs."""
     nested: Annotated[Nested, Heading("Panel", "depth")] = Nested()
 
@@ -96,7 +98,10 @@ def read(one: RecordCommand, *arguments: str) -> Any:
 
     one = copy(one)
     one.run = keep
-    with pytest.raises(click.exceptions.Exit), one.make_context("do", ["DATA", "-j", "x", *arguments]) as context:
+    with (
+        pytest.raises(click.exceptions.Exit),
+        one.make_context("do", ["DATA", "-j", "x", *arguments]) as context,
+    ):
         one.invoke(context)
     return found[0]
 
@@ -130,7 +135,9 @@ def read(one: RecordCommand, *arguments: str) -> Any:
         (("--depth", "9"), "nested", Nested(depth=9)),
     ],
 )
-def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field: str, value: object) -> None:
+def test_a_field_becomes_an_option_of_its_type(
+    arguments: tuple[str, ...], field: str, value: object
+) -> None:
     found = getattr(parsed(*arguments), field)
     assert found == value
     assert type(found) is type(value) or isinstance(value, Path)
@@ -146,7 +153,10 @@ class Deeper(Options):
 def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() -> None:
     one = of("deeper")
     records = [read(one, *arguments) for arguments in ((), ("--depth", "9"))]
-    assert [record.nested for record in records] == [Nested(depth=5, hidden=1), Nested(depth=9, hidden=1)]
+    assert [record.nested for record in records] == [
+        Nested(depth=5, hidden=1),
+        Nested(depth=9, hidden=1),
+    ]
     assert "[default: 5]" in one.get_help(click.Context(one))
 
 
@@ -158,13 +168,21 @@ def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() ->
         (("--share", "much"), click.UsageError, "'much' is not a valid float"),
         (("--limit", "a"), UsageError, "--limit 'a' is not of the form METRIC=X"),
         (("--limit", "a=b"), UsageError, "--limit 'a=b' is not of the form METRIC=X"),
-        (("--limit", "a=1", "--limit", "b=3", "--limit", "a=2"), UsageError, "--limit a is given twice: 1.0 and 2.0"),
+        (
+            ("--limit", "a=1", "--limit", "b=3", "--limit", "a=2"),
+            UsageError,
+            "--limit a is given twice: 1.0 and 2.0",
+        ),
         (
             ("--name", "a", "--name", "b"),
             UsageError,
             "--name is given 2 values: a and b; give one, or a,b if it takes a",
         ),
-        (("--depth", "4", "--depth", "5"), UsageError, "--depth is given 2 values: 4 and 5; give one"),
+        (
+            ("--depth", "4", "--depth", "5"),
+            UsageError,
+            "--depth is given 2 values: 4 and 5; give one",
+        ),
         (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
         (("--hidden", "1"), click.UsageError, "No such option"),
         (("--naem", "x"), click.UsageError, "--name"),
@@ -174,9 +192,16 @@ def test_what_does_not_fit_is_refused_in_the_words_of_the_record(
     arguments: tuple[str, ...], error: type[Exception], words: str
 ) -> None:
     one = of("do")
-    with pytest.raises(error) as refused, one.make_context("do", ["DATA", "-j", "x", *arguments]) as context:
+    with (
+        pytest.raises(error) as refused,
+        one.make_context("do", ["DATA", "-j", "x", *arguments]) as context,
+    ):
         one.invoke(context)
-    text = refused.value.format_message() if isinstance(refused.value, click.UsageError) else str(refused.value)
+    text = (
+        refused.value.format_message()
+        if isinstance(refused.value, click.UsageError)
+        else str(refused.value)
+    )
     assert words in text
 
 
@@ -203,10 +228,16 @@ def test_a_record_that_inherits_has_the_texts_of_its_base() -> None:
         width: int = 1
         """How wide."""
 
-    assert field_texts(More) == {"depth": "How deep.", "hidden": "Python only.", "width": "How wide."}
+    assert field_texts(More) == {
+        "depth": "How deep.",
+        "hidden": "Python only.",
+        "width": "How wide.",
+    }
 
 
-def every_command(one: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, click.Command]]:
+def every_command(
+    one: click.Command, path: tuple[str, ...] = ()
+) -> list[tuple[str, click.Command]]:
     if path and not getattr(one, "commands", None):
         return [(" ".join(path), one)]
     assert isinstance(one, click.Group)
@@ -220,11 +251,19 @@ def every_command(one: click.Command, path: tuple[str, ...] = ()) -> list[tuple[
     return found
 
 
-def test_every_option_of_every_command_has_a_text_and_its_whole_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_option_of_every_command_has_a_text_and_its_whole_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for path, one in every_command(app):
-        page = one.get_help(click.Context(one, info_name=f"claimeval {path}", **app.context_settings))
-        assert all(len(line) <= 80 for line in page.splitlines() if not line.startswith("  ") or "  " not in line), path
+        page = one.get_help(
+            click.Context(one, info_name=f"claimeval {path}", **app.context_settings)
+        )
+        assert all(
+            len(line) <= 80
+            for line in page.splitlines()
+            if not line.startswith("  ") or "  " not in line
+        ), path
         for option in one.params:
             if isinstance(option, click.Option):
                 assert option.help, f"{path} {option.opts}"
@@ -238,11 +277,17 @@ def test_the_page_of_score_is_short_and_says_every_default(monkeypatch: pytest.M
     assert len(page.splitlines()) <= 80
     assert len([param for param in score.params if param.opts[0].startswith("-")]) <= 40
     assert max(map(len, page.splitlines())) <= 80
-    headings = [line for line in page.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    headings = [
+        line for line in page.splitlines() if line.endswith(":") and not line.startswith(" ")
+    ]
     assert headings == [
-        "Positional arguments:", "Options:", "Questions:", "Cost and speed:", "Batches and machines:",
+        "Positional arguments:",
+        "Options:",
+        "Questions:",
+        "Cost and speed:",
+        "Batches and machines:",
         "Results and gates:",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_root_lists_every_command_with_the_name_of_its_module() -> None:
@@ -251,13 +296,20 @@ def test_the_root_lists_every_command_with_the_name_of_its_module() -> None:
         one = app.get_command(context, name)
         assert one
         assert one.name == name
-    assert not set(HINTS) & set(app.list_commands(context)), "a hint is for a name that is no command"
+    assert not set(HINTS) & set(app.list_commands(context)), (
+        "a hint is for a name that is no command"
+    )
     assert set(HINTS.values()) <= set(app.list_commands(context))
 
 
-@pytest.mark.parametrize(("given", "meant"), [*HINTS.items(), ("scor", "score"), ("rejugde", "rejudge")])
+@pytest.mark.parametrize(
+    ("given", "meant"), [*HINTS.items(), ("scor", "score"), ("rejugde", "rejudge")]
+)
 def test_other_names_hint_at_the_command_that_is_meant(given: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f"Did you mean '{meant}'"), app.make_context("claimeval", [given]) as context:
+    with (
+        pytest.raises(UsageError, match=f"Did you mean '{meant}'"),
+        app.make_context("claimeval", [given]) as context,
+    ):
         app.invoke(context)
 
 
@@ -281,13 +333,18 @@ def test_a_group_without_a_command_prints_its_help_and_exits_with_2(group: str) 
         (("--nope",), "No such option"),
         (("score",), "Missing argument 'DATA'"),
         (("score", "a.jsonl", "-j"), "Option '-j' requires an argument"),
-        (("score", "a.jsonl", "--limit", "x"), "Invalid value for '--limit': 'x' is not a valid integer"),
+        (
+            ("score", "a.jsonl", "--limit", "x"),
+            "Invalid value for '--limit': 'x' is not a valid integer",
+        ),
         (("score", "a.jsonl"), "no judge named"),
         (("cache", "nope"), "No such command 'nope'"),
         (("metrics", "nope"), "unknown metric or vote rule 'nope'"),
     ],
 )
-def test_what_is_typed_wrong_is_one_line_and_exits_with_2(arguments: tuple[str, ...], message: str) -> None:
+def test_what_is_typed_wrong_is_one_line_and_exits_with_2(
+    arguments: tuple[str, ...], message: str
+) -> None:
     done = call(*arguments, exits=2)
     assert done.stderr.startswith(f"claimeval: {message}")
     assert len(done.stderr.splitlines()) == 1
@@ -301,7 +358,11 @@ def test_what_a_command_warns_of_is_a_line_and_with_quiet_nothing(tmp_path: Path
             "trace_id": trace,
             "span_id": "a",
             "name": "span",
-            "attributes": {"openinference.span.kind": kind, "input.value": "Who?", "output.value": "Ada."},
+            "attributes": {
+                "openinference.span.kind": kind,
+                "input.value": "Who?",
+                "output.value": "Ada.",
+            },
         }
         for trace, kind in kinds.items()
     ]
@@ -312,7 +373,9 @@ def test_what_a_command_warns_of_is_a_line_and_with_quiet_nothing(tmp_path: Path
 
 
 def test_defaults_are_those_of_the_records() -> None:
-    values: dict[str, Any] = {parameter.name or "": parameter.default for parameter in of("score").params}
+    values: dict[str, Any] = {
+        parameter.name or "": parameter.default for parameter in of("score").params
+    }
     for record in (RunOptions(), PanelOptions()):
         for name in values.keys() & set(record.__slots__):
             assert values[name] == getattr(record, name)

@@ -22,7 +22,10 @@ def runs(claimeval: Run, tmp_path: Path, start_server: StartServer) -> Path:
     """Two runs: B has a better answer to one sample, lacks another and has one of its own."""
     server = start_server(judge=claim_judge.answer)
     better = {**SAMPLES[1], "answer": SAMPLES[1]["answer"].replace("A MISSING priest", "A priest")}
-    for name, samples in {"a": SAMPLES, "b": [SAMPLES[0], better, {**SAMPLES[0], "id": "new"}]}.items():
+    for name, samples in {
+        "a": SAMPLES,
+        "b": [SAMPLES[0], better, {**SAMPLES[0], "id": "new"}],
+    }.items():
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
         claimeval("score", path, "-j", spec(server), "-m", "faithfulness", "--out", name)
@@ -32,7 +35,12 @@ def runs(claimeval: Run, tmp_path: Path, start_server: StartServer) -> Path:
 def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> None:
     found = json.loads(claimeval("compare", "a", "b", "--json").stdout)
     (metric,) = found["metrics"]
-    assert (found["shared"], found["only_a"], found["only_b"], found["changed_texts"]) == (2, 1, 1, 1)
+    assert (found["shared"], found["only_a"], found["only_b"], found["changed_texts"]) == (
+        2,
+        1,
+        1,
+        1,
+    )
     assert (metric["n"], metric["a"], metric["b"]) == (2, 0.75, 0.875)
     assert metric["difference"]["value"] == 0.125
     assert (metric["increased"], metric["decreased"]) == (1, 0)
@@ -42,7 +50,9 @@ def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> 
     assert "other answer" in claimeval("compare", "a", "b", "--details").stdout
 
 
-def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(claimeval: Run, tmp_path: Path) -> None:
+def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(
+    claimeval: Run, tmp_path: Path
+) -> None:
     sample = {"id": "t", "question": "How high?", "contexts": ["The tower is high."]}
     for name, answer in (("a", "The tower is high."), ("b", "A priest came.")):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({**sample, "answer": answer}) + "\n")
@@ -52,10 +62,15 @@ def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(claimeval: Ru
     assert "faithfulness 1 1.000 0.000 -1.000" in " ".join(done.stdout.split())
     assert "McNemar" not in done.stdout
     assert "\nNo claim is in both runs\n" in done.stdout
-    assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["metrics"][0]["discordant"] is None
+    assert (
+        json.loads(claimeval("compare", "a", "b", "--json").stdout)["metrics"][0]["discordant"]
+        is None
+    )
 
 
-def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, server: ThreadHandle) -> None:
+def test_a_prompt_with_fewer_labels_flips_nothing(
+    claimeval: Run, runs: Path, server: ThreadHandle
+) -> None:
     options = ("-j", spec(server), "-m", "faithfulness", "--assess-prompt", "tags", "--out", "c")
     claimeval("score", runs.parent / "a.jsonl", *options)
     done = claimeval("compare", "a", "c", "--details", "--out", "both.html")
@@ -65,11 +80,22 @@ def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, se
     assert "metric only in a only in b p faithfulness 0 0 1.000" in " ".join(done.stdout.split())
     assert "assess prompt: assess/three_way" in done.stdout
     assert (runs / "both.html").stat().st_size > 1000
-    assert all(len(line) <= 80 for line in done.stdout.splitlines()[2:]), "the first line is whole without a terminal"
+    assert all(len(line) <= 80 for line in done.stdout.splitlines()[2:]), (
+        "the first line is whole without a terminal"
+    )
 
 
 def test_runs_that_share_nothing_are_refused(claimeval: Run, runs: Path) -> None:
-    run = ("score", runs.parent / "a.jsonl", "-j", "local:lexical", "-m", "coverage", "--out", "other")
+    run = (
+        "score",
+        runs.parent / "a.jsonl",
+        "-j",
+        "local:lexical",
+        "-m",
+        "coverage",
+        "--out",
+        "other",
+    )
     claimeval(*run)
     done = claimeval("compare", "a", "other", exits=2)
     assert "no metric in common" in done.stderr
@@ -105,7 +131,8 @@ def topics(tmp_path: Path) -> Path:
     for name, place in (("one", 0), ("two", 1), ("three", 0)):
         rows = [
             SampleResult.of(
-                Sample(id=of, question=of, metadata={"topic": topic}), scores=scored({"words": values[place]})
+                Sample(id=of, question=of, metadata={"topic": topic}),
+                scores=scored({"words": values[place]}),
             )
             for of, topic, *values in TOPICS
         ]
@@ -130,7 +157,9 @@ def test_any_run_is_the_baseline(claimeval: Run, topics: Path, baseline: str) ->
     assert (found["runs"], found["baseline"]) == (["one", "two", "three"], 1)
     # words: 0, 0, 1 under the baseline, 1, 0, 0 otherwise
     against = found["metrics"]["words"]["against"]
-    assert [one and (one["difference"]["value"], one["increased"], one["decreased"]) for one in against] == [
+    assert [
+        one and (one["difference"]["value"], one["increased"], one["decreased"]) for one in against
+    ] == [
         (0.0, 1, 1),
         None,
         (0.0, 1, 1),
@@ -138,9 +167,13 @@ def test_any_run_is_the_baseline(claimeval: Run, topics: Path, baseline: str) ->
     claimeval("compare", "one", "two", "--baseline", "four", exits=2)
 
 
-def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(claimeval: Run, topics: Path) -> None:
+def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(
+    claimeval: Run, topics: Path
+) -> None:
     runs = ("one", "two", "three")
-    told = claimeval("compare", *runs, "--baseline", "two", "--out", "trend.html", "--plot", "trend.svg").stdout
+    told = claimeval(
+        "compare", *runs, "--baseline", "two", "--out", "trend.html", "--plot", "trend.svg"
+    ).stdout
     claimeval("compare", *runs, "--out", "trend.md")
     claimeval("compare", *runs, "--out", "trend.json")
 
@@ -149,7 +182,10 @@ def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(claimeval: Run
     against = next(line.strip() for line in told.splitlines() if "three against two" in line)
     trend = next(line.strip() for line in told.splitlines() if "per run" in line)
     # x falls and rises, so that the slope of every sample is 0
-    assert trend == "trend: 0.000 per run (-0.316 to +0.316), p (Holm) 1.000, 0 samples rise, 0 fall, n 3"
+    assert (
+        trend
+        == "trend: 0.000 per run (-0.316 to +0.316), p (Holm) 1.000, 0 samples rise, 0 fall, n 3"
+    )
     assert f"<p>{against}</p>" in page
     assert f"<p>{trend}</p>" in page
     assert "default-src 'none'" in page
@@ -169,11 +205,17 @@ def test_two_runs_are_drawn_as_differences(claimeval: Run, topics: Path) -> None
     assert "is a .svg file" in wrong.stderr
 
 
-def test_printed_commands_can_be_pasted_where_paths_have_spaces(claimeval: Run, tmp_path: Path) -> None:
+def test_printed_commands_can_be_pasted_where_paths_have_spaces(
+    claimeval: Run, tmp_path: Path
+) -> None:
     make("other_judge_and_other_answers", 3, tmp_path / "here" / "my runs")
     shown = claimeval("compare", "my runs/a", "my runs/b").stdout
     assert "Next: claimeval report 'my runs/a' --compare 'my runs/b' (" in shown
-    (command,) = (line.partition(": ")[2] for line in shown.splitlines() if line.startswith("To tell them apart"))
+    (command,) = (
+        line.partition(": ")[2]
+        for line in shown.splitlines()
+        if line.startswith("To tell them apart")
+    )
     assert "rejudge 'my runs/a' -j scripted:m2 " in command
     assert "-o 'my runs/a-again' && claimeval compare 'my runs/a-again' 'my runs/b'" in command
 
@@ -182,13 +224,19 @@ def test_the_next_command_names_the_runs_that_were_compared(claimeval: Run, runs
     claimeval("measure", "a", "-m", "token_recall")
     claimeval("measure", runs.parent / "a.jsonl", "-m", "token_recall", "--out", "m")
     shown = claimeval("compare", "a", "m").stdout
-    (command,) = (line.removeprefix("Next: claimeval ") for line in shown.splitlines() if line.startswith("Next: "))
+    (command,) = (
+        line.removeprefix("Next: claimeval ")
+        for line in shown.splitlines()
+        if line.startswith("Next: ")
+    )
     assert command.startswith("report a/measure --compare m (")
     claimeval(*command.partition(" (")[0].split())
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_the_front_fits_a_screen_of_24_lines_with_80_columns(claimeval: Run, tmp_path: Path, name: str) -> None:
+def test_the_front_fits_a_screen_of_24_lines_with_80_columns(
+    claimeval: Run, tmp_path: Path, name: str
+) -> None:
     make(name, 3, tmp_path / "here")
     shown = claimeval("compare", "a", "b", COLUMNS="80")
     lines = (shown.stdout + shown.stderr).splitlines()

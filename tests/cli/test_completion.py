@@ -35,7 +35,12 @@ def test_metrics_are_completed_also_after_a_comma_and_offered_once() -> None:
     assert offered("score", "a", "-m", "cov") == ["coverage"]
     assert offered("score", "a", "-m", "coverage,correctn") == ["coverage,correctness"]
     assert offered("score", "a", "-m", "coverage,cov") == []
-    assert offered("measure", "a", "-m", "rouge_") == ["rouge_l", "rouge_1", "rouge_2", "rouge_lsum"]
+    assert offered("measure", "a", "-m", "rouge_") == [
+        "rouge_l",
+        "rouge_1",
+        "rouge_2",
+        "rouge_lsum",
+    ]
     assert offered("metrics", "major") == ["majority"]
 
 
@@ -70,7 +75,10 @@ def test_each_script_names_the_command_and_the_variable(shell: str) -> None:
 def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     words = "COMP_WORDS=(claimeval score a -m coverage,correctn); COMP_CWORD=4"
     line = f'{words}; _claimeval_completion claimeval; echo "$COMPREPLY"'
-    assert in_shell(tmp_path, "bash", "-c", f'eval "$(claimeval completion bash)"; {line}') == "coverage,correctness\n"
+    assert (
+        in_shell(tmp_path, "bash", "-c", f'eval "$(claimeval completion bash)"; {line}')
+        == "coverage,correctness\n"
+    )
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
@@ -85,8 +93,16 @@ def test_fish_completes_values_and_texts_with_commas(tmp_path: Path) -> None:
 def in_shell(folder: Path, *command: str) -> str:
     """What a shell prints in which `claimeval` is this checkout."""
     program = folder / "claimeval"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from claimeval.cli.main import main; main()" "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "from claimeval.cli.main import main; main()" "$@"\n'
+    )
     program.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    environment = {
+        **os.environ,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
     return done.stdout

@@ -15,7 +15,9 @@ __all__ = ["run"]
 
 
 @pytest.mark.parametrize("design", ["even", "label"])
-def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Path, design: str) -> None:
+def test_labels_given_in_the_terminal_correct_the_score(
+    claimeval: Run, run: Path, design: str
+) -> None:
     answer(run, "ynynyn", "--design", design)
     found = json.loads(claimeval("correct", "run", "--json").stdout)
     assert found["labeled"] == 6
@@ -43,7 +45,11 @@ def test_without_labels_it_says_how_to_get_some(claimeval: Run, run: Path) -> No
     ("options", "design", "told"),
     [
         ("", "even", "claimeval annotate RUN --n 100"),
-        ("--design label --seed 7", "label", "claimeval annotate RUN --design label --seed 7 --n 100"),
+        (
+            "--design label --seed 7",
+            "label",
+            "claimeval annotate RUN --design label --seed 7 --n 100",
+        ),
         ("", "uncertainty", "claimeval annotate RUN"),
     ],
 )
@@ -55,7 +61,9 @@ def test_what_a_note_recommends_works_when_typed(
     drawing = run / "annotation" / "faithfulness.json"
     drawing.write_text(drawing.read_text().replace('"design": "even"', f'"design": "{design}"'))
     few, alike = (
-        note for note in json.loads(claimeval("correct", "run", "--json").stdout)["notes"] if "`claimeval" in note
+        note
+        for note in json.loads(claimeval("correct", "run", "--json").stdout)["notes"]
+        if "`claimeval" in note
     )
     assert f"`{told}`" in few
     before = {path: path.read_bytes() for path in drawing.parent.iterdir()}
@@ -75,7 +83,9 @@ def test_the_macro_score_of_the_judges_alone_is_that_of_the_run(claimeval: Run, 
     scored = json.loads(claimeval("demo", "--json", "--out", "demo").stdout)["metrics"]
     labels = Path(__file__).parents[2] / "examples" / "data" / "demo_labels.jsonl"
     for name in ("faithfulness", "correctness"):
-        found = json.loads(claimeval("correct", "demo", "--metric", name, "--labels", labels, "--json").stdout)
+        found = json.loads(
+            claimeval("correct", "demo", "--metric", name, "--labels", labels, "--json").stdout
+        )
         judged = found["macro"]["judged"]
         ours = scored[name]
         assert [judged[key] for key in ("value", "low", "high", "n", "clusters")] == [

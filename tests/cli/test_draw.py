@@ -10,12 +10,19 @@ from pathlib import Path
 from tests.cli.conftest import Run
 
 
-def test_what_is_drawn_is_a_data_file_that_the_other_commands_read(claimeval: Run, tmp_path: Path) -> None:
+def test_what_is_drawn_is_a_data_file_that_the_other_commands_read(
+    claimeval: Run, tmp_path: Path
+) -> None:
     log = tmp_path / "log.csv"
-    log.write_text("question,topic,answer\n" + "".join(f"{w},{w[0]},An answer.\n" for w in ("ab", "cd", "cd", "ef")))
+    log.write_text(
+        "question,topic,answer\n"
+        + "".join(f"{w},{w[0]},An answer.\n" for w in ("ab", "cd", "cd", "ef"))
+    )
     done = claimeval("draw", log, "--n", "3", "--stratify", "topic", "-o", "test.jsonl", "--json")
     assert json.loads(done.stdout)["drawn"] == 3
-    rows = [json.loads(line) for line in (tmp_path / "here" / "test.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "here" / "test.jsonl").read_text().splitlines()
+    ]
     assert [row["question"] for row in rows] == ["ab", "cd", "ef"]
     assert rows[1]["drawn"]["row"] == 2
     claimeval("doctor", "test.jsonl")

@@ -15,13 +15,22 @@ from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 
-SENTENCES = ["The tower is high.", "It is old.", "A DOUBTFUL claim stands here.", "The WRONG king built it."]
+SENTENCES = [
+    "The tower is high.",
+    "It is old.",
+    "A DOUBTFUL claim stands here.",
+    "The WRONG king built it.",
+]
 
 
 def doubting(body: Body) -> Reply:
     """Judges by the rule of `claim_judge`; under a yes-or-no prompt it lets doubtful claims pass, else not."""
     reply = claim_judge.answer(body)
-    if "DOUBTFUL" in text_of(body) and '"verdicts"' in str(reply.content) and "- yes: " not in text_of(body):
+    if (
+        "DOUBTFUL" in text_of(body)
+        and '"verdicts"' in str(reply.content)
+        and "- yes: " not in text_of(body)
+    ):
         content = json.loads(str(reply.content))
         (doubtful,) = re.findall(r'^(c\d+): ".*DOUBTFUL', text_of(body), re.MULTILINE)
         verdict = next(verdict for verdict in content["verdicts"] if verdict["id"] == doubtful)
@@ -38,10 +47,17 @@ def server(start_server: StartServer) -> ThreadHandle:
 @pytest.fixture
 def file(tmp_path: Path, server: ThreadHandle) -> Path:
     samples = [
-        {"id": str(i), "question": f"Tower {i}?", "answer": " ".join(SENTENCES), "contexts": ["About towers."]}
+        {
+            "id": str(i),
+            "question": f"Tower {i}?",
+            "answer": " ".join(SENTENCES),
+            "contexts": ["About towers."],
+        }
         for i in range(6)
     ]
-    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    (tmp_path / "samples.jsonl").write_text(
+        "".join(json.dumps(sample) + "\n" for sample in samples)
+    )
     path = tmp_path / "prompts.yaml"
     path.write_text(
         f"data: samples.jsonl\nmetrics: [faithfulness]\njudges: ['{spec(server)}']\n"
@@ -50,7 +66,9 @@ def file(tmp_path: Path, server: ThreadHandle) -> Path:
     return path
 
 
-def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+def test_arms_share_the_extraction_and_are_compared_in_pairs(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
     done = claimeval("experiment", file, "--json")
     table = json.loads(done.stdout)
     base, binary, tags = table["arms"]
@@ -61,7 +79,12 @@ def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, fil
     assert (cell["mean"], cell["difference"]["value"], cell["difference"]["n"]) == (0.75, 0.25, 6)
     assert cell["p"] == pytest.approx(2 / 2**6)
     assert cell["p_adjusted"] == pytest.approx(2 * 2 / 2**6)
-    assert (base["cost"]["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (12, 12, 6, 6)
+    assert (base["cost"]["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (
+        12,
+        12,
+        6,
+        6,
+    )
     assert len(server.exchanges()) == 24
     # six doubtful claims become supported; six contradicted ones become not_found, which counts the same
     assert (base["flips"], binary["flips"], binary["relabeled"]) == (0, 6, 6)
@@ -70,7 +93,9 @@ def test_arms_share_the_extraction_and_are_compared_in_pairs(claimeval: Run, fil
     assert base["median_latency"] > 0
 
 
-def test_the_same_command_again_asks_nothing(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+def test_the_same_command_again_asks_nothing(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
     first = json.loads(claimeval("experiment", file, "--json").stdout)
     sent = len(server.exchanges())
     again = json.loads(claimeval("experiment", file, "--json").stdout)
@@ -79,7 +104,9 @@ def test_the_same_command_again_asks_nothing(claimeval: Run, file: Path, server:
     assert [arm["metrics"] for arm in again["arms"]] == [arm["metrics"] for arm in first["arms"]]
 
 
-def test_flipped_claims_are_listed_with_the_reasons_that_were_asked_for(claimeval: Run, file: Path) -> None:
+def test_flipped_claims_are_listed_with_the_reasons_that_were_asked_for(
+    claimeval: Run, file: Path
+) -> None:
     claimeval("experiment", file, "--out", "found")
     folder = file.parent / "here" / "found"
     flips = [json.loads(line) for line in (folder / "flips.jsonl").read_text().splitlines()]
@@ -115,7 +142,9 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
     assert json.loads((folder / "experiment.json").read_text())["baseline"] == "three_way"
 
 
-def test_a_cap_holds_for_all_arms_together_and_can_be_raised(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+def test_a_cap_holds_for_all_arms_together_and_can_be_raised(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
     done = claimeval("experiment", file, "--max-calls", "15", "--concurrency", "1", exits=3)
     assert "Budget reached" in done.stderr
     assert len(server.exchanges()) == 15
@@ -123,14 +152,20 @@ def test_a_cap_holds_for_all_arms_together_and_can_be_raised(claimeval: Run, fil
     assert len(server.exchanges()) == 24
 
 
-def test_a_mistake_is_said_before_any_call(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+def test_a_mistake_is_said_before_any_call(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
     file.write_text(file.read_text().replace("binary", "binray"))
     done = claimeval("experiment", file, exits=2)
-    assert "arm 'binray': unknown assess prompt 'binray'. Did you mean 'assess/binary'" in done.stderr
+    assert (
+        "arm 'binray': unknown assess prompt 'binray'. Did you mean 'assess/binary'" in done.stderr
+    )
     assert server.exchanges() == []
 
 
-def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Run, file: Path) -> None:
+def test_arms_are_measured_against_human_labels_and_chosen_on_half(
+    claimeval: Run, file: Path
+) -> None:
     truth = ["supported", "supported", "supported", "contradicted"]
     rows = [
         {"id": str(i), "text": sentence, "label": label}
@@ -142,7 +177,11 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     done = claimeval("experiment", file, "--json")
     table = json.loads(done.stdout)
     three_way, binary, _ = (arm["label_agreement"] for arm in table["arms"])
-    assert (three_way["claims"], three_way["accuracy"]["value"], three_way["balanced_accuracy"]["value"]) == (
+    assert (
+        three_way["claims"],
+        three_way["accuracy"]["value"],
+        three_way["balanced_accuracy"]["value"],
+    ) == (
         24,
         0.75,
         pytest.approx(5 / 6),
@@ -157,11 +196,14 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     assert selection["held_out_baseline"]["balanced_accuracy"]["value"] == pytest.approx(5 / 6)
     page = (file.parent / "here" / "selected" / "experiment.md").read_text()
     assert (
-        f"Chosen on one half of the questions ({halves[0]} labels): binary. Equal to people on the other half" in page
+        f"Chosen on one half of the questions ({halves[0]} labels): binary. Equal to people on the other half"
+        in page
     )
 
 
-def test_select_without_labels_is_a_mistake(claimeval: Run, file: Path, server: ThreadHandle) -> None:
+def test_select_without_labels_is_a_mistake(
+    claimeval: Run, file: Path, server: ThreadHandle
+) -> None:
     done = claimeval("experiment", file, "--select", exits=2)
     assert "give" in done.stderr
     assert server.exchanges() == []
@@ -186,14 +228,24 @@ def test_plan_without_a_judge_or_an_experiment_is_a_mistake(claimeval: Run, file
 
 @pytest.mark.parametrize(("dead", "baseline"), [("second", "first"), ("first", "first")])
 def test_a_dead_judge_of_one_arm_leaves_the_others_their_table(
-    claimeval: Run, file: Path, server: ThreadHandle, start_server: StartServer, dead: str, baseline: str
+    claimeval: Run,
+    file: Path,
+    server: ThreadHandle,
+    start_server: StartServer,
+    dead: str,
+    baseline: str,
 ) -> None:
     refusing = start_server(Options(faults=Faults(rates={"insufficient_quota": 1.0})))
-    judges = {name: spec(refusing if name == dead else server) for name in ("first", "second", "third")}
+    judges = {
+        name: spec(refusing if name == dead else server) for name in ("first", "second", "third")
+    }
     arms = "".join(
-        f"  - {{name: {name}, judges: ['{judge}'], extractor: '{spec(server)}'}}\n" for name, judge in judges.items()
+        f"  - {{name: {name}, judges: ['{judge}'], extractor: '{spec(server)}'}}\n"
+        for name, judge in judges.items()
     )
-    file.write_text(f"data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: {baseline}\narms:\n{arms}")
+    file.write_text(
+        f"data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: {baseline}\narms:\n{arms}"
+    )
     done = claimeval("experiment", file, "--json", exits=3)
     assert f"arm {dead} failed: " in done.stderr
     assert "quota" in done.stderr
@@ -201,7 +253,9 @@ def test_a_dead_judge_of_one_arm_leaves_the_others_their_table(
     assert [arm["name"] for arm in shown["arms"]] == [name for name in judges if name != dead]
     assert all(arm["metrics"]["faithfulness"]["mean"] == 0.5 for arm in shown["arms"])
     differences = [arm["metrics"]["faithfulness"]["difference"] for arm in shown["arms"]]
-    assert [one and one["value"] for one in differences] == ([None, None] if dead == baseline else [None, 0.0])
+    assert [one and one["value"] for one in differences] == (
+        [None, None] if dead == baseline else [None, 0.0]
+    )
     assert list(shown["failed"]) == [dead]
     assert shown["stopped"].startswith(f"arm {dead} failed")
     table = (file.parent / "here" / "experiments" / "prompts" / "experiment.md").read_text()

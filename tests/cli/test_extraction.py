@@ -17,7 +17,12 @@ from tests.conftest import StartServer
 
 ROOT = Path(__file__).parents[2]
 TEXT = "Ada was born in London in 1815. She wrote notes on the engine. She never met Mr Hill."
-PEOPLE = ["Ada was born in London.", "Ada was born in 1815.", "Ada wrote notes.", "The notes are on the engine."]
+PEOPLE = [
+    "Ada was born in London.",
+    "Ada was born in 1815.",
+    "Ada wrote notes.",
+    "The notes are on the engine.",
+]
 MODEL = ["Ada was born in London.", "Ada was born in 1851.", "Ada wrote notes."]
 
 
@@ -71,14 +76,27 @@ def test_claims_of_a_field_beside_those_of_people(data: Path, tmp_path: Path) ->
     assert line["details"]["extraction"]["sentences"]["statements_lost"] == [3]
 
 
-def test_the_table_says_what_local_claims_are_and_what_people_lose(data: Path, tmp_path: Path) -> None:
+def test_the_table_says_what_local_claims_are_and_what_people_lose(
+    data: Path, tmp_path: Path
+) -> None:
     done = call(
-        *("extraction", data, "--extractor", "local:lexical", "--gold", "facts.people.text", "--out", tmp_path / "x"),
+        *(
+            "extraction",
+            data,
+            "--extractor",
+            "local:lexical",
+            "--gold",
+            "facts.people.text",
+            "--out",
+            tmp_path / "x",
+        ),
         folder=tmp_path,
         COLUMNS="200",
     )
     text = " ".join(folded(done.stdout))
-    assert "ada.jsonl: 36 claims (extract/atomic by local:lexical) of 36 sentences, 12 texts" in text
+    assert (
+        "ada.jsonl: 36 claims (extract/atomic by local:lexical) of 36 sentences, 12 texts" in text
+    )
     assert "statements lost 0.000 0.00 to 0.22 0 of 36 0.333" in text
     assert "claims split by rules: 1.14 per biography sentence" in text
     assert "the gold claims (facts.people.text, of 12 texts) leave 0.333 of the sentences" in text
@@ -86,9 +104,11 @@ def test_the_table_says_what_local_claims_are_and_what_people_lose(data: Path, t
 
 def test_the_claims_of_a_run_are_measured_in_its_folder(data: Path, tmp_path: Path) -> None:
     run = ce.score(
-        [{**row, "contexts": [TEXT]} for row in rows(3)], judges="local:lexical", out=tmp_path / "run",
+        [{**row, "contexts": [TEXT]} for row in rows(3)],
+        judges="local:lexical",
+        out=tmp_path / "run",
         options=ce.RunOptions(cache=tmp_path / "cache"),
-    )  # fmt: skip
+    )
     assert run.path
     done = call("extraction", run.path, folder=tmp_path)
     assert (run.path / "extraction" / "summary.json").exists()
@@ -118,7 +138,9 @@ def test_gold_claims_may_be_in_a_file_a_row_a_claim(tmp_path: Path) -> None:
         ({"claims": "mine.j2"}, "name the model that extracts claims with --extractor"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_before_anything_is_asked(options: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
+    options: dict[str, Any], words: str
+) -> None:
     with pytest.raises(ce.UsageError, match=words.replace("(", r"\(")):
         ce.extraction(rows(2), **options)
 
@@ -126,12 +148,18 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(options: di
 def _takes_only_the_first(body: Body) -> Reply:
     """The judge of the loopback server, which gives the first claim alone to a prompt that says FIRST."""
     reply = claim_judge.answer(body)
-    if "FIRST" not in text_of(body) or not isinstance(reply.content, str) or '"claims"' not in reply.content:
+    if (
+        "FIRST" not in text_of(body)
+        or not isinstance(reply.content, str)
+        or '"claims"' not in reply.content
+    ):
         return reply
     return Reply(json.dumps({"claims": json.loads(reply.content)["claims"][:1]}))
 
 
-def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server: StartServer, tmp_path: Path) -> None:
+def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(judge=_takes_only_the_first)
     short = (
         (ROOT / "prompts" / "extract" / "atomic.j2")
@@ -150,7 +178,11 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
     ]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
     labels = [
-        {"id": f"q{i}", "claim_id": f"answer-{n}", "label": "supported" if n != 2 else "contradicted"}
+        {
+            "id": f"q{i}",
+            "claim_id": f"answer-{n}",
+            "label": "supported" if n != 2 else "contradicted",
+        }
         for i in range(30)
         for n in (1, 2, 3)
     ]
@@ -163,7 +195,9 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
         "baseline": "all",
         "arms": [{"name": "few", "extract_prompt": str(tmp_path / "short.j2")}, {"name": "all"}],
     }
-    found = ce.experiment(design, out=tmp_path / "x", select=True, options=ce.RunOptions(cache=tmp_path / "cache"))
+    found = ce.experiment(
+        design, out=tmp_path / "x", select=True, options=ce.RunOptions(cache=tmp_path / "cache")
+    )
     assert found.table
     few, whole = found.table.arms
     assert (whole.covers_less, found.chosen) == (None, "all")
@@ -172,5 +206,8 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
     assert few.extraction
     assert few.extraction.measures["statements_lost"].value == pytest.approx(2 / 3)
     text = (tmp_path / "x" / "experiment.md").read_text()
-    assert "> **Caution:** few scores fewer claims: not comparable; it covers less than all (statements" in text
+    assert (
+        "> **Caution:** few scores fewer claims: not comparable; it covers less than all (statements"
+        in text
+    )
     assert "| `few` | 0.333 | 0.667 |" in text

@@ -54,36 +54,64 @@ def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path:
 
 
 def test_a_run_that_stopped_early_says_of_how_many_samples_in_every_form(tmp_path: Path) -> None:
-    lines = [json.dumps({"question": f"q{n}?", "answer": f"Fact {n}.", "contexts": [f"Fact {n}."]}) for n in range(5)]
+    lines = [
+        json.dumps({"question": f"q{n}?", "answer": f"Fact {n}.", "contexts": [f"Fact {n}."]})
+        for n in range(5)
+    ]
     (tmp_path / "data.jsonl").write_text("\n".join(lines))
     head = " of 5 samples (stopped early), judged by m"
     with serve(judged) as server:
-        command = ("score", "data.jsonl", "-j", f"openai:m@{server.url}", "-o", "run", "--concurrency", 1)
+        command = (
+            "score",
+            "data.jsonl",
+            "-j",
+            f"openai:m@{server.url}",
+            "-o",
+            "run",
+            "--concurrency",
+            1,
+        )
         stopped = call(*command, "--max-calls", 4, folder=tmp_path, exits=3)
         again = call(*command, "--max-calls", 4, "--json", folder=tmp_path, exits=3)
     assert head in stopped.stdout
     assert json.loads(again.stdout)["front"]["head"].endswith(head)
-    assert " of 5 samples (stopped early), judged by `m`" in call("report", "run", "-f", "md", folder=tmp_path).stdout
+    assert (
+        " of 5 samples (stopped early), judged by `m`"
+        in call("report", "run", "-f", "md", folder=tmp_path).stdout
+    )
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["data"]["samples"] == 5
 
 
-def test_what_replies_are_worth_is_over_replies_and_not_over_calls_that_failed(tmp_path: Path) -> None:
-    (tmp_path / "data.jsonl").write_text(json.dumps({"question": "?", "answer": "Fact.", "contexts": ["Fact."]}))
+def test_what_replies_are_worth_is_over_replies_and_not_over_calls_that_failed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data.jsonl").write_text(
+        json.dumps({"question": "?", "answer": "Fact.", "contexts": ["Fact."]})
+    )
     with serve(judged) as server:
         judges = ("-j", f"openai:m@{server.url}", "-j", "openai:down@http://127.0.0.1:9/v1")
         done = call("score", "data.jsonl", *judges, "-o", "run", "--json", folder=tmp_path, exits=3)
-    assert json.loads(done.stdout)["cost"]["total"]["calls"] == 2, "one reply with claims, one with a verdict"
+    assert json.loads(done.stdout)["cost"]["total"]["calls"] == 2, (
+        "one reply with claims, one with a verdict"
+    )
     assert json.loads(done.stdout)["cost"]["total"]["verdicts"] == 1
     assert "Worth of all replies of this run: unknown (2)." in done.stderr
 
 
 def test_quiet_prints_the_scores_of_commands_without_a_first_screen_too(tmp_path: Path) -> None:
-    row = {"question": "How high?", "answer": "It is 63 m.", "contexts": ["63 m"], "reference_answers": ["63 m"]}
+    row = {
+        "question": "How high?",
+        "answer": "It is 63 m.",
+        "contexts": ["63 m"],
+        "reference_answers": ["63 m"],
+    }
     (tmp_path / "data.jsonl").write_text(json.dumps(row))
     done = call("measure", "data.jsonl", "-m", "token_recall", "-o", "run", "-q", folder=tmp_path)
     assert done.stdout == "token_recall 1.00, answer_length (words) 4.00\n"
     claims = call("extraction", "data.jsonl", "-q", folder=tmp_path)
-    assert claims.stdout.startswith("claims_per_sentence (claims) 1.00, words_per_claim (words) 4.00, ")
+    assert claims.stdout.startswith(
+        "claims_per_sentence (claims) 1.00, words_per_claim (words) 4.00, "
+    )
     assert claims.stdout.count("\n") == 1
 
 
@@ -122,10 +150,21 @@ def test_many_notes_metrics_and_long_texts_still_fit(tmp_path: Path) -> None:
         }
         for n in range(4)
     ]
-    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": 1, "answer": ["no"]}])) + "\n")
+    (tmp_path / "data.jsonl").write_text(
+        "\n".join(map(json.dumps, [*rows, {"question": 1, "answer": ["no"]}])) + "\n"
+    )
     metrics = "faithfulness,on_text=answer:contexts"
     done = call(
-        "score", "data.jsonl", "-j", "local:lexical", "-m", metrics, "--skip-malformed", "-o", "run", folder=tmp_path
+        "score",
+        "data.jsonl",
+        "-j",
+        "local:lexical",
+        "-m",
+        metrics,
+        "--skip-malformed",
+        "-o",
+        "run",
+        folder=tmp_path,
     )
     lines = done.stdout.splitlines()
     assert len(lines) <= 24
@@ -146,7 +185,11 @@ def samples(count: int) -> list[ce.Sample]:
     document = Document(id="d", text="Some text.")
     return [
         ce.Sample(
-            id=f"s{n}", question="Which?", answer=f"It is {n}.", contexts=(document,), reference_answers=(f"Gold {n}.",)
+            id=f"s{n}",
+            question="Which?",
+            answer=f"It is {n}.",
+            contexts=(document,),
+            reference_answers=(f"Gold {n}.",),
         )
         for n in range(count)
     ]
@@ -158,7 +201,9 @@ def relabeled(result: SampleResult, labels: tuple[str, str, str]) -> SampleResul
     of = {claim.id: claim.of for claim in result.claims}
     names = {("answer", "contexts"): "faithfulness", ("answer", "reference"): "correctness"}
     assessments = [
-        a.model_copy(update=THREE_WAY.labeled(by[names.get((of[a.subject], a.against), "context_recall")]))
+        a.model_copy(
+            update=THREE_WAY.labeled(by[names.get((of[a.subject], a.against), "context_recall")])
+        )
         for a in result.assessments
     ]
     scores = {name: Score.share(float(label == "supported")) for name, label in by.items()}
@@ -173,18 +218,34 @@ C = "contradicted"
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ([(S, C, S)] * 4 + [(S, S, S)], "Most answers contradict the gold answer although retrieval was good"),
-        ([(S, N, S)] * 5, "5 of 5 answers stick to what was found, and 0 of these agree with the gold answer."),
+        (
+            [(S, C, S)] * 4 + [(S, S, S)],
+            "Most answers contradict the gold answer although retrieval was good",
+        ),
+        (
+            [(S, N, S)] * 5,
+            "5 of 5 answers stick to what was found, and 0 of these agree with the gold answer.",
+        ),
         ([(N, S, S)] * 2 + [(S, S, S)] * 4, "The model is the weak part: for 2 of 6 questions"),
-        ([(S, S, N)] * 2 + [(S, S, S)] * 4, "Retrieval is the weak part: it missed what 2 of 6 questions need."),
+        (
+            [(S, S, N)] * 2 + [(S, S, S)] * 4,
+            "Retrieval is the weak part: it missed what 2 of 6 questions need.",
+        ),
         ([(N, N, N)] * 2 + [(S, S, S)] * 4, "2 of 6 answers are made up"),
-        ([(S, S, S)] * 6, "6 of 6 answers stick to what was found, and 6 of these agree with the gold answer."),
+        (
+            [(S, S, S)] * 6,
+            "6 of 6 answers stick to what was found, and 6 of these agree with the gold answer.",
+        ),
         ([(S, S, S)] * 4, "4 of 4 claims are supported in what was retrieved."),
     ],
 )
-def test_the_sentence_is_the_first_that_fits(answers: list[tuple[str, str, str]], sentence: str) -> None:
+def test_the_sentence_is_the_first_that_fits(
+    answers: list[tuple[str, str, str]], sentence: str
+) -> None:
     judge = ScriptedJudge(default="supported")
-    run = ce.score(samples(len(answers)), judges=judge, metrics="faithfulness,correctness,context_recall")
+    run = ce.score(
+        samples(len(answers)), judges=judge, metrics="faithfulness,correctness,context_recall"
+    )
     results = [relabeled(result, labels) for result, labels in zip(run, answers, strict=True)]
     shown = front(run.manifest, run.record, results).sentence
     assert shown
@@ -199,9 +260,13 @@ def test_the_sentence_is_the_first_that_fits(answers: list[tuple[str, str, str]]
         (["fully", "partly", "no"], "1 of 3 answers do not meet polite."),
     ],
 )
-def test_the_front_of_ratings_names_the_worst_rating_and_answers(answers: list[str], sentence: str) -> None:
+def test_the_front_of_ratings_names_the_worst_rating_and_answers(
+    answers: list[str], sentence: str
+) -> None:
     def reply(prompt: str) -> str:
-        return json.dumps({"reason": "So it is.", "rating": answers[int(prompt.partition("It is ")[2][0])]})
+        return json.dumps(
+            {"reason": "So it is.", "rating": answers[int(prompt.partition("It is ")[2][0])]}
+        )
 
     criteria = {"polite": "It stays polite."} if "fully" in answers else {}
     ask = None if criteria else "faithfulness"
@@ -210,12 +275,19 @@ def test_the_front_of_ratings_names_the_worst_rating_and_answers(answers: list[s
     shown = front(run.manifest, run.record, run.results)
     assert shown.sentence == sentence
     bad = [n for n, answer in enumerate(answers) if answer == "no"]
-    assert [(one.sample_id, one.explanation) for one in shown.answers] == [(f"s{n}", "So it is.") for n in bad]
+    assert [(one.sample_id, one.explanation) for one in shown.answers] == [
+        (f"s{n}", "So it is.") for n in bad
+    ]
     assert not shown.read
 
 
 def test_a_judge_that_compares_words_concludes_nothing() -> None:
-    sample = ce.Sample(id="s", question="Which?", answer="It is so.", contexts=(Document(id="d", text="It is so."),))
+    sample = ce.Sample(
+        id="s",
+        question="Which?",
+        answer="It is so.",
+        contexts=(Document(id="d", text="It is so."),),
+    )
     run = ce.score([sample] * 1, judges="local:lexical", metrics="faithfulness")
     assert FrontBuilder(run.manifest).front(run.record).sentence is None
 

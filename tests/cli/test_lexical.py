@@ -15,7 +15,9 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     done = claimeval("lexical", data, "-m", "exact_match,k_precision", "--out", "run", "--json")
     record = json.loads(done.stdout)
     assert (
-        record["command"] == json.loads(claimeval("lexical", "none", "--json", exits=2).stdout)["command"] == "lexical"
+        record["command"]
+        == json.loads(claimeval("lexical", "none", "--json", exits=2).stdout)["command"]
+        == "lexical"
     )
     metrics = record["metrics"]
     assert list(metrics) == ["exact_match", "k_precision", "answer_length"]
@@ -25,7 +27,9 @@ def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> No
     assert results[0]["answer_length"].value == 10.0
 
 
-def test_a_shard_says_what_is_left_and_the_merged_run_has_the_scores(claimeval: Run, data: Path) -> None:
+def test_a_shard_says_what_is_left_and_the_merged_run_has_the_scores(
+    claimeval: Run, data: Path
+) -> None:
     command = ("lexical", data, "-m", "exact_match", "--out", "run", "--shard")
     first = claimeval(*command, "1/2").stdout.splitlines()
     assert first == [
@@ -34,7 +38,9 @@ def test_a_shard_says_what_is_left_and_the_merged_run_has_the_scores(claimeval: 
     ]
     second = json.loads(claimeval(*command, "2/2", "--json").stdout)
     assert (second["shard"], second["samples"], second["exit_code"]) == ("2/2", 2, 0)
-    assert json.loads(claimeval("merge", "run", "--json").stdout)["metrics"]["exact_match"]["n"] == 3
+    assert (
+        json.loads(claimeval("merge", "run", "--json").stdout)["metrics"]["exact_match"]["n"] == 3
+    )
 
 
 def test_one_table_shows_lexical_scores_beside_judged_ones(claimeval: Run, data: Path) -> None:
@@ -49,21 +55,36 @@ def test_missing_texts_are_counted_with_their_reason(claimeval: Run, data: Path)
     data.write_text(json.dumps({"question": "Q", "answer": "A b."}) + "\n")
     metrics = json.loads(claimeval("lexical", data, "--json").stdout)["metrics"]
     found = metrics["k_precision"]
-    assert (found["mean"], found["low"], found["n"], found["unit"], found["bounds"]) == (None, None, 0, "share", None)
+    assert (found["mean"], found["low"], found["n"], found["unit"], found["bounds"]) == (
+        None,
+        None,
+        0,
+        "share",
+        None,
+    )
     assert (found["missing"], found["total"], found["micro"]) == ({"missing_input": 1}, None, None)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["-m", "token_recal"], "Did you mean 'token_recall'"), (["--normalization", "squid"], "Did you mean 'squad'")],
+    [
+        (["-m", "token_recal"], "Did you mean 'token_recall'"),
+        (["--normalization", "squid"], "Did you mean 'squad'"),
+    ],
 )
-def test_unknown_names_get_the_closest(claimeval: Run, data: Path, options: list[str], words: str) -> None:
+def test_unknown_names_get_the_closest(
+    claimeval: Run, data: Path, options: list[str], words: str
+) -> None:
     done = claimeval("lexical", data, *options, exits=2)
     assert words in done.stderr
 
 
 def test_text_without_spaces_is_noticed_once(claimeval: Run, data: Path) -> None:
-    row = {"question": "Q", "answer": "東京は日本の首都です。", "contexts": ["東京は日本の首都です。"]}
+    row = {
+        "question": "Q",
+        "answer": "東京は日本の首都です。",
+        "contexts": ["東京は日本の首都です。"],
+    }
     data.write_text((json.dumps(row) + "\n") * 2)
     done = claimeval("lexical", data, "-m", "k_precision")
     assert done.stderr.count("--normalization multilingual") == 1
@@ -76,4 +97,7 @@ def test_text_that_rouge_does_not_read_is_noticed_once(claimeval: Run, data: Pat
     told = "has no letters a to z, and ROUGE reads no others; use --normalization multilingual"
     assert claimeval("lexical", data, "-m", "rouge_l,token_f1").stderr.count(told) == 1
     assert told not in claimeval("lexical", data, "-m", "token_f1").stderr
-    assert told not in claimeval("lexical", data, "-m", "rouge_l", "--normalization", "multilingual").stderr
+    assert (
+        told
+        not in claimeval("lexical", data, "-m", "rouge_l", "--normalization", "multilingual").stderr
+    )

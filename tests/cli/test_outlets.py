@@ -20,7 +20,11 @@ from tests.command_line import call
 def log(tmp_path: Path) -> Path:
     """A log whose draw is larger than any buffer."""
     path = tmp_path / "log.jsonl"
-    path.write_text("".join(f'{{"question": "What is number {i}?", "pad": "{"x" * 200}"}}\n' for i in range(3000)))
+    path.write_text(
+        "".join(
+            f'{{"question": "What is number {i}?", "pad": "{"x" * 200}"}}\n' for i in range(3000)
+        )
+    )
     return path
 
 
@@ -48,7 +52,9 @@ def test_a_gate_keeps_its_exit_code_when_nobody_reads(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     gate = ("-m", "faithfulness", "--fail-under", "faithfulness=0.9")
-    process = start(tmp_path, "score", "s.jsonl", "-j", "local:lexical", *gate, "--out", "run", stdout=writer)
+    process = start(
+        tmp_path, "score", "s.jsonl", "-j", "local:lexical", *gate, "--out", "run", stdout=writer
+    )
     os.close(writer)
     _, said = process.communicate()
     assert process.returncode == 1, said
@@ -72,7 +78,9 @@ def test_a_folder_that_is_not_there_is_the_callers_mistake(claimeval: Run, log: 
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_data_that_is_no_file_is_said_and_does_not_hang(claimeval: Run, tmp_path: Path, kind: str) -> None:
+def test_data_that_is_no_file_is_said_and_does_not_hang(
+    claimeval: Run, tmp_path: Path, kind: str
+) -> None:
     path = tmp_path / "data.jsonl"
     path.mkdir() if kind == "folder" else os.mkfifo(path)
     done = claimeval("score", path, "-j", "local:lexical", exits=2)
@@ -88,7 +96,9 @@ def test_too_many_open_files_are_resumable_and_say_what_to_raise() -> None:
     assert "too many open files: raise the limit with `ulimit -n 1024`" in line
 
 
-def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def run(arguments: list[str]) -> int:
         raise OSError(errno.ENOENT, "No such file or directory")
 
@@ -102,7 +112,10 @@ def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(monkeypatch
     [
         (("score", "LOG"), "no judge named"),
         (("score", "none.jsonl", "-j", "local:lexical"), "none.jsonl does not exist"),
-        (("draw", "LOG", "-o", "nowhere/test.jsonl"), "nowhere/test.jsonl: No such file or directory"),
+        (
+            ("draw", "LOG", "-o", "nowhere/test.jsonl"),
+            "nowhere/test.jsonl: No such file or directory",
+        ),
         (("scor", "LOG"), "no such command 'scor'"),
         (("cache stats", "--cache", "none"), "none"),
     ],

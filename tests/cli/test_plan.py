@@ -15,15 +15,40 @@ from tests.cli.conftest import Run
 
 
 def test_plan_takes_the_options_of_the_command_that_it_plans(claimeval: Run, data: Path) -> None:
-    command = (data, "-j", "openai:m@http://127.0.0.1:9/v1", "--max-cost", "1", "--overwrite", "--rpm", "3", "--json")
+    command = (
+        data,
+        "-j",
+        "openai:m@http://127.0.0.1:9/v1",
+        "--max-cost",
+        "1",
+        "--overwrite",
+        "--rpm",
+        "3",
+        "--json",
+    )
     assert claimeval("plan", *command).stdout == claimeval("plan", "score", *command).stdout
     assert "No such option" in claimeval("plan", *command, "--ask", "relevance", exits=2).stderr
-    assert json.loads(claimeval("plan", "rate", *command, "--ask", "relevance").stdout)["command"] == "plan"
+    assert (
+        json.loads(claimeval("plan", "rate", *command, "--ask", "relevance").stdout)["command"]
+        == "plan"
+    )
 
 
-def test_the_run_makes_the_calls_that_the_plan_says(claimeval: Run, data: Path, server: ThreadHandle) -> None:
+def test_the_run_makes_the_calls_that_the_plan_says(
+    claimeval: Run, data: Path, server: ThreadHandle
+) -> None:
     claimeval("score", data, "--judge", spec(server), "--metrics", "faithfulness", "--out", "a")
-    command = (data, "--judge", spec(server), "--metrics", "faithfulness", "--assess-prompt", "binary", "--out", "b")
+    command = (
+        data,
+        "--judge",
+        spec(server),
+        "--metrics",
+        "faithfulness",
+        "--assess-prompt",
+        "binary",
+        "--out",
+        "b",
+    )
     before = len(server.exchanges())
 
     planned = claimeval("plan", *command, "--json")
@@ -46,8 +71,12 @@ def test_nuggets_are_planned_with_the_prompt_that_they_are_asked_with(
     """Two samples: two texts to take claims from, and two questions each about what is vital and what is covered."""
     command = (data, "--judge", spec(server), "--metrics", "nuggets")
     usual = json.loads(claimeval("plan", *command, "--json").stdout)
-    assert usual == json.loads(claimeval("plan", *command, "--assess-prompt", "partial", "--json").stdout)
-    assert usual != json.loads(claimeval("plan", *command, "--assess-prompt", "three_way", "--json").stdout)
+    assert usual == json.loads(
+        claimeval("plan", *command, "--assess-prompt", "partial", "--json").stdout
+    )
+    assert usual != json.loads(
+        claimeval("plan", *command, "--assess-prompt", "three_way", "--json").stdout
+    )
 
     claimeval("score", *command, "--out", "a")
     assert json.loads(claimeval("plan", *command, "--json").stdout)["calls"] == [0, 0]
@@ -55,7 +84,9 @@ def test_nuggets_are_planned_with_the_prompt_that_they_are_asked_with(
     assert "assess/three_way has no label for partial support" in said
 
 
-def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run, data: Path) -> None:
+def test_the_table_says_calls_tokens_money_and_what_they_rest_on(
+    claimeval: Run, data: Path
+) -> None:
     done = claimeval(
         *("plan", data, "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest"),
         *("--max-cost", "1", "--out", "x"),
@@ -64,23 +95,42 @@ def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run,
     )
 
     lines = done.stdout.splitlines()
-    assert lines[1] == "samples.jsonl: 3 samples; faithfulness, correctness, coverage, context_recall"
+    assert (
+        lines[1] == "samples.jsonl: 3 samples; faithfulness, correctness, coverage, context_recall"
+    )
     table = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("Upper limit"))]
     assert max(map(len, table)) <= 80
-    assert table[0].split() == ["step", "judge", "cached", "calls", "tokens", "in", "tokens", "out", "USD"]
-    assert [row.split()[0] for row in table[1:] if row.split()[0] in ("extract", "assess", "total")] == [
+    assert table[0].split() == [
+        "step",
+        "judge",
+        "cached",
+        "calls",
+        "tokens",
+        "in",
+        "tokens",
+        "out",
+        "USD",
+    ]
+    assert [
+        row.split()[0] for row in table[1:] if row.split()[0] in ("extract", "assess", "total")
+    ] == [
         "extract",
         "assess",
         "assess",
         "total",
     ]
     assert "Upper limit $" in done.stdout
-    assert "- price of openai:gpt-5-mini: $0.25 in, $2 out a million tokens, stated on 2026-09-05" in lines
+    assert (
+        "- price of openai:gpt-5-mini: $0.25 in, $2 out a million tokens, stated on 2026-09-05"
+        in lines
+    )
     assert "- claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed" in lines
     assert any(line.startswith("- not counted: questions asked again") for line in lines)
 
 
-def test_an_unknown_price_is_said_with_the_line_that_states_it(claimeval: Run, data: Path, tmp_path: Path) -> None:
+def test_an_unknown_price_is_said_with_the_line_that_states_it(
+    claimeval: Run, data: Path, tmp_path: Path
+) -> None:
     judge = "openai:m@http://127.0.0.1:9/v1"
     done = claimeval("plan", data, "--judge", judge)
     assert "unknown" in done.stdout
@@ -99,14 +149,19 @@ def test_an_unknown_price_is_said_with_the_line_that_states_it(claimeval: Run, d
         assert f"price of {judge}: $0.25 in, $2 out a million tokens" in stated.stdout
 
 
-def test_cheaper_forms_are_those_of_the_options_and_in_python_too(claimeval: Run, data: Path, tmp_path: Path) -> None:
+def test_cheaper_forms_are_those_of_the_options_and_in_python_too(
+    claimeval: Run, data: Path, tmp_path: Path
+) -> None:
     """Each share is that of a plan with the option; batches of a hosted model cost half."""
     judge = "openai:gpt-5-mini"
     options = ce.RunOptions(cache=tmp_path / "store")
 
     def middle(**asked: Any) -> float:
         """The middle of the dollars with these options."""
-        return sum(ce.plan(ce.score, data, judges=judge, **{"options": options, **asked}).known_cost) / 2
+        return (
+            sum(ce.plan(ce.score, data, judges=judge, **{"options": options, **asked}).known_cost)
+            / 2
+        )
 
     usual = middle(claims_per_call=1)
     ahead = ce.plan(ce.score, data, judges=judge, claims_per_call=1, options=options)
@@ -118,14 +173,21 @@ def test_cheaper_forms_are_those_of_the_options_and_in_python_too(claimeval: Run
         }
     )
     command = ("plan", data, "-j", judge, "--claims-per-call", 1, "--cache", tmp_path / "store")
-    assert json.loads(claimeval(*command, "--json").stdout)["cheaper"] == pytest.approx(ahead.cheaper)
+    assert json.loads(claimeval(*command, "--json").stdout)["cheaper"] == pytest.approx(
+        ahead.cheaper
+    )
     assert "Cheaper, each by itself: --claims-per-call auto" in claimeval(*command).stdout
 
-    assert ce.plan(ce.score, data, judges=f"{judge}@http://127.0.0.1:9/v1", options=options).cheaper == {}
+    assert (
+        ce.plan(ce.score, data, judges=f"{judge}@http://127.0.0.1:9/v1", options=options).cheaper
+        == {}
+    )
     assert ce.plan(ce.rate, data, judges=judge, options=options).cheaper == {}
 
 
-def test_nothing_is_made_where_there_is_no_store(claimeval: Run, data: Path, tmp_path: Path) -> None:
+def test_nothing_is_made_where_there_is_no_store(
+    claimeval: Run, data: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "nothing"
     done = claimeval("plan", data, "--judge", "local:lexical", "--cache", folder)
 
@@ -139,20 +201,30 @@ def test_every_job_can_be_planned_and_other_commands_say_that_they_cannot(
     judge = ("-j", f"openai:m@{server.url}")
     claimeval("rate", data, *judge, "--ask", "relevance", "-o", "r")
     asked = len(server.exchanges())
-    again = json.loads(claimeval("plan", "rejudge", "r", "-j", f"openai:n@{server.url}", "--json").stdout)
+    again = json.loads(
+        claimeval("plan", "rejudge", "r", "-j", f"openai:n@{server.url}", "--json").stdout
+    )
     assert [(line["step"], line["judge"], line["calls"]) for line in again["lines"]] == [
         ("answers", f"openai:n@{server.url}", [asked, asked])
     ]
-    assert "No judge is asked" in claimeval("plan", "rejudge", "r", "--vote", "any", "-o", "n").stdout
+    assert (
+        "No judge is asked" in claimeval("plan", "rejudge", "r", "--vote", "any", "-o", "n").stdout
+    )
     assert "No judge is asked" in claimeval("plan", "measure", data, "-m", "answer_length").stdout
     assert len(server.exchanges()) == asked
     assert "compare asks no judge" in claimeval("plan", "compare", "r", "r", exits=2).stderr
 
 
 def test_help_is_that_of_the_planned_command(claimeval: Run) -> None:
-    assert claimeval("plan", "-h").stdout.startswith("Usage: claimeval plan [COMMAND] [OPTIONS] ...\n")
-    assert claimeval("plan", "rate", "--help").stdout.startswith("Usage: claimeval plan rate [OPTIONS] DATA\n")
-    assert claimeval("plan", "a.yaml", "-h").stdout.startswith("Usage: claimeval plan experiment [OPTIONS] FILE\n")
+    assert claimeval("plan", "-h").stdout.startswith(
+        "Usage: claimeval plan [COMMAND] [OPTIONS] ...\n"
+    )
+    assert claimeval("plan", "rate", "--help").stdout.startswith(
+        "Usage: claimeval plan rate [OPTIONS] DATA\n"
+    )
+    assert claimeval("plan", "a.yaml", "-h").stdout.startswith(
+        "Usage: claimeval plan experiment [OPTIONS] FILE\n"
+    )
     assert "can be planned" not in claimeval("plan", exits=2).stdout
 
 
@@ -163,17 +235,34 @@ def test_a_mistake_is_said_as_score_says_it(claimeval: Run, data: Path) -> None:
 
 
 def test_batches_are_planned_at_half_the_price(claimeval: Run, data: Path, tmp_path: Path) -> None:
-    command = (data, "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest", "-m", "faithfulness")
+    command = (
+        data,
+        "--judge",
+        "openai:gpt-5-mini",
+        "--judge",
+        "mistral:mistral-large-latest",
+        "-m",
+        "faithfulness",
+    )
     keys = {"OPENAI_API_KEY": "k" * 20, "MISTRAL_API_KEY": "k" * 20}
     online = json.loads(claimeval("plan", *command, "--json", **keys).stdout)
-    batches = json.loads(claimeval("plan", *command, "--batch", "--detach", "--json", **keys).stdout)
-    (tmp_path / "live.yaml").write_text("model: openai:gpt-5-mini\nbatch: false\nclaims_per_call: auto\n")
+    batches = json.loads(
+        claimeval("plan", *command, "--batch", "--detach", "--json", **keys).stdout
+    )
+    (tmp_path / "live.yaml").write_text(
+        "model: openai:gpt-5-mini\nbatch: false\nclaims_per_call: auto\n"
+    )
     mixed_command = (data, "-j", tmp_path / "live.yaml", *command[3:], "--batch", "--json")
     mixed = json.loads(claimeval("plan", *mixed_command, **keys).stdout)
     assert batches["calls"] == online["calls"]
     assert batches["cost"] == pytest.approx([amount / 2 for amount in online["cost"]])
     assert batches["cost_bound"] == pytest.approx(online["cost_bound"] / 2)
-    shares = [m["cost_bound"] / o["cost_bound"] for m, o in zip(mixed["lines"], online["lines"], strict=True)]
-    assert shares == pytest.approx([1.0, 1.0, 0.5])  # extraction and assessment by OpenAI, assessment by Mistral
+    shares = [
+        m["cost_bound"] / o["cost_bound"]
+        for m, o in zip(mixed["lines"], online["lines"], strict=True)
+    ]
+    assert shares == pytest.approx(
+        [1.0, 1.0, 0.5]
+    )  # extraction and assessment by OpenAI, assessment by Mistral
     said = " ".join(claimeval("plan", *command, "--batch", **keys).stdout.split())
     assert "price of openai:gpt-5-mini in batches: $0.125 in, $1 out a million tokens" in said

@@ -27,7 +27,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("demo.jsonl", "demo_labels.jsonl"):
         (folder / name).write_bytes((DATA / name).read_bytes())
     for name in ("a", "b"):
-        call("score", "demo.jsonl", *LOCAL, "--limit", 6, "--out", name, "--cache", "store", folder=folder)
+        call(
+            "score",
+            "demo.jsonl",
+            *LOCAL,
+            "--limit",
+            6,
+            "--out",
+            name,
+            "--cache",
+            "store",
+            folder=folder,
+        )
     (folder / "qrels").write_text("q1 0 d 1\n")
     (folder / "one.run").write_text("q1 Q0 d 1 1 one\n")
     return folder
@@ -43,7 +54,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda command: command[0],
 )
-def test_a_command_runs_in_an_interpreter_of_its_own(folder: Path, command: tuple[object, ...]) -> None:
+def test_a_command_runs_in_an_interpreter_of_its_own(
+    folder: Path, command: tuple[object, ...]
+) -> None:
     done = spawn(*command, folder=folder)
     assert done.stdout
     assert "Traceback" not in done.stderr
@@ -57,13 +70,18 @@ def test_a_command_looks_for_unreachable_objects_rarely_and_not_at_exit() -> Non
         "sys.argv = ['claimeval', '--version']\n"
         "main()"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "200000 True"
 
 
 @pytest.mark.parametrize(
     ("error", "code", "last"),
-    [(KeyboardInterrupt, 130, "claimeval: interrupted"), (ValueError, 70, "claimeval: this is a bug in claimeval")],
+    [
+        (KeyboardInterrupt, 130, "claimeval: interrupted"),
+        (ValueError, 70, "claimeval: this is a bug in claimeval"),
+    ],
 )
 def test_an_interrupt_that_pydantic_takes_for_an_error_is_an_interrupt(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException], code: int, last: str
@@ -94,7 +112,9 @@ class Interrupt:
 sys.meta_path.insert(0, Interrupt())
 runpy.run_module("claimeval", run_name="__main__")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -105,12 +125,21 @@ runpy.run_module("claimeval", run_name="__main__")
         ("", "sys.exit(5)", 5, ""),
         ("", "os.kill(os.getpid(), signal.SIGKILL)", 3, "claimeval: the node died\n"),
         ("atexit.register(lambda: os.kill(os.getpid(), signal.SIGKILL))", "", 137, ""),
-        ("", "os.kill(os.getppid(), signal.SIGTERM); signal.pause()", 3, "claimeval: the node died\n"),
+        (
+            "",
+            "os.kill(os.getppid(), signal.SIGTERM); signal.pause()",
+            3,
+            "claimeval: the node died\n",
+        ),
     ],
 )
-def test_the_end_of_a_child_is_that_of_the_command(before: str, then: str, code: int, told: str) -> None:
+def test_the_end_of_a_child_is_that_of_the_command(
+    before: str, then: str, code: int, told: str
+) -> None:
     """One that is killed when its work is done has the code of a shell; one that vanishes before has 3 and a line."""
     start = "import atexit, os, signal, sys; from claimeval.cli.terminal import go_on_in_a_child"
     script = f"{start}; {before or None}; go_on_in_a_child('the node died'); {then or None}"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (ended.returncode, ended.stderr) == (code, told)

@@ -17,7 +17,9 @@ from tests.conftest import StartServer
 
 def test_every_shipped_prompt_is_listed(claimeval: Run) -> None:
     rows = json.loads(claimeval("prompts", "list", "--json").stdout)["prompts"]
-    assert {row["name"] for row in rows} == {name for step in prompts.STEPS for name in prompts.shipped(step)}
+    assert {row["name"] for row in rows} == {
+        name for step in prompts.STEPS for name in prompts.shipped(step)
+    }
     assert "assess/three_way" in claimeval("prompts", "list").stdout
 
 
@@ -39,13 +41,19 @@ def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
     own.write_text("{# purpose: x\nreply: json\nscale: binary #}{% block system %}{% endblock %}")
     done = claimeval("prompts", "check", own, exits=2)
     assert "no block 'user'" in done.stderr
-    assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry", exits=2).stderr
+    assert (
+        "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry", exits=2).stderr
+    )
 
 
-def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(claimeval: Run, tmp_path: Path) -> None:
+def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(
+    claimeval: Run, tmp_path: Path
+) -> None:
     own = tmp_path / "own.j2"
     shipped = prompts.shipped("assess")["assess/three_way"].read_text(encoding="utf-8")
-    own.write_text(shipped.replace("{% for document in documents %}", "{% for document in claims %}"))
+    own.write_text(
+        shipped.replace("{% for document in documents %}", "{% for document in claims %}")
+    )
     assert "unused variables: documents" in claimeval("prompts", "check", own).stdout
     assert "does not use" not in claimeval("prompts", "check", "three_way").stdout
     own.write_text(shipped.replace("{% for claim in claims %}", "{% for claim in documents %}"))
@@ -53,12 +61,25 @@ def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(
     assert "does not use 'claims', so the judge would not see what it is asked about" in done.stderr
 
 
-def test_a_mistake_is_that_of_the_step_whose_scale_the_header_names(claimeval: Run, tmp_path: Path) -> None:
+def test_a_mistake_is_that_of_the_step_whose_scale_the_header_names(
+    claimeval: Run, tmp_path: Path
+) -> None:
     own = tmp_path / "own.j2"
-    own.write_text(prompts.shipped("assess")["assess/three_way"].read_text().replace("{{ question }}", "{{ qestion }}"))
+    own.write_text(
+        prompts.shipped("assess")["assess/three_way"]
+        .read_text()
+        .replace("{{ question }}", "{{ qestion }}")
+    )
     assert "as extract" not in claimeval("prompts", "check", own, exits=2).stderr
-    own.write_text(prompts.shipped("extract")["extract/short"].read_text().replace("{{ question }}", "{{ qestion }}"))
-    assert "as extract: unknown variable in prompt" in claimeval("prompts", "check", own, exits=2).stderr
+    own.write_text(
+        prompts.shipped("extract")["extract/short"]
+        .read_text()
+        .replace("{{ question }}", "{{ qestion }}")
+    )
+    assert (
+        "as extract: unknown variable in prompt"
+        in claimeval("prompts", "check", own, exits=2).stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +94,10 @@ def test_a_mistake_is_that_of_the_step_whose_scale_the_header_names(claimeval: R
             "variable 'd.title'. A doc",
         ),
         ("{{ claims.text }}", "unknown variable 'claims.text'. A claim has id, text"),
-        ("{% for claim in claims %}{{ claim }}{% endfor %}", "'claim' is no text. A claim has id, text"),
+        (
+            "{% for claim in claims %}{{ claim }}{% endfor %}",
+            "'claim' is no text. A claim has id, text",
+        ),
         ("{{ scale }}", "'scale' is no text. A step of the scale has word, meaning"),
     ],
 )
@@ -87,18 +111,31 @@ def test_a_field_that_a_variable_does_not_have_is_named_before_any_call(
     )
     checked = claimeval("prompts", "check", prompt, exits=2)
     assert words.partition(". ")[0] in checked.stderr, checked.stderr
-    scored = claimeval("score", data, "-j", "openai:x@http://127.0.0.1:9/v1", "--assess-prompt", prompt, exits=2)
+    scored = claimeval(
+        "score", data, "-j", "openai:x@http://127.0.0.1:9/v1", "--assess-prompt", prompt, exits=2
+    )
     assert words in scored.stderr
 
 
-def test_render_shows_what_the_judge_then_gets(claimeval: Run, data: Path, start_server: StartServer) -> None:
+def test_render_shows_what_the_judge_then_gets(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
     seen: list[str] = []
 
     def judge(body: Body) -> Reply:
         seen.extend(message["content"] for message in body["messages"])
         return claim_judge.answer(body)
 
-    run = ("score", data, "-j", spec(start_server(judge=judge)), "-m", "faithfulness", "--out", "run")
+    run = (
+        "score",
+        data,
+        "-j",
+        spec(start_server(judge=judge)),
+        "-m",
+        "faithfulness",
+        "--out",
+        "run",
+    )
     claimeval(*run)
     for prompt, source in (("atomic", data), ("three_way", "run")):
         shown = claimeval("prompts", "render", prompt, source, "--sample", "bad").stdout
@@ -115,6 +152,8 @@ def test_render_shows_what_the_judge_then_gets(claimeval: Run, data: Path, start
         (["--sample", "silent"], "nothing would be asked"),
     ],
 )
-def test_what_cannot_be_rendered_is_said(claimeval: Run, data: Path, options: list[str], words: str) -> None:
+def test_what_cannot_be_rendered_is_said(
+    claimeval: Run, data: Path, options: list[str], words: str
+) -> None:
     done = claimeval("prompts", "render", "three_way", data, *options, exits=2)
     assert words in done.stderr

@@ -35,7 +35,11 @@ def answer(body: Body) -> Reply:
     assert match
     document = json.loads(match.group(1))
     if '"self_contained"' in text:
-        return Reply(json.dumps({"reason": "", "answerable": True, "self_contained": True, "realistic": True}))
+        return Reply(
+            json.dumps(
+                {"reason": "", "answerable": True, "self_contained": True, "realistic": True}
+            )
+        )
     if document.startswith("SKIP"):
         return Reply('{"questions": []}')
     query = {"question": QUESTIONS[document[:3]], "answer": "So it is.", "passage": document}
@@ -96,7 +100,13 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     assert "Budget reached" in capped.stderr
     assert len(server.exchanges()) == 20
     left = {path.name for path in (tmp_path / "here" / "killed").iterdir()}
-    assert left == {"manifest.json", "results.jsonl", "replies.jsonl.gz", "summary.json", "report.html"}
+    assert left == {
+        "manifest.json",
+        "results.jsonl",
+        "replies.jsonl.gz",
+        "summary.json",
+        "report.html",
+    }
 
     client = Client(tmp_path / "here", "killed", command[:-2])
     while len(server.exchanges()) < 40:
@@ -110,27 +120,45 @@ def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     repeated = sum(bodies.values()) - len(bodies)
     assert repeated <= concurrency  # in flight when it was killed
     assert max(bodies.values()) <= 2
-    claimeval("write-queries", pages, *options, "-o", "quiet", "--cache", tmp_path / "new", OPENAI_API_KEY="k")
+    claimeval(
+        "write-queries",
+        pages,
+        *options,
+        "-o",
+        "quiet",
+        "--cache",
+        tmp_path / "new",
+        OPENAI_API_KEY="k",
+    )
     here = tmp_path / "here"
     for name in ("queries.jsonl", "qrels.txt", "results.jsonl", "summary.json"):
         assert untimed(here / "killed" / name) == untimed(here / "quiet" / name)
 
-    samples = [json.loads(line) for line in (here / "killed" / "queries.jsonl").read_text().splitlines()]
+    samples = [
+        json.loads(line) for line in (here / "killed" / "queries.jsonl").read_text().splitlines()
+    ]
     assert shown["documents"] == 60
     assert shown["kept"] == len(samples) == shown["written"] - sum(shown["rejected"].values())
     for sample in samples:
         (source,) = sample["reference_context_ids"]
         made = query_judge.about(texts[source])
         assert made
-        assert (sample["question"], sample["reference_contexts"]) == (made["question"], [made["passage"]])
-    ranked = claimeval("rank", here / "killed" / "qrels.txt", run_of(here, samples), "-m", "mrr", "--json")
+        assert (sample["question"], sample["reference_contexts"]) == (
+            made["question"],
+            [made["passage"]],
+        )
+    ranked = claimeval(
+        "rank", here / "killed" / "qrels.txt", run_of(here, samples), "-m", "mrr", "--json"
+    )
     assert json.loads(ranked.stdout)["runs"][0]["mean"]["mrr"] == 1.0
 
 
 def run_of(folder: Path, samples: list[dict[str, list[str]]]) -> Path:
     """A run that finds the source of every question first."""
     path = folder / "right.run"
-    lines = [f"{sample['id']} Q0 {sample['reference_context_ids'][0]} 1 1 right\n" for sample in samples]
+    lines = [
+        f"{sample['id']} Q0 {sample['reference_context_ids'][0]} 1 1 right\n" for sample in samples
+    ]
     path.write_text("".join(lines))
     return path
 
@@ -150,7 +178,9 @@ def test_a_test_set_of_other_settings_is_not_written_over_and_more_documents_add
     claimeval(*command, "-n", "3", "--overwrite", OPENAI_API_KEY="k")
     assert before <= {row["question"] for row in map(json.loads, read(tmp_path).splitlines())}
     claimeval(*command, "-n", "1", "--overwrite", OPENAI_API_KEY="k")
-    assert not (tmp_path / "here" / "out" / "queries.jsonl").exists()  # the judge writes nothing about this document
+    assert not (
+        tmp_path / "here" / "out" / "queries.jsonl"
+    ).exists()  # the judge writes nothing about this document
 
 
 def read(folder: Path) -> str:

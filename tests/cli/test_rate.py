@@ -34,7 +34,9 @@ def data(tmp_path: Path) -> Path:
 def lenient(body: Body) -> Reply:
     """Finds every whole answer faithful and correct."""
     asked = text_of(body).rpartition("Reply with this JSON")[2]
-    return Reply('{"reason": "", "rating": "yes"}') if '"rating":"yes|no"' in asked else answer(body)
+    return (
+        Reply('{"reason": "", "rating": "yes"}') if '"rating":"yes|no"' in asked else answer(body)
+    )
 
 
 def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
@@ -55,7 +57,12 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
         "rated_correctness": 1.0,
     }
     assert shown["metrics"]["rated_relevance"]["missing"] == {"missing_input": 1}
-    assert shown["ratings"]["rated_relevance"] == {"fully": 2, "partly": 0, "no": 1, "noncommittal": 1}
+    assert shown["ratings"]["rated_relevance"] == {
+        "fully": 2,
+        "partly": 0,
+        "no": 1,
+        "noncommittal": 1,
+    }
     for command in (("agreement",), ("correct",), ("annotate",), ("agreement", "--labels", data)):
         refused = claimeval(*command, "run/rate", exits=2)
         several = "the run has several ratings: name one of rated_relevance" in refused.stderr
@@ -81,7 +88,9 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     assert "\n1 of 3 answers do not answer the question.\n" in front
     assert " ✗ unknown: I do not know.\n   rated_relevance no (also noncommittal)" in front
     again = claimeval("rate", "run", *judge, "--details")
-    assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in " ".join(again.stdout.split())
+    assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in " ".join(
+        again.stdout.split()
+    )
     assert len(server.exchanges()) - before == 9
     report = claimeval("report", "run", "--format", "json")
     assert "rated_relevance" in report.stdout
@@ -91,13 +100,17 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
 
 def test_a_plan_asks_nothing(claimeval: Run, data: Path, start_server: StartServer) -> None:
     server = start_server(judge=answer)
-    done = claimeval("plan", "rate", data, "-j", f"openai:m@{server.url}", "--ask", "correctness", "--json")
+    done = claimeval(
+        "plan", "rate", data, "-j", f"openai:m@{server.url}", "--ask", "correctness", "--json"
+    )
     (row,) = json.loads(done.stdout)["lines"]
     assert (row["step"], row["calls"]) == ("answers", [3, 3])
     assert not server.exchanges()
 
 
-def test_a_cap_stops_with_three_and_a_higher_one_goes_on(claimeval: Run, data: Path, start_server: StartServer) -> None:
+def test_a_cap_stops_with_three_and_a_higher_one_goes_on(
+    claimeval: Run, data: Path, start_server: StartServer
+) -> None:
     server = start_server(judge=answer)
     command = ("rate", data, "-j", f"openai:m@{server.url}", "-o", "out", "--concurrency", "1")
     stopped = claimeval(*command, "--max-calls", "4", exits=3)
@@ -110,7 +123,9 @@ def test_a_cap_stops_with_three_and_a_higher_one_goes_on(claimeval: Run, data: P
 def test_ratings_lost_to_failures_are_unassessed_and_fail_the_gate(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
-    server = start_server(judge=lambda body: Reply("yes") if "<references>" in text_of(body) else answer(body))
+    server = start_server(
+        judge=lambda body: Reply("yes") if "<references>" in text_of(body) else answer(body)
+    )
     command = ("rate", data, "-j", f"openai:m@{server.url}", "-o", "out", "--json")
     done = claimeval(*command, exits=1)
     assert "rated_correctness lost 75.0 % of samples" in done.stderr
@@ -125,7 +140,16 @@ def test_a_panel_of_two_providers_votes_and_says_who_said_what(
     strict = start_server(judge=answer)
     kind = start_server(judge=lenient, dialect="mistral")
     (tmp_path / "kind.yaml").write_text(f"model: mistral:m\nendpoint: {kind.url}\n")
-    command = ("rate", data, "-j", f"openai:m@{strict.url}", "-j", tmp_path / "kind.yaml", "--ask", "faithfulness")
+    command = (
+        "rate",
+        data,
+        "-j",
+        f"openai:m@{strict.url}",
+        "-j",
+        tmp_path / "kind.yaml",
+        "--ask",
+        "faithfulness",
+    )
     done = claimeval(*command, "-o", "out", "--json", MISTRAL_API_KEY="k")
     found = json.loads(done.stdout)["metrics"]["rated_faithfulness"]
     assert (found["mean"], found["missing"]) == (1.0, {"tie": 1, "missing_input": 1})
@@ -160,33 +184,67 @@ def test_ratings_through_batches_are_the_ratings_online(
     assert untimed(batch) == untimed(online)
 
 
-def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
+def test_refusals_are_counted_against_is_answerable(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
     declines = '{"reason": "it says so", "kind": "declines"}'
     answers = '{"reason": "", "kind": "answers"}'
-    server = start_server(judge=lambda body: Reply(declines if "do not know" in text_of(body) else answers))
-    data = tmp_path / "answers.jsonl"
-    rows = [("It is 5.", True), ("I do not know.", True), ("It is 6.", False), ("I really do not know.", False)]
-    data.write_text(
-        "".join(json.dumps({"question": "Q?", "answer": a, "is_answerable_label": said}) + "\n" for a, said in rows)
+    server = start_server(
+        judge=lambda body: Reply(declines if "do not know" in text_of(body) else answers)
     )
-    command = ("rate", data, "--ask", "abstention", "-j", f"openai:m@{server.url}", "--out", "out", "--json")
+    data = tmp_path / "answers.jsonl"
+    rows = [
+        ("It is 5.", True),
+        ("I do not know.", True),
+        ("It is 6.", False),
+        ("I really do not know.", False),
+    ]
+    data.write_text(
+        "".join(
+            json.dumps({"question": "Q?", "answer": a, "is_answerable_label": said}) + "\n"
+            for a, said in rows
+        )
+    )
+    command = (
+        "rate",
+        data,
+        "--ask",
+        "abstention",
+        "-j",
+        f"openai:m@{server.url}",
+        "--out",
+        "out",
+        "--json",
+    )
     done = claimeval(*command, OPENAI_API_KEY="k")
     shown = json.loads(done.stdout)
     assert shown["metrics"]["answered"]["mean"] == 0.5
     assert shown["metrics"]["abstention_accuracy"]["mean"] == 0.5
-    assert (shown["outcomes"]["answerable_declined"], shown["outcomes"]["unanswerable_answered"]) == (1, 1)
+    assert (
+        shown["outcomes"]["answerable_declined"],
+        shown["outcomes"]["unanswerable_answered"],
+    ) == (1, 1)
     claimeval(*command, OPENAI_API_KEY="k")
     assert len(server.exchanges()) == 4
 
 
-def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:
+def test_judges_who_are_divided_go_by_the_tie_rule(
+    claimeval: Run, tmp_path: Path, start_server: StartServer
+) -> None:
     partly = Reply('{"reason": "", "kind": "partly"}')
     declines = Reply('{"reason": "", "kind": "declines"}')
     servers = [start_server(judge=lambda body: partly), start_server(judge=lambda body: declines)]
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps({"question": "Q?", "answer": "Perhaps."}) + "\n")
     judges = [f"openai:m@{server.url}" for server in servers]
-    command = ("rate", data, "--ask", "abstention", *(option for judge in judges for option in ("-j", judge)), "--json")
+    command = (
+        "rate",
+        data,
+        "--ask",
+        "abstention",
+        *(option for judge in judges for option in ("-j", judge)),
+        "--json",
+    )
     assert json.loads(claimeval(*command).stdout)["metrics"]["answered"]["missing"] == {"tie": 1}
     panel = tmp_path / "panel.yaml"
     panel.write_text(json.dumps({"judges": judges, "tie": "conservative"}))

@@ -24,7 +24,9 @@ def kappa(pairs: Sequence[tuple[object, object]]) -> float:
     return (observed - expected) / (1 - expected)
 
 
-def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(claimeval: Run, tmp_path: Path) -> None:
+def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(
+    claimeval: Run, tmp_path: Path
+) -> None:
     """Written as qrels and read back; every kappa, over four grades and over relevant or not, equals the definition."""
     judgments = shared_data("llmjudge/judgments_visible.jsonl")
     names = shared_data("llmjudge/judges.json")
@@ -37,10 +39,16 @@ def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(claimeval: 
     assert list(found) == assessors
     assert len(found) == 33
     for number, name in enumerate(assessors):
-        pairs = [(row["human"], row["grades"][number]) for row in rows if row["grades"][number] is not None]
+        pairs = [
+            (row["human"], row["grades"][number])
+            for row in rows
+            if row["grades"][number] is not None
+        ]
         assert found[name]["pairs"] == len(pairs)
         assert found[name]["kappa"]["value"] == pytest.approx(kappa(pairs))
-        assert found[name]["kappa_binary"]["value"] == pytest.approx(kappa([(a >= 2, b >= 2) for a, b in pairs]))
+        assert found[name]["kappa_binary"]["value"] == pytest.approx(
+            kappa([(a >= 2, b >= 2) for a, b in pairs])
+        )
         written = ir.read_qrels(out / f"{name}.qrels")
         assert sum(map(len, written.values())) == len(pairs)
     best = max(assessors, key=lambda name: found[name]["kappa"]["value"])

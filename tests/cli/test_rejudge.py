@@ -20,7 +20,10 @@ from tests.runs.rejudge.test_rejudging import MAPPING, RECORDED, lenient
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "samples.jsonl"
-    path.write_text("".join(json.dumps({**s, "generator": "openai:gpt-4o"}) + "\n" for s in SAMPLES), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps({**s, "generator": "openai:gpt-4o"}) + "\n" for s in SAMPLES),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -39,7 +42,17 @@ def test_a_panel_shows_its_members_its_rules_and_its_kin(
     other = start_server(judge=lenient, dialect="mistral")
     panel = {"judges": [spec(server, "gpt-4"), f"mistral:small@{other.url}"], "tie": "conservative"}
     (tmp_path / "panel.yaml").write_text(json.dumps(panel))
-    done = claimeval("score", data, "-j", tmp_path / "panel.yaml", "-m", "faithfulness", "--out", "a", "--details")
+    done = claimeval(
+        "score",
+        data,
+        "-j",
+        tmp_path / "panel.yaml",
+        "-m",
+        "faithfulness",
+        "--out",
+        "a",
+        "--details",
+    )
     said = " ".join(done.stdout.split())
     assert "Panel of 2: majority vote, ties are not supported, quorum 2" in said
     assert "gpt-4 0.750" in said
@@ -66,7 +79,9 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
     assert asked == []
     assert "is of the family of 'openai:gpt-4o'" in refused.stderr
     house = spec(server, "house-1")
-    panel.write_text(json.dumps({"judges": [own, house], "extractor": house, "on_same_family": "skip"}))
+    panel.write_text(
+        json.dumps({"judges": [own, house], "extractor": house, "on_same_family": "skip"})
+    )
     claimeval("score", data, "-j", panel, "-m", "faithfulness", "--out", "b")
     assert set(asked) == {"house-1"}
 
@@ -79,7 +94,12 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
     ],
 )
 def test_settings_that_do_not_fit_are_one_line_before_any_call(
-    claimeval: Run, data: Path, tmp_path: Path, server: ThreadHandle, settings: dict[str, str], words: str
+    claimeval: Run,
+    data: Path,
+    tmp_path: Path,
+    server: ThreadHandle,
+    settings: dict[str, str],
+    words: str,
 ) -> None:
     panel = tmp_path / "panel.yaml"
     panel.write_text(json.dumps({"judges": [spec(server)], **settings}))
@@ -93,21 +113,39 @@ def test_two_runs_are_judged_again_by_one_command(
     claimeval: Run, data: Path, server: ThreadHandle, start_server: StartServer, tmp_path: Path
 ) -> None:
     for name, prompt in (("a", "three_way"), ("b", "binary")):
-        done = claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--assess-prompt", prompt, "-o", name)
+        done = claimeval(
+            "score",
+            data,
+            "-j",
+            spec(server),
+            "-m",
+            "faithfulness",
+            "--assess-prompt",
+            prompt,
+            "-o",
+            name,
+        )
     other = start_server(judge=lenient)
     asked = len(server.exchanges())
     judge = spec(other, "judge-2")
-    done = claimeval("rejudge", "a", "b", "-j", judge, "--keep-verdicts", "--out", "again", "--details")
+    done = claimeval(
+        "rejudge", "a", "b", "-j", judge, "--keep-verdicts", "--out", "again", "--details"
+    )
     assert (len(server.exchanges()), len(other.exchanges())) == (asked, 4)
     assert done.stdout.count("Calls: 2 sent, 0 answered from the reply cache, 4 reused") == 2
     assert done.stdout.count("Sent now: 2 calls (") == 2
     for name in ("a", "b"):
         folder = tmp_path / "here" / "again" / name
-        assert [judge.name for judge in load_manifest(folder).judges] == [spec(server), spec(other, "judge-2")]
+        assert [judge.name for judge in load_manifest(folder).judges] == [
+            spec(server),
+            spec(other, "judge-2"),
+        ]
         assert (folder / "report.html").exists()
 
 
-def test_a_run_keeps_its_data_and_says_which_run_it_was_made_from(claimeval: Run, data: Path, tmp_path: Path) -> None:
+def test_a_run_keeps_its_data_and_says_which_run_it_was_made_from(
+    claimeval: Run, data: Path, tmp_path: Path
+) -> None:
     """The store is empty and nothing may be asked: a run directory is enough to vote again and to report."""
     claimeval("score", data, "-j", "local:lexical", "-o", "a", "--max-missing", "1")
     elsewhere = ("--offline", "--cache", tmp_path / "empty", "--max-missing", "1")
@@ -121,8 +159,12 @@ def test_a_run_keeps_its_data_and_says_which_run_it_was_made_from(claimeval: Run
         "digest": hashlib.sha256(results).hexdigest(),
         "asked_with": {"local:lexical": [first["questions"][0]["prompt"]]},
     }
-    assert [prompt["id"] for prompt in second["prompts"]] == [prompt["digest"][:8] for prompt in first["prompts"]]
-    assert claimeval("report", "b", "--format", "md").stdout.startswith(f"### `{data.name}`: 3 samples")
+    assert [prompt["id"] for prompt in second["prompts"]] == [
+        prompt["digest"][:8] for prompt in first["prompts"]
+    ]
+    assert claimeval("report", "b", "--format", "md").stdout.startswith(
+        f"### `{data.name}`: 3 samples"
+    )
     (here / "a" / "results.jsonl").write_bytes(b"".join(results.splitlines(keepends=True)[:-1]))
     again = claimeval("rejudge", "a", "--vote", "any", "-o", "b", *elsewhere, exits=2)
     assert "b holds a run with other contents of its source" in again.stderr
@@ -133,7 +175,18 @@ def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(
 ) -> None:
     with data.open("a") as rows:
         rows.write('{"id": "odd", "question": "Q?", "answer": {}}\n')
-    asked = ("rejudge", data, "-j", "local:lexical", "-m", "faithfulness", "-o", "a", "--max-missing", "1")
+    asked = (
+        "rejudge",
+        data,
+        "-j",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        "-o",
+        "a",
+        "--max-missing",
+        "1",
+    )
     done = claimeval(*asked, exits=2)
     assert "--skip-malformed leaves them out" in done.stderr
     done = claimeval(*asked, "--skip-malformed")
@@ -173,12 +226,17 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
     ]
     table = claimeval("agreement", "a", "--plot", tmp_path / "raters.svg")
     assert "balanced accuracy" in table.stdout
-    assert "people supported, old supported: 1;" in (tmp_path / "raters.svg").read_text(encoding="utf-8")
+    assert "people supported, old supported: 1;" in (tmp_path / "raters.svg").read_text(
+        encoding="utf-8"
+    )
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n9,yes\n", encoding="utf-8")
     other = json.loads(claimeval("agreement", "a", "--labels", labels, "--json").stdout)
     assert (other["items"], other["unmatched"]) == (1, 1)
-    assert "1 label of nothing that was judged" in claimeval("agreement", "a", "--labels", labels).stdout
+    assert (
+        "1 label of nothing that was judged"
+        in claimeval("agreement", "a", "--labels", labels).stdout
+    )
 
 
 def test_labels_that_do_not_simply_count_are_said_in_a_line(
@@ -190,12 +248,16 @@ def test_labels_that_do_not_simply_count_are_said_in_a_line(
     labels.write_text("id,label\n1,no\n2,yes\n2,no\n1,\n", encoding="utf-8")
     done = claimeval("agreement", "a", "--labels", labels)
     assert (
-        "Caution: labels left out: 1 row without a label, 1 that the same annotator labeled differently" in done.stdout
+        "Caution: labels left out: 1 row without a label, 1 that the same annotator labeled differently"
+        in done.stdout
     )
     labels.write_text("id,label\n2,yes\n2,no\n", encoding="utf-8")
     none = claimeval("agreement", "a", "--labels", labels, exits=2)
     assert none.stderr.count("\n") == 1
-    assert "no label can be compared with a: left out: 1 that the same annotator labeled differently" in none.stderr
+    assert (
+        "no label can be compared with a: left out: 1 that the same annotator labeled differently"
+        in none.stderr
+    )
     labels.write_text("id,label\n", encoding="utf-8")
     claimeval("agreement", "a", "--labels", labels, exits=2)
 
@@ -207,7 +269,10 @@ def test_correct_takes_the_labels_that_a_run_was_imported_with(
     claimeval("import-replies", replies, "--mapping", mapping, "--out", "a", "--quorum", "1")
     done = claimeval("correct", "a", "--json")
     found = json.loads(done.stdout)
-    assert (found["unit"], found["labeled"]) == ("claim", 1)  # the judges have no label for the other
+    assert (found["unit"], found["labeled"]) == (
+        "claim",
+        1,
+    )  # the judges have no label for the other
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n2,yes\n", encoding="utf-8")
     whole = claimeval("correct", "a", "--labels", labels)
@@ -223,13 +288,17 @@ def test_a_file_of_no_known_shape_needs_a_mapping(claimeval: Run, data: Path) ->
 def test_another_judge_joins_recorded_ones(claimeval: Run, recorded: tuple[Path, Path]) -> None:
     replies, mapping = recorded
     claimeval("import-replies", replies, "--mapping", mapping, "--out", "a")
-    done = claimeval("rejudge", "a", "-j", "local:lexical", "--keep-verdicts", "-o", "b", "--max-missing", "1")
+    done = claimeval(
+        "rejudge", "a", "-j", "local:lexical", "--keep-verdicts", "-o", "b", "--max-missing", "1"
+    )
     done = claimeval("rejudge", "b", "--per-document", "--offline", "-o", "c", exits=2)
     assert done.stderr.count("\n") == 1
     assert "were made with different document settings" in done.stderr
 
 
-def test_weights_of_a_vote_can_come_from_labels(claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path) -> None:
+def test_weights_of_a_vote_can_come_from_labels(
+    claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path
+) -> None:
     replies, mapping = recorded
     claimeval("import-replies", replies, "--mapping", mapping, "--out", "a")
     run = tmp_path / "here" / "a"

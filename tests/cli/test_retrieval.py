@@ -13,12 +13,20 @@ from tests.cli.conftest import Run
 from tests.conftest import StartServer
 
 ROWS = [
-    {"id": "one", "question": "Q", "context_ids": ["a", "b"], "contexts": ["A", "B"], "reference_context_ids": ["b"]},
+    {
+        "id": "one",
+        "question": "Q",
+        "context_ids": ["a", "b"],
+        "contexts": ["A", "B"],
+        "reference_context_ids": ["b"],
+    },
     {"id": "two", "question": "Q", "context_ids": ["a"], "contexts": ["A"]},
 ]
 
 
-def test_context_correctness_stands_beside_the_scores_of_a_run(claimeval: Run, tmp_path: Path) -> None:
+def test_context_correctness_stands_beside_the_scores_of_a_run(
+    claimeval: Run, tmp_path: Path
+) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text("".join(json.dumps({**row, "answer": "A. B."}) + "\n" for row in ROWS))
     claimeval("score", data, "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
@@ -27,16 +35,24 @@ def test_context_correctness_stands_beside_the_scores_of_a_run(claimeval: Run, t
     assert metrics["mrr"]["mean"] == 0.5
     assert metrics["success@1"]["mean"] == 0.0
     assert metrics["mrr"]["missing"] == {"missing_input": 1}
-    found = [result["mrr"].value for result in directory.RunResults.of(tmp_path / "here" / "run" / "retrieval")]
+    found = [
+        result["mrr"].value
+        for result in directory.RunResults.of(tmp_path / "here" / "run" / "retrieval")
+    ]
     assert found == [0.5, None]
 
 
-def test_metrics_that_no_sample_can_feed_are_named_beside_the_table(claimeval: Run, tmp_path: Path) -> None:
+def test_metrics_that_no_sample_can_feed_are_named_beside_the_table(
+    claimeval: Run, tmp_path: Path
+) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text(json.dumps(ROWS[1]) + "\n")
     done = claimeval("retrieval", data, "-m", "mrr", "--out", "run")
     printed = " ".join(done.stdout.split())
-    assert "Caution: No sample can feed mrr. `claimeval doctor` shows a sample as it is read" in printed
+    assert (
+        "Caution: No sample can feed mrr. `claimeval doctor` shows a sample as it is read"
+        in printed
+    )
     assert "map the columns with --field FIELD=COLUMN." in printed
     data.write_text(json.dumps(ROWS[0]) + "\n")
     assert "can feed" not in claimeval("retrieval", data, "-m", "mrr", "--out", "other").stdout
@@ -51,8 +67,21 @@ def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
     contexts = ["Nothing of it.", "Every winter the harbour freezes."]
     rows = [{"id": "s", "question": "Q", "contexts": contexts, "reference_contexts": [passage]}]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert json.loads(claimeval("retrieval", data, "--match", "text", "--json").stdout)["metrics"]["mrr"]["mean"] == 0.0
-    command = ("grade", data, "--against", "reference_contexts", "-j", f"openai:m@{server.url}", "--json")
+    assert (
+        json.loads(claimeval("retrieval", data, "--match", "text", "--json").stdout)["metrics"][
+            "mrr"
+        ]["mean"]
+        == 0.0
+    )
+    command = (
+        "grade",
+        data,
+        "--against",
+        "reference_contexts",
+        "-j",
+        f"openai:m@{server.url}",
+        "--json",
+    )
     (planned,) = json.loads(claimeval("plan", *command).stdout)["lines"]
     assert planned["calls"] == [2, 2]
     done = claimeval(*command)
@@ -87,7 +116,9 @@ def test_an_unknown_measure_is_the_callers_mistake(claimeval: Run, tmp_path: Pat
     assert "unknown metric without a judge 'mmr'" in done.stderr
 
 
-def test_an_id_that_stands_twice_is_refused_with_its_samples(claimeval: Run, tmp_path: Path) -> None:
+def test_an_id_that_stands_twice_is_refused_with_its_samples(
+    claimeval: Run, tmp_path: Path
+) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, ROWS[0])))
     for command in (("retrieval", data), ("plan", "rate", data, "-j", "openai:m")):

@@ -27,7 +27,18 @@ def runs(claimeval: Run, tmp_path: Path, start_server: StartServer) -> Path:
     ):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
-        command = ("score", path, "-j", spec(server), "-m", "faithfulness", "--assess-prompt", prompt, "--out", name)
+        command = (
+            "score",
+            path,
+            "-j",
+            spec(server),
+            "-m",
+            "faithfulness",
+            "--assess-prompt",
+            prompt,
+            "--out",
+            name,
+        )
         claimeval(*command)
     return tmp_path / "here"
 
@@ -42,7 +53,11 @@ def test_means_changes_and_samples_that_moved(claimeval: Run, runs: Path) -> Non
     assert (first["difference"]["value"], first["increased"], first["decreased"]) == (0.125, 1, 0)
     assert first["changed_samples"] == [{"sample": "bad", "before": 0.5, "after": 0.75}]
     assert first["only_before"] == 1
-    assert (second["difference"]["value"], second["changed_samples"], second["p_adjusted"]) == (0.0, [], 1.0)
+    assert (second["difference"]["value"], second["changed_samples"], second["p_adjusted"]) == (
+        0.0,
+        [],
+        1.0,
+    )
     assert not [setting for setting in found["settings"][0] if "prompt" in setting]
     assert [setting for setting in found["settings"][1] if "assess prompt" in setting]
 
@@ -54,22 +69,41 @@ def test_scores_of_words_are_tracked_too_and_the_table_fits(claimeval: Run, runs
     assert "k_precision" in done.stdout
     assert "b changed most: bad 0.500 to 0.750" in done.stdout
     assert all(
-        len(line) <= 80 for line in done.stdout.splitlines() if "changed" not in line and " to " not in line[:20]
+        len(line) <= 80
+        for line in done.stdout.splitlines()
+        if "changed" not in line and " to " not in line[:20]
     )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("a",), "compare needs two runs or more"), (("a", "b", "-m", "mrr"), "unknown metric that all these runs have")],
+    [
+        (("a",), "compare needs two runs or more"),
+        (("a", "b", "-m", "mrr"), "unknown metric that all these runs have"),
+    ],
 )
-def test_what_cannot_be_tracked_is_said(claimeval: Run, runs: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_tracked_is_said(
+    claimeval: Run, runs: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = claimeval("compare", *arguments, exits=2)
     assert message in done.stderr
 
 
 RETRIEVED = [
-    {"id": "p", "question": "P?", "contexts": ["x", "y"], "context_ids": ["a", "b"], "reference_context_ids": ["b"]},
-    {"id": "q", "question": "Q?", "contexts": ["x", "y"], "context_ids": ["c", "d"], "reference_context_ids": ["c"]},
+    {
+        "id": "p",
+        "question": "P?",
+        "contexts": ["x", "y"],
+        "context_ids": ["a", "b"],
+        "reference_context_ids": ["b"],
+    },
+    {
+        "id": "q",
+        "question": "Q?",
+        "contexts": ["x", "y"],
+        "context_ids": ["c", "d"],
+        "reference_context_ids": ["c"],
+    },
 ]
 
 
@@ -98,7 +132,11 @@ def test_retrieval_is_compared_without_a_run_of_claims(claimeval: Run, retrieved
     assert "a = t1, b = t2, 2 samples in both" in done.stdout
     shown = json.loads(claimeval("compare", "t1", "t2", "--json").stdout)
     found = {metric["metric"]: metric for metric in shown["metrics"]}
-    assert (found["mrr"]["a"], found["mrr"]["b"], found["mrr"]["difference"]["value"]) == (0.75, 1.0, 0.25)
+    assert (found["mrr"]["a"], found["mrr"]["b"], found["mrr"]["difference"]["value"]) == (
+        0.75,
+        1.0,
+        0.25,
+    )
     assert (found["P@1"]["increased"], found["P@1"]["decreased"]) == (1, 0)
     claimeval("compare", "t1", "t2", "--out", "both.html")
     assert "P@1" in (retrieved / "both.html").read_text()
@@ -110,7 +148,18 @@ def test_a_run_and_a_folder_of_retrieval_share_the_scores_of_retrieval(
     answered = [{**sample, "answer": "It is."} for sample in RETRIEVED]
     path = tmp_path / "answered.jsonl"
     path.write_text("".join(json.dumps(sample) + "\n" for sample in answered))
-    score = ("score", path, "-j", "local:lexical", "-m", "faithfulness", "--max-missing", "1", "--out", "run")
+    score = (
+        "score",
+        path,
+        "-j",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        "--max-missing",
+        "1",
+        "--out",
+        "run",
+    )
     claimeval(*score)
     claimeval("measure", "run", "-m", "mrr")
     claimeval("compare", "run", "t2", "-m", "mrr", "--json")
@@ -120,14 +169,18 @@ def test_a_run_and_a_folder_of_retrieval_share_the_scores_of_retrieval(
     assert "has no manifest.json" in alone.stderr
 
 
-def test_scores_without_samples_keep_the_questions_they_were_drawn_by(claimeval: Run, tmp_path: Path) -> None:
+def test_scores_without_samples_keep_the_questions_they_were_drawn_by(
+    claimeval: Run, tmp_path: Path
+) -> None:
     twice = [RETRIEVED[0], {**RETRIEVED[0], "id": "p2"}, RETRIEVED[1]]
     path = tmp_path / "twice.jsonl"
     path.write_text("".join(json.dumps(sample) + "\n" for sample in twice))
     for name in ("a", "b"):
         claimeval("retrieval", path, "-m", "mrr", "--out", name)
     assert "3 samples in both, 2 questions" in claimeval("compare", "a", "b").stdout
-    (change,) = json.loads(claimeval("compare", "a", "b", "-m", "mrr", "--json").stdout)["metrics"]["mrr"]["changes"]
+    (change,) = json.loads(claimeval("compare", "a", "b", "-m", "mrr", "--json").stdout)["metrics"][
+        "mrr"
+    ]["changes"]
     assert (change["difference"]["n"], change["difference"]["clusters"]) == (3, 2)
 
 
@@ -135,8 +188,18 @@ def write_scores(folder: Path, kind: str, **scores: float) -> None:
     """A run of one sample, with a run of these scores inside."""
     sample = Sample(id="s", question="")
     if not folder.exists():
-        attach(folder.parent, folder.name, [SampleResult.of(sample, scores=scored({"base": 0.5}))], {"base": "share"})
-    attach(folder, kind, [SampleResult.of(sample, scores=scored(scores))], dict.fromkeys(scores, "share"))
+        attach(
+            folder.parent,
+            folder.name,
+            [SampleResult.of(sample, scores=scored({"base": 0.5}))],
+            {"base": "share"},
+        )
+    attach(
+        folder,
+        kind,
+        [SampleResult.of(sample, scores=scored(scores))],
+        dict.fromkeys(scores, "share"),
+    )
 
 
 def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) -> None:
@@ -146,17 +209,21 @@ def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) 
         write_scores(here / name, "two", relevance=second)
     write_scores(here / "c", "one", relevance=0.5)
     write_scores(here / "d", "two", relevance=0.5)
-    found = json.loads(claimeval("compare", "a", "b", "-m", "relevance", "--json").stdout)["metrics"]
-    assert {name: one["changes"][0]["difference"]["value"] for name, one in found.items()} == pytest.approx(
-        {"one/relevance": 0.1, "two/relevance": -0.2}
-    )
+    found = json.loads(claimeval("compare", "a", "b", "-m", "relevance", "--json").stdout)[
+        "metrics"
+    ]
+    assert {
+        name: one["changes"][0]["difference"]["value"] for name, one in found.items()
+    } == pytest.approx({"one/relevance": 0.1, "two/relevance": -0.2})
     compared = json.loads(claimeval("compare", "a", "b", "--json").stdout)["metrics"]
     assert [metric["metric"] for metric in compared] == ["base", "one/relevance", "two/relevance"]
     apart = claimeval("compare", "c", "d", "-m", "relevance", exits=2)
     assert "relevance comes from different sources in these runs (c: one; d: two)" in apart.stderr
 
 
-def test_long_names_wrap_at_80_columns_and_no_two_rows_read_alike(claimeval: Run, tmp_path: Path) -> None:
+def test_long_names_wrap_at_80_columns_and_no_two_rows_read_alike(
+    claimeval: Run, tmp_path: Path
+) -> None:
     names = [f"context_relevance@{k}" for k in (1, 3, 5)] + ["context_relevance"]
     names += [f"query_likelihood_best@{k}" for k in (3, 5)]
     for name in ("a", "b"):
@@ -164,7 +231,9 @@ def test_long_names_wrap_at_80_columns_and_no_two_rows_read_alike(claimeval: Run
     done = claimeval("compare", "a", "b", "--details", COLUMNS="80")
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     rows: list[str] = []
-    for line in done.stdout.partition("with other claims")[2].partition("no interval:")[0].splitlines()[3:]:
+    for line in (
+        done.stdout.partition("with other claims")[2].partition("no interval:")[0].splitlines()[3:]
+    ):
         name = line[:25].strip()
         numbers = line[25:].strip()
         rows = [*rows, name] if numbers else [*rows[:-1], rows[-1] + name]

@@ -35,7 +35,10 @@ def test_long_words_fold_to_what_room_there_is_and_no_further(
     assert shown(capsys, name)[-1].startswith(f" {name}  0.753")
     # 55 less 5 and 12 for the numbers and 6 for the padding are 32
     monkeypatch.setenv("COLUMNS", "55")
-    assert [line.split("  ")[0].strip() for line in shown(capsys, name)[-2:]] == [name[:32], name[32:]]
+    assert [line.split("  ")[0].strip() for line in shown(capsys, name)[-2:]] == [
+        name[:32],
+        name[32:],
+    ]
 
 
 @pytest.mark.parametrize("columns", [28, 34])
@@ -49,12 +52,30 @@ def test_a_table_that_does_not_fit_a_narrow_terminal_is_a_block_a_row(
 def test_columns_of_a_high_rank_are_left_out_and_named_where_they_do_not_fit(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns = (Column("a"), Column("beta", "count"), Column("gamma", "count", 1), Column("delta", "count", 2))
+    columns = (
+        Column("a"),
+        Column("beta", "count"),
+        Column("gamma", "count", 1),
+        Column("delta", "count", 2),
+    )
     view = table("t", columns, [("x", 1, 1_000_000, 3)])
     for width, lines in {
         "31": [" a  beta      gamma  delta ", " x     1  1,000,000      3 "],
-        "24": [" a  beta      gamma ", " x     1  1,000,000 ", " not shown below 27", " columns: delta"],
-        "12": [" a  beta ", " x     1 ", " not shown", " below 27", " columns:", " gamma,", " delta"],
+        "24": [
+            " a  beta      gamma ",
+            " x     1  1,000,000 ",
+            " not shown below 27",
+            " columns: delta",
+        ],
+        "12": [
+            " a  beta ",
+            " x     1 ",
+            " not shown",
+            " below 27",
+            " columns:",
+            " gamma,",
+            " delta",
+        ],
     }.items():
         monkeypatch.setenv("COLUMNS", width)
         Output().draw([view])
@@ -84,6 +105,8 @@ def test_text_folds_at_a_hundred_columns_at_the_latest(
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
 
 
-def test_cells_are_texts_and_no_markup(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_texts_and_no_markup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert "[bold]x[/]" in shown(capsys, "[bold]x[/]")[-1]

@@ -23,14 +23,24 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("widths")
     for file in EXAMPLES.glob("*.jsonl"):
         shutil.copy(file, folder)
-    rows = [json.loads(line) for line in (folder / "demo.jsonl").read_text(encoding="utf-8").splitlines()]
-    changed = [{**row, "answer": f"{row['answer']} 王様が来た。", "generator": LONG} for row in rows]
+    rows = [
+        json.loads(line)
+        for line in (folder / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    changed = [
+        {**row, "answer": f"{row['answer']} 王様が来た。", "generator": LONG} for row in rows
+    ]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in changed)
     (folder / "changed.jsonl").write_text(text, encoding="utf-8")
     for data, out in (("demo.jsonl", "a"), ("changed.jsonl", "b")):
         call("score", data, *LEXICAL, "--out", out, folder=folder)
     arms = [{"name": "one"}, {"name": LONG[:60], "claims_per_call": 1}]
-    design = {"data": "demo.jsonl", "judges": ["local:lexical"], "metrics": ["faithfulness"], "arms": arms}
+    design = {
+        "data": "demo.jsonl",
+        "judges": ["local:lexical"],
+        "metrics": ["faithfulness"],
+        "arms": arms,
+    }
     (folder / "arms.yaml").write_text(json.dumps(design))
     (folder / "qrels").write_text("q1 0 d1 2\nq2 0 d2 1\n")
     (folder / "my.run").write_text("q1 Q0 d1 1 2.0 t\nq2 Q0 x 1 1.0 t\n")
@@ -45,7 +55,15 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("demo", "--out", "demo"),
         ("doctor", "demo.jsonl"),
         ("metrics",),
-        ("plan", "score", "demo.jsonl", "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest"),
+        (
+            "plan",
+            "score",
+            "demo.jsonl",
+            "--judge",
+            "openai:gpt-5-mini",
+            "--judge",
+            "mistral:mistral-large-latest",
+        ),
         ("score", "demo.jsonl", *LEXICAL, "--by", "metadata.kind", "--details", "--out", "by"),
         ("score", "changed.jsonl", *LEXICAL, "--by", "generator", "--out", "long"),
         ("score", "demo.jsonl", *LEXICAL, "--per-document", "--details", "--out", "documents"),
@@ -72,7 +90,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids="_".join,
 )
 def test_lines_fit(here: Path, command: tuple[str, ...], width: int) -> None:
-    done = call(*command, folder=here, COLUMNS=str(width), OPENAI_API_KEY="k" * 20, MISTRAL_API_KEY="k" * 20)
+    done = call(
+        *command, folder=here, COLUMNS=str(width), OPENAI_API_KEY="k" * 20, MISTRAL_API_KEY="k" * 20
+    )
     assert done.stdout
     assert [line for line in done.stdout.splitlines() if cell_len(line) > width] == []
 
@@ -80,7 +100,9 @@ def test_lines_fit(here: Path, command: tuple[str, ...], width: int) -> None:
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_lines_of_panels_and_ratings_fit(here: Path, width: int, server: ThreadHandle) -> None:
     judges = [server.url for _ in range(3)]
-    options = [word for i, url in enumerate(judges) for word in ("--judge", f"openai:judge-{i}@{url}")]
+    options = [
+        word for i, url in enumerate(judges) for word in ("--judge", f"openai:judge-{i}@{url}")
+    ]
     for command in (
         ("score", "demo.jsonl", *options, "--details", "--limit", "6", "--out", f"panel{width}"),
         ("agreement", f"panel{width}"),

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.data.test_collections import qrels_file, read_assessors, read_names, read_qrels, write_assessors
+from claimeval.data.test_collections import (
+    qrels_file,
+    read_assessors,
+    read_names,
+    read_qrels,
+    write_assessors,
+)
 from claimeval.types.errors import DataError, UsageError
 
 
@@ -25,7 +31,10 @@ def test_grades_of_many_are_named_by_an_object_or_by_a_list_of_names(tmp_path: P
         {"query_id": "q1", "doc_id": "b", "human": 0, "grades": [None, 3]},
     )
     path = table(tmp_path, *rows)
-    assert read_assessors(path, ("ada", "ben")) == {"ada": {"q1": {"a": 2}}, "ben": {"q1": {"a": 0, "b": 3}}}
+    assert read_assessors(path, ("ada", "ben")) == {
+        "ada": {"q1": {"a": 2}},
+        "ben": {"q1": {"a": 0, "b": 3}},
+    }
     assert list(read_assessors(path)) == ["1", "2"]
     assert read_qrels(path) == {"q1": {"a": 1, "b": 0}}
     named = table(tmp_path, {"qid": 7, "docid": "a", "grades": {"ada": 2, "ben": None}})
@@ -60,10 +69,16 @@ def test_what_was_read_is_written_as_qrels_and_reads_back(tmp_path: Path) -> Non
     [
         ({"doc_id": "b", "grade": 1}, "line 2: no id of the query"),
         ({"query_id": "q1", "grade": 1}, "line 2: no id of the document"),
-        ({"query_id": "q1", "doc_id": "b", "grade": 1.5}, "line 2: the grade '1.5' is not an integer"),
+        (
+            {"query_id": "q1", "doc_id": "b", "grade": 1.5},
+            "line 2: the grade '1.5' is not an integer",
+        ),
         ({"query_id": "q1", "doc_id": "b", "grade": True}, "line 2: the grade 'True'"),
         ({"query_id": "q1", "doc_id": "b", "grade": "inf"}, "line 2: the grade 'inf'"),
-        ({"query_id": "q1", "doc_id": "a", "grade": 0}, "already graded for query 'q1' in .*line 1"),
+        (
+            {"query_id": "q1", "doc_id": "a", "grade": 0},
+            "already graded for query 'q1' in .*line 1",
+        ),
         ({"query_id": "q1", "doc_id": "b", "grades": [1, 2]}, "line 2: 2 grades for 1 names"),
     ],
 )

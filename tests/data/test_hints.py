@@ -42,19 +42,29 @@ def test_a_column_is_proposed_by_the_words_in_its_name(column: str, field: str |
         ),
         ({"result": {"generation": {"text": "A."}}}, {"answer": "result.generation.text"}),
         ({"reply": '{"answer": "A."}'}, {"answer": "reply.answer"}),
-        ({"choices": [{"message": {"role": "assistant", "content": "A."}}], "response": "B."}, {"answer": "response"}),
+        (
+            {"choices": [{"message": {"role": "assistant", "content": "A."}}], "response": "B."},
+            {"answer": "response"},
+        ),
         ({"context_1": LONG, "context_10": LONG, "context_2": LONG}, {"contexts": "context_*"}),
         ({"hits": [{"_source": {"text": LONG}}]}, {"contexts": "hits"}),
-        ({"expected": {"answer": "A."}, "answer_score": "0.5"}, {"reference_answers": "expected.answer"}),
+        (
+            {"expected": {"answer": "A."}, "answer_score": "0.5"},
+            {"reference_answers": "expected.answer"},
+        ),
         ({"context": ["d1", "d2"]}, {}),
     ],
 )
-def test_a_path_is_proposed_by_its_names_and_by_what_it_leads_to(row: dict[str, Any], proposed: dict[str, str]) -> None:
+def test_a_path_is_proposed_by_its_names_and_by_what_it_leads_to(
+    row: dict[str, Any], proposed: dict[str, str]
+) -> None:
     assert proposals([row], FIELDS) == proposed
 
 
 def test_names_of_another_language_are_proposed_by_what_the_columns_hold() -> None:
-    rows = [{"frage": "Wann?", "antwort": "Um zehn Uhr.", "belege": ["Das Museum hat ab zehn auf."]}]
+    rows = [
+        {"frage": "Wann?", "antwort": "Um zehn Uhr.", "belege": ["Das Museum hat ab zehn auf."]}
+    ]
     assert by_shape(rows) == {"question": "frage", "answer": "antwort", "contexts": "belege"}
 
 
@@ -62,4 +72,7 @@ def test_options_are_quoted_for_the_shell() -> None:
     assert options({"answer": "Model Output", "contexts": "docs[*].text"}) == (
         "--field answer='Model Output' --field contexts='docs[*].text'"
     )
-    assert options({"question": ["question", "prompt"]}) == "--field question=question --field question=prompt"
+    assert (
+        options({"question": ["question", "prompt"]})
+        == "--field question=question --field question=prompt"
+    )

@@ -34,9 +34,16 @@ def labels(tmp_path: Path, text: str, name: str = "labels.jsonl") -> list[HumanL
         ('"0.0"', "not_found", 0),
     ],
 )
-def test_labels_in_words_and_numbers(tmp_path: Path, said: str, label: str | None, grade: int | None) -> None:
+def test_labels_in_words_and_numbers(
+    tmp_path: Path, said: str, label: str | None, grade: int | None
+) -> None:
     (found,) = labels(tmp_path, f'{{"id": 7, "claim_id": "answer-1", "label": {said}}}\n')
-    assert (found.sample, found.claim_id, found.label, found.grade) == ("7", "answer-1", label, grade)
+    assert (found.sample, found.claim_id, found.label, found.grade) == (
+        "7",
+        "answer-1",
+        label,
+        grade,
+    )
 
 
 def test_a_label_and_its_grade_may_stand_side_by_side(tmp_path: Path) -> None:
@@ -48,27 +55,39 @@ def test_a_label_and_its_grade_may_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_blank_and_undecided_labels_are_left_out_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
-    path.write_text("id,claim_id,label\na,answer-1,\na,answer-2,  \na,answer-3,unsure\na,answer-4,yes\n")
+    path.write_text(
+        "id,claim_id,label\na,answer-1,\na,answer-2,  \na,answer-3,unsure\na,answer-4,yes\n"
+    )
     read = LabelFile(path)
     assert [found.claim_id for found in read] == ["answer-4"]
     assert (read.blank, read.undecided) == (2, 1)
 
 
-@pytest.mark.parametrize(("rows", "said"), [("", "0 rows are blank"), ("a,\nb,\n", "2 rows are blank, 0 undecided")])
+@pytest.mark.parametrize(
+    ("rows", "said"), [("", "0 rows are blank"), ("a,\nb,\n", "2 rows are blank, 0 undecided")]
+)
 def test_a_file_without_a_label_is_refused(tmp_path: Path, rows: str, said: str) -> None:
     with pytest.raises(DataError, match=f"has no labels: {said}"):
         labels(tmp_path, "id,label\n" + rows, "labels.csv")
 
 
 def test_a_file_whose_labels_have_another_name_is_refused_with_its_columns(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"has no labels: its columns are id, claim, mine\. Fill the column `label`"):
+    with pytest.raises(
+        DataError, match=r"has no labels: its columns are id, claim, mine\. Fill the column `label`"
+    ):
         labels(tmp_path, "id,claim,mine\na,It is.,yes\n", "labels.csv")
 
 
 def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
-    (found,) = labels(tmp_path, "id,text,against,label,annotator\ns1,It rained.,contexts,no,ann\n", "labels.csv")
+    (found,) = labels(
+        tmp_path, "id,text,against,label,annotator\ns1,It rained.,contexts,no,ann\n", "labels.csv"
+    )
     assert found == HumanLabel(
-        sample="s1", text="It rained.", evidence=Evidence(part="contexts"), label="not_found", annotator="ann"
+        sample="s1",
+        text="It rained.",
+        evidence=Evidence(part="contexts"),
+        label="not_found",
+        annotator="ann",
     )
 
 

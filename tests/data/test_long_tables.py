@@ -55,7 +55,9 @@ def test_commands_refuse_it_with_the_column_and_the_way_out(tmp_path: Path, comm
 def test_what_the_message_says_joins_the_rows(tmp_path: Path) -> None:
     """Joined, each answer has a document that supports it: faithfulness is 1, and n 2, not 0.5 and 4."""
     refused = call("doctor", table(tmp_path).name, folder=tmp_path, exits=2).stderr
-    joined = shlex.split(refused.partition("all its documents: add ")[2].partition(" to join them")[0])
+    joined = shlex.split(
+        refused.partition("all its documents: add ")[2].partition(" to join them")[0]
+    )
     assert joined == ["--field", "contexts=document", "--group", "qid"]
     score = ("score", "long.tsv", "-j", "local:lexical", "-m", "faithfulness", "-q", "-o")
     call(*score, "joined", *joined, folder=tmp_path)
@@ -70,8 +72,12 @@ def test_what_the_message_says_joins_the_rows(tmp_path: Path) -> None:
 
 
 def test_joined_documents_are_ordered_by_rank_and_keep_what_belongs_to_them() -> None:
-    rows = [row | {"rank": 3 - n % 2, "score": n / 4, "doc_id": f"d{n}"} for n, row in enumerate(LONG)]
-    first, second = ce.read_samples([rows[0], rows[2], rows[1], rows[3]], mapping={"contexts": "document"}, group="qid")
+    rows = [
+        row | {"rank": 3 - n % 2, "score": n / 4, "doc_id": f"d{n}"} for n, row in enumerate(LONG)
+    ]
+    first, second = ce.read_samples(
+        [rows[0], rows[2], rows[1], rows[3]], mapping={"contexts": "document"}, group="qid"
+    )
     assert first.contexts == (
         ce.Document(id="d1", text=LONG[1]["document"], score=0.25),
         ce.Document(id="d0", text=LONG[0]["document"], score=0.0),
@@ -91,16 +97,31 @@ def test_several_columns_may_join_rows_and_an_exploded_frame_is_joined_by_its_id
     with pytest.raises(ce.DataError, match="--group answer to join"):
         ce.doctor(two)
     assert [len(s.contexts or ()) for s in ce.read_samples(two, group="question,answer")] == [2, 2]
-    exploded = [{"id": row["qid"], "question": row["question"], "answer": row["answer"], "contexts": [row["document"]]}
-                for row in LONG]  # fmt: skip
-    assert [(s.id, len(s.contexts or ())) for s in ce.read_samples(exploded, group="id")] == [("q1", 2), ("q2", 2)]
+    exploded = [
+        {
+            "id": row["qid"],
+            "question": row["question"],
+            "answer": row["answer"],
+            "contexts": [row["document"]],
+        }
+        for row in LONG
+    ]
+    assert [(s.id, len(s.contexts or ())) for s in ce.read_samples(exploded, group="id")] == [
+        ("q1", 2),
+        ("q2", 2),
+    ]
 
 
 def test_rows_that_differ_in_more_than_documents_are_named(tmp_path: Path) -> None:
     path = table(tmp_path, [*LONG[:3], LONG[3] | {"answer": "Nobody built it."}])
-    with pytest.raises(ce.DataError, match=r"line 5, answer: 'Nobody built it.' differs from .*line 4, though qid is"):
+    with pytest.raises(
+        ce.DataError,
+        match=r"line 5, answer: 'Nobody built it.' differs from .*line 4, though qid is",
+    ):
         list(ce.read_samples(path, mapping={"contexts": "document"}, group="qid"))
-    with pytest.raises(ce.DataError, match="line 2: no 'topic', which --group names; it has qid, question, answer"):
+    with pytest.raises(
+        ce.DataError, match="line 2: no 'topic', which --group names; it has qid, question, answer"
+    ):
         list(ce.read_samples(path, group="topic"))
 
 
@@ -108,31 +129,54 @@ def test_rows_that_differ_in_more_than_documents_are_named(tmp_path: Path) -> No
     "rows",
     [
         LONG,
-        [row | {"rank": number, "score": 1 / (number + 1), "doc_id": f"d{number}"} for number, row in enumerate(LONG)],
+        [
+            row | {"rank": number, "score": 1 / (number + 1), "doc_id": f"d{number}"}
+            for number, row in enumerate(LONG)
+        ],
         [row | {"id": f"r{number}"} for number, row in enumerate(LONG)],
-        [*LONG, Q1 | {"question": "Why?", "document": "D."}, Q2 | {"question": "When?", "document": "D."}],
+        [
+            *LONG,
+            Q1 | {"question": "Why?", "document": "D."},
+            Q2 | {"question": "When?", "document": "D."},
+        ],
     ],
     ids=["plain", "ranks, scores and ids of documents", "ids of rows", "half of the rows"],
 )
 def test_rows_in_python_are_refused(rows: list[dict[str, Any]]) -> None:
     with pytest.raises(ce.DataError, match="one row a document"):
-        ce.score(rows, judges="local:lexical", metrics="faithfulness", mapping={"contexts": "document"})
+        ce.score(
+            rows, judges="local:lexical", metrics="faithfulness", mapping={"contexts": "document"}
+        )
 
 
 def test_a_list_of_one_document_without_an_id_is_one_row_a_document() -> None:
-    rows = [{"question": row["question"], "answer": row["answer"], "contexts": [row["document"]]} for row in LONG]
+    rows = [
+        {"question": row["question"], "answer": row["answer"], "contexts": [row["document"]]}
+        for row in LONG
+    ]
     with pytest.raises(ce.DataError, match="only 'contexts' differs"):
         ce.doctor(rows)
     assert ce.doctor([row | {"id": str(number)} for number, row in enumerate(rows)]).samples == 4
 
 
 ORDINARY: dict[str, list[dict[str, Any]]] = {
-    "systems that give one answer": [row | {"system": f"s{number % 2}"} for number, row in enumerate(LONG)],
-    "generators that give one answer": [row | {"generator": f"g{number % 2}"} for number, row in enumerate(LONG)],
-    "repeated samples with other answers": [row | {"answer": f"Answer {n}."} for n, row in enumerate(LONG)],
+    "systems that give one answer": [
+        row | {"system": f"s{number % 2}"} for number, row in enumerate(LONG)
+    ],
+    "generators that give one answer": [
+        row | {"generator": f"g{number % 2}"} for number, row in enumerate(LONG)
+    ],
+    "repeated samples with other answers": [
+        row | {"answer": f"Answer {n}."} for n, row in enumerate(LONG)
+    ],
     "a row repeated": [LONG[0], LONG[0], LONG[2], LONG[2]],
-    "lists of documents of two retrievers": [row | {"document": [row["document"], "More."]} for row in LONG],
-    "few repeated questions": [*LONG[:2], *(Q2 | {"question": f"{n}?", "document": f"{n}"} for n in range(3))],
+    "lists of documents of two retrievers": [
+        row | {"document": [row["document"], "More."]} for row in LONG
+    ],
+    "few repeated questions": [
+        *LONG[:2],
+        *(Q2 | {"question": f"{n}?", "document": f"{n}"} for n in range(3)),
+    ],
     "documents to be graded, without an answer": [row | {"answer": ""} for row in LONG],
     "claims without a question": [row | {"question": ""} for row in LONG],
 }

@@ -20,7 +20,9 @@ C = ["The museum opens at ten.", "Tickets cost 5 euros."]
 
 def options(message: str) -> list[str]:
     """The first options after "add", as a person copies them."""
-    found = re.search(r"[aA]dd ((?:--(?:field|group) (?:[\w.]+=)?(?:'[^']*'|[^\s;,)]+) ?)+)", message)
+    found = re.search(
+        r"[aA]dd ((?:--(?:field|group) (?:[\w.]+=)?(?:'[^']*'|[^\s;,)]+) ?)+)", message
+    )
     assert found, message
     return shlex.split(found[1])
 
@@ -32,26 +34,69 @@ def options(message: str) -> list[str]:
         {"question": Q, "answer": A, "contexts": [], "retrieved_docs": C},
         {"question": Q, "answer": json.dumps({"answer": A, "confidence": 0.5}), "contexts": C},
         {"question": Q, "answer": {"text": A, "sources": ["x"]}, "contexts": C},
-        {"question": Q, "response": {"choices": [{"message": {"role": "assistant", "content": A}}]}, "contexts": C},
-        {"request": {"user_query": Q}, "result": {"generation": {"text": A}, "hits": [{"text": text} for text in C]}},
-        {"id": "1", "input": json.dumps({"query": Q}), "output": json.dumps({"response": A, "contexts": C})},
+        {
+            "question": Q,
+            "response": {"choices": [{"message": {"role": "assistant", "content": A}}]},
+            "contexts": C,
+        },
+        {
+            "request": {"user_query": Q},
+            "result": {"generation": {"text": A}, "hits": [{"text": text} for text in C]},
+        },
+        {
+            "id": "1",
+            "input": json.dumps({"query": Q}),
+            "output": json.dumps({"response": A, "contexts": C}),
+        },
         {"question": Q, "answer": A, "context_1": C[0], "context_2": C[1]},
-        {"question": Q, "answer": A, "steps": [{"kind": "rewrite"}, {"docs": [{"body": text} for text in C]}]},
+        {
+            "question": Q,
+            "answer": A,
+            "steps": [{"kind": "rewrite"}, {"docs": [{"body": text} for text in C]}],
+        },
         {"frage": Q, "antwort": A, "belege": C},
         {"question": Q, "answer": A, "contexts": "|".join(C)},
         {"user_input": Q, "response": A, "retrieved_contexts": "|".join(C)},
-        {"id": "o", "traceId": "t", "type": "SPAN", "input": {"query": Q}, "output": {"final": A, "contexts": C}},
-        {"run_type": "chain", "id": "r", "inputs": {"query": Q}, "outputs": {"reply_text": A, "docs": C}},
-        {"answer_builder": {"answers": [{"documents": [{"content": t} for t in C], "completion": A, "query": Q}]}},
+        {
+            "id": "o",
+            "traceId": "t",
+            "type": "SPAN",
+            "input": {"query": Q},
+            "output": {"final": A, "contexts": C},
+        },
+        {
+            "run_type": "chain",
+            "id": "r",
+            "inputs": {"query": Q},
+            "outputs": {"reply_text": A, "docs": C},
+        },
+        {
+            "answer_builder": {
+                "answers": [{"documents": [{"content": t} for t in C], "completion": A, "query": Q}]
+            }
+        },
     ],
     ids=str,
-)  # fmt: skip
-def test_the_second_command_reads_what_the_first_one_names(row: dict[str, Any], tmp_path: Path) -> None:
+)
+def test_the_second_command_reads_what_the_first_one_names(
+    row: dict[str, Any], tmp_path: Path
+) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(row) + "\n")
     refused = call("doctor", "data.jsonl", folder=tmp_path, exits=None)
     assert refused.returncode in (1, 2)
     typed = options(refused.stdout + refused.stderr)
-    call("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run", *typed, folder=tmp_path)
+    call(
+        "score",
+        "data.jsonl",
+        "-j",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        "-o",
+        "run",
+        *typed,
+        folder=tmp_path,
+    )
     (result,) = ce.Run.load(tmp_path / "run")
     assert (result.sample.question, result.sample.answer) == (Q, A)
     assert [document.text for document in result.sample.contexts or ()] == C
@@ -71,20 +116,35 @@ def test_the_same_file_can_be_read_without_the_field() -> None:
 def test_an_answer_under_a_key_that_some_rows_lack_is_offered_with_an_option_that_reads_them_all(
     tmp_path: Path,
 ) -> None:
-    rows = [{"question": Q, "contexts": C, "draft": {"reply": A}}, {"question": "Why?", "contexts": C}]
+    rows = [
+        {"question": Q, "contexts": C, "draft": {"reply": A}},
+        {"question": "Why?", "contexts": C},
+    ]
     (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
     refused = call("doctor", "data.jsonl", folder=tmp_path, exits=2)
     offered = "--field answer=draft.reply --field answer=''"
     assert f"add {offered} (" in " ".join(refused.stderr.split())
-    assert "1 samples have no answer" in call("doctor", "data.jsonl", *shlex.split(offered), folder=tmp_path).stdout
-    assert "2 samples have no answer" in call("doctor", "data.jsonl", "--field", "answer=", folder=tmp_path).stdout
+    assert (
+        "1 samples have no answer"
+        in call("doctor", "data.jsonl", *shlex.split(offered), folder=tmp_path).stdout
+    )
+    assert (
+        "2 samples have no answer"
+        in call("doctor", "data.jsonl", "--field", "answer=", folder=tmp_path).stdout
+    )
     with pytest.raises(ce.DataError, match="no field 'darft', which was given for answer"):
         list(ce.read_samples(rows, mapping={"answer": "darft"}))
 
 
 def test_a_row_whose_question_has_another_name_is_named() -> None:
-    rows = [{"question": Q, "answer": A, "contexts": C}, {"prompt": "Why?", "answer": A, "contexts": C}]
-    with pytest.raises(ce.DataError, match="sample 2: question is in 'prompt': add --field question=question --field"):
+    rows = [
+        {"question": Q, "answer": A, "contexts": C},
+        {"prompt": "Why?", "answer": A, "contexts": C},
+    ]
+    with pytest.raises(
+        ce.DataError,
+        match="sample 2: question is in 'prompt': add --field question=question --field",
+    ):
         ce.doctor(rows)
     read = ce.read_samples(rows, mapping={"question": ["question", "prompt"]})
     assert [sample.question for sample in read] == [Q, "Why?"]
@@ -93,8 +153,14 @@ def test_a_row_whose_question_has_another_name_is_named() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"question": Q, "answer": A, "contexts": ["doc_12", "doc_77"]}, "contexts seem to be names of documents"),
-        ({"question": Q, "answer": A, "documents": [{"docid": "d1", "score": 1.5}]}, "but not their texts"),
+        (
+            {"question": Q, "answer": A, "contexts": ["doc_12", "doc_77"]},
+            "contexts seem to be names of documents",
+        ),
+        (
+            {"question": Q, "answer": A, "documents": [{"docid": "d1", "score": 1.5}]},
+            "but not their texts",
+        ),
         (
             {
                 "run_id": "r",
@@ -114,8 +180,14 @@ def test_a_row_whose_question_has_another_name_is_named() -> None:
             },
             "and write them as JSON Lines: CSV has ObjectRef(...)",
         ),
-        ({"question": Q, "answer": A, "contexts": [{"id": "d1", "text": ""}]}, "no text, only id; the texts of the"),
-        ({"question": Q, "answer": ["A", "B"]}, "gold answers, add --field reference_answers=answer --field answer="),
+        (
+            {"question": Q, "answer": A, "contexts": [{"id": "d1", "text": ""}]},
+            "no text, only id; the texts of the",
+        ),
+        (
+            {"question": Q, "answer": ["A", "B"]},
+            "gold answers, add --field reference_answers=answer --field answer=",
+        ),
     ],
     ids=str,
 )
@@ -129,7 +201,9 @@ def test_gold_answers_are_offered_and_never_as_the_answer() -> None:
     assert "1 samples have no answer" in remarks
     assert "--field reference_answers=golden_answers" in remarks
     assert "--field answer" not in remarks
-    examples = ce.doctor([{"inputs": {"question": Q}, "outputs": {"answer": "At ten."}, "id": "e1"}])
+    examples = ce.doctor(
+        [{"inputs": {"question": Q}, "outputs": {"answer": "At ten."}, "id": "e1"}]
+    )
     assert "outputs of an example are the reference" in " ".join(examples.remarks)
 
 
@@ -137,8 +211,15 @@ def test_gold_answers_are_offered_and_never_as_the_answer() -> None:
     "more",
     [
         {"source": "wiki", "document": "handbook.pdf", "output_tokens": 7, "response_time": "1.2s"},
-        {"prompt_template": "Answer the question {question}", "context_length": 10, "expected_topic": "museums"},
-        {"facts": [{"text": "The museum opens at ten."}], "notes": "The answer is short and right."},
+        {
+            "prompt_template": "Answer the question {question}",
+            "context_length": 10,
+            "expected_topic": "museums",
+        },
+        {
+            "facts": [{"text": "The museum opens at ten."}],
+            "notes": "The answer is short and right.",
+        },
     ],
     ids=str,
 )

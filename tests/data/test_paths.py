@@ -46,18 +46,38 @@ def test_a_path_gives_the_values_that_it_leads_to(path: str, values: list[Any]) 
     assert list(values_at(ROW, path)) == values
 
 
-FIELDS = {"question": "input.question", "answer": "output.answer", "contexts": "output.docs[*].text"}
+FIELDS = {
+    "question": "input.question",
+    "answer": "output.answer",
+    "contexts": "output.docs[*].text",
+}
 
 
 def test_rows_are_read_by_paths_in_python_and_by_the_command(tmp_path: Path) -> None:
     (sample,) = ce.read_samples([{"id": "s", "topic": "towers", **ROW}], mapping=FIELDS)
     assert (sample.question, sample.answer) == ("How high?", "90 m")
-    assert [document.text for document in sample.contexts or ()] == ["It is 90 m high.", "It is old."]
+    assert [document.text for document in sample.contexts or ()] == [
+        "It is 90 m high.",
+        "It is old.",
+    ]
     assert sample.metadata["topic"] == "towers"
-    assert not {"input", "output"} & sample.metadata.keys(), "what a path leads into is not kept twice"
+    assert not {"input", "output"} & sample.metadata.keys(), (
+        "what a path leads into is not kept twice"
+    )
     (tmp_path / "export.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
     options = [word for name, path in FIELDS.items() for word in ("--field", f"{name}={path}")]
-    call("score", "export.jsonl", "-j", "local:lexical", "-m", "faithfulness", *options, "-o", "run", folder=tmp_path)
+    call(
+        "score",
+        "export.jsonl",
+        "-j",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        *options,
+        "-o",
+        "run",
+        folder=tmp_path,
+    )
     mapping = ce.Run.load(tmp_path / "run").manifest.data.mapping
     assert mapping == {**mapping, **FIELDS}
 
@@ -75,7 +95,10 @@ def test_columns_of_a_table_become_contexts_in_the_order_of_their_numbers(tmp_pa
     [
         ({"docs.1": "two", "docs.0": "one"}, ["one", "two"]),
         ({"docs.0": "one", "docs.1": "undefined"}, ["one"]),
-        ({"docs.0.text": "one", "docs.0.id": "a", "docs.1.text": "null", "docs.1.id": "null"}, ["one"]),
+        (
+            {"docs.0.text": "one", "docs.0.id": "a", "docs.1.text": "null", "docs.1.id": "null"},
+            ["one"],
+        ),
         ({"docs.0": "null", "docs": "[]"}, []),
         ({"docs.0": "null"}, None),
     ],
@@ -84,14 +107,18 @@ def test_columns_of_the_items_of_a_list_are_read_as_the_list(
     columns: dict[str, str], contexts: list[str] | None, tmp_path: Path
 ) -> None:
     names = ["question", "answer", *columns]
-    (tmp_path / "flat.csv").write_text(",".join(names) + "\n" + ",".join(["Q", "A", *columns.values()]) + "\n")
+    (tmp_path / "flat.csv").write_text(
+        ",".join(names) + "\n" + ",".join(["Q", "A", *columns.values()]) + "\n"
+    )
     (sample,) = ce.read_samples(tmp_path / "flat.csv", mapping={"contexts": "docs"})
     found = sample.contexts
     assert (None if found is None else [document.text for document in found]) == contexts
 
 
 def test_columns_that_are_no_whole_list_stay_columns(tmp_path: Path) -> None:
-    (tmp_path / "again.csv").write_text("question,answer,score,score.1,model.3,llama-3.0\nQ,A,1,2,m,l\n")
+    (tmp_path / "again.csv").write_text(
+        "question,answer,score,score.1,model.3,llama-3.0\nQ,A,1,2,m,l\n"
+    )
     (sample,) = ce.read_samples(tmp_path / "again.csv")
     assert sample.metadata == {"score": "1", "score.1": "2", "model.3": "m", "llama-3.0": "l"}
 
@@ -101,7 +128,8 @@ def test_objects_that_python_printed_are_opened(tmp_path: Path) -> None:
         """inputs,outputs\n"{'q': 'Who is ""it""?'}","{'a': ""It's Mara."", 'docs': ['Mara.', None]}"\n"""
     )
     (sample,) = ce.read_samples(
-        tmp_path / "frame.csv", mapping={"question": "inputs.q", "answer": "outputs.a", "contexts": "outputs.docs[*]"}
+        tmp_path / "frame.csv",
+        mapping={"question": "inputs.q", "answer": "outputs.a", "contexts": "outputs.docs[*]"},
     )
     assert (sample.question, sample.answer) == ('Who is "it"?', "It's Mara.")
     assert [document.text for document in sample.contexts or ()] == ["Mara."]
@@ -113,7 +141,9 @@ def test_a_path_that_a_row_cannot_follow_is_missing_or_refused() -> None:
     for path in ("docs.hits", "docs.hits[*].text"):
         one, none, unknown = ce.read_samples(rows, mapping={"contexts": path})
         assert [document.text for document in one.contexts or ()] == ["one"]
-        assert (none.contexts, unknown.contexts) == ((), None), "nothing was retrieved; nothing is known"
+        assert (none.contexts, unknown.contexts) == ((), None), (
+            "nothing was retrieved; nothing is known"
+        )
     with pytest.raises(ce.DataError, match=r"no field 'dox.hits', which was given for contexts"):
         list(ce.read_samples(rows, mapping={"contexts": "dox.hits"}))
 

@@ -26,7 +26,9 @@ def write(folder: Path, name: str, content: object) -> Path:
         assert isinstance(content, list)
         path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
     else:
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        path.write_text(
+            content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+        )
     return path
 
 
@@ -61,11 +63,19 @@ def test_our_own_fields_are_read_as_they_are(tmp_path: Path) -> None:
         ({"response": "A"}, "answer", "A"),
         ({"answer": ""}, "answer", ""),
         ({"answer": None}, "answer", None),
-        ({"contexts": ["x", "y"]}, "contexts", (Document(id="1", text="x"), Document(id="2", text="y"))),
+        (
+            {"contexts": ["x", "y"]},
+            "contexts",
+            (Document(id="1", text="x"), Document(id="2", text="y")),
+        ),
         ({"contexts": ["x"], "contexts_id": ["p9"]}, "contexts", (Document(id="p9", text="x"),)),
         ({"contexts": ["x"], "context_ids": [9]}, "contexts", (Document(id="9", text="x"),)),
         ({"retrieved_contexts": ["x"]}, "contexts", (Document(id="1", text="x"),)),
-        ({"retrieved_context": [{"doc_id": "d", "text": "x"}]}, "contexts", (Document(id="d", text="x"),)),
+        (
+            {"retrieved_context": [{"doc_id": "d", "text": "x"}]},
+            "contexts",
+            (Document(id="d", text="x"),),
+        ),
         ({"contexts": []}, "contexts", ()),
         ({"reference": "R"}, "reference_answers", ("R",)),
         ({"reference_answer": "R"}, "reference_answers", ("R",)),
@@ -99,10 +109,19 @@ def test_a_field_can_be_named(tmp_path: Path) -> None:
     [
         ([{"id": "a", "question": "Q?"}, {"id": "b", "question": "Q?"}], ["a", "b"]),
         ({"examples": [{"query": "Q?", "reference_answer": "R"}]}, ["1"]),
-        ({"results": [{"query_id": "7", "query": "Q?", "gt_answer": "R", "retrieved_context": []}]}, ["7"]),
+        (
+            {
+                "results": [
+                    {"query_id": "7", "query": "Q?", "gt_answer": "R", "retrieved_context": []}
+                ]
+            },
+            ["7"],
+        ),
     ],
 )
-def test_json_files_of_other_tools_are_recognised_by_shape(tmp_path: Path, content: object, ids: list[str]) -> None:
+def test_json_files_of_other_tools_are_recognised_by_shape(
+    tmp_path: Path, content: object, ids: list[str]
+) -> None:
     assert [s.id for s in read_samples(write(tmp_path, "data.json", content))] == ids
 
 
@@ -153,37 +172,89 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", GOOD + b'{"question": "\xe9"}\n', "line 2: not UTF-8 (byte 0xe9 at column 15)"),
         ("a.csv", b"question\nit\x92s \xe9\n", "iconv -f CP1252 -t UTF-8"),
         ("a.csv", b"question\n\x90 \xe9\n", "iconv -f ISO-8859-1 -t UTF-8"),
-        ("a.jsonl", b'{"id": NaN, "question": "Q?", "answer": "A."}', "line 1, id: nothing; give every row an id"),
-        ("a.csv", b"question_id,question\n7,Q?\n,Q?\n", "line 3, question_id: nothing; give every row an id"),
-        ("a.json", b'[["a", "Q?"]]', 'not list; of a DataFrame, write to_json(orient="records", lines=True)'),
+        (
+            "a.jsonl",
+            b'{"id": NaN, "question": "Q?", "answer": "A."}',
+            "line 1, id: nothing; give every row an id",
+        ),
+        (
+            "a.csv",
+            b"question_id,question\n7,Q?\n,Q?\n",
+            "line 3, question_id: nothing; give every row an id",
+        ),
+        (
+            "a.json",
+            b'[["a", "Q?"]]',
+            'not list; of a DataFrame, write to_json(orient="records", lines=True)',
+        ),
         ("a.jsonl", b"\xff\xfe{\x00", "it looks like UTF-16"),
         ("a.jsonl", b"", "has no samples"),
-        ("a.jsonl", b'{"question": ["Q"]}', "question: a list; give one text: add --field question='question[0]'"),
-        ("a.jsonl", b'{"question": "Q", "id": 1.5}', "line 1, id: expected a text or an integer, got '1.5'"),
-        ("a.jsonl", b'{"question": "Q", "answer": "A", "response": "B"}', "both 'answer' and 'response'"),
-        ("a.jsonl", b'{"question": "Q", "contexts": 5}', "line 1, contexts: a number; give a list of texts"),
-        ("a.jsonl", b'{"question": "Q", "contexts": [5]}', "contexts: item 1: a number; give a text or an object"),
+        (
+            "a.jsonl",
+            b'{"question": ["Q"]}',
+            "question: a list; give one text: add --field question='question[0]'",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "id": 1.5}',
+            "line 1, id: expected a text or an integer, got '1.5'",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "answer": "A", "response": "B"}',
+            "both 'answer' and 'response'",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "contexts": 5}',
+            "line 1, contexts: a number; give a list of texts",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "contexts": [5]}',
+            "contexts: item 1: a number; give a text or an object",
+        ),
         (
             "a.jsonl",
             b'{"question": "Q", "contexts": [{"txt": "x"}]}',
             "no text; add --field contexts='contexts[*].txt'",
         ),
         ("a.jsonl", b'{"question": "Q", "contexts": [{"id": "a"}]}', "contexts: item 1: no text"),
-        ("a.jsonl", b'{"question": "Q", "contexts": ["x"], "context_ids": []}', "1 contexts but 0 context ids"),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "contexts": ["x"], "context_ids": []}',
+            "1 contexts but 0 context ids",
+        ),
         (
             "a.jsonl",
             b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}',
             "duplicate document id (to number them, add --field contexts='contexts[*].text'), got 'a'",
         ),
-        ("a.jsonl", b'{"question": "Q", "is_answerable": "maybe"}', "expected true or false, got 'maybe'"),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "is_answerable": "maybe"}',
+            "expected true or false, got 'maybe'",
+        ),
         (
             "a.jsonl",
             b'{"question": "Q", "evidence": ["x"]}',
             "evidence: a list; give an object of named document lists",
         ),
-        ("a.jsonl", b'{"question": "Q", "evidence": {"law.2": ["x"]}}', "'law.2' looks like document 2 of 'law'"),
-        ("a.jsonl", b'{"question": "Q", "evidence": {"law~1": ["x"]}}', "'law~1' looks like order 1 of 'law'"),
-        ("a.jsonl", b'{"question": "Q", "evidence": {"contexts": ["x"]}}', "'contexts' is a part of every sample"),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "evidence": {"law.2": ["x"]}}',
+            "'law.2' looks like document 2 of 'law'",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "evidence": {"law~1": ["x"]}}',
+            "'law~1' looks like order 1 of 'law'",
+        ),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "evidence": {"contexts": ["x"]}}',
+            "'contexts' is a part of every sample",
+        ),
         ("a.jsonl", b'{"question": ' + b"[" * 100_000, "line 1: not JSON"),
         ("a.json", b'{"things": []}', "no list of samples under one of examples"),
         ("a.json", b"[1]", "item 1: expected a JSON object"),
@@ -195,13 +266,27 @@ GOOD = b'{"question": "Q?"}\n'
             b'question,contexts\nQ,"[""x"""\n',
             "line 2, contexts: looks like a list and cannot be read; write [",
         ),
-        ("a.csv", b'question,contexts\nQ,"[a, b]"\n', "line 2, contexts: looks like a list and cannot be read"),
-        ("a.csv", b'id,question,contexts\n1,"Q\nR",x\n2,Q,"[\'a"\n', "line 4, contexts: looks like a list"),
-        ("a.json", b'{"question": ["Q", "R"], "answer": ["A"]}', "columns of different lengths (question 2, answer 1)"),
+        (
+            "a.csv",
+            b'question,contexts\nQ,"[a, b]"\n',
+            "line 2, contexts: looks like a list and cannot be read",
+        ),
+        (
+            "a.csv",
+            b'id,question,contexts\n1,"Q\nR",x\n2,Q,"[\'a"\n',
+            "line 4, contexts: looks like a list",
+        ),
+        (
+            "a.json",
+            b'{"question": ["Q", "R"], "answer": ["A"]}',
+            "columns of different lengths (question 2, answer 1)",
+        ),
         ("a.txt", b"", "unknown file extension '.txt'. Known: .jsonl"),
     ],
 )
-def test_bad_input_is_one_line_that_says_where(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_bad_input_is_one_line_that_says_where(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(DataError) as raised:
@@ -230,7 +315,10 @@ def test_bad_rows_can_be_left_out_and_are_listed_once(tmp_path: Path) -> None:
     problems = Problems(skip=True)
     with pytest.warns(UserWarning, match="2 malformed rows left out") as warned:
         assert len(list(read_samples(path, problems=problems))) == 2
-    assert [str(error).partition("data.jsonl, ")[2][:6] for error in problems.errors] == ["line 2", "line 3"]
+    assert [str(error).partition("data.jsonl, ")[2][:6] for error in problems.errors] == [
+        "line 2",
+        "line 3",
+    ]
     assert "line 3, answer: a list; give one text" in str(warned[0].message)
     assert len(list(read_samples(path, problems=problems))) == 2
     assert problems.count == 2
@@ -240,7 +328,9 @@ def test_bad_rows_can_be_left_out_and_are_listed_once(tmp_path: Path) -> None:
 def test_of_many_bad_rows_all_are_counted_and_twenty_are_kept(tmp_path: Path, known: str) -> None:
     path = write(tmp_path, "data.jsonl", [*[{known: ["A"]}] * 50, {"answer": "B"}])
     problems = Problems(skip=True)
-    with pytest.warns(UserWarning, match=r"50 malformed rows left out(.|\n)*line 20(.|\n)*\.\.\. and 30 more"):
+    with pytest.warns(
+        UserWarning, match=r"50 malformed rows left out(.|\n)*line 20(.|\n)*\.\.\. and 30 more"
+    ):
         assert [sample.answer for sample in read_samples(path, problems=problems)] == ["B"]
     assert (problems.count, len(problems.errors)) == (50, 20)
     with pytest.raises(DataError, match=r"line 1.*49 more rows like it"):
@@ -266,10 +356,15 @@ def test_the_first_error_counts_the_rows_that_share_it(tmp_path: Path) -> None:
     )
 
 
-def test_after_an_error_a_large_file_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_error_a_large_file_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "MAX_FURTHER", 3)
     path = write(tmp_path, "data.jsonl", [{"answer": ["A"]}] * 9)
-    with pytest.raises(DataError, match=r"line 1, answer: a list; give one text, .* 3 more rows like it up to row 4"):
+    with pytest.raises(
+        DataError,
+        match=r"line 1, answer: a list; give one text, .* 3 more rows like it up to row 4",
+    ):
         list(read_samples(path))
 
 
@@ -293,7 +388,10 @@ LISTS = [
     ("['a' nan None]", ["a", None, None]),
     ("[np.str_('a'), np.str_('b')]", ["a", "b"]),
     ("[array(['a', 'b'], dtype=object)]", [["a", "b"]]),
-    ("[{'id': 'x', 'text': 'y'}\n {'id': 'z', 'text': 'w'}]", [{"id": "x", "text": "y"}, {"id": "z", "text": "w"}]),
+    (
+        "[{'id': 'x', 'text': 'y'}\n {'id': 'z', 'text': 'w'}]",
+        [{"id": "x", "text": "y"}, {"id": "z", "text": "w"}],
+    ),
     ("array(['a', 'b'], dtype=object)", ["a", "b"]),
     ("np.array(['a',\n       'b'], dtype='<U1')", ["a", "b"]),
     ("array([], dtype=float64)", []),
@@ -339,13 +437,21 @@ def test_what_numpy_and_pandas_print_is_read_back() -> None:
     texts = ['It\'s "fifty"\n metres, high [1]', "b" * 200, "", "naïve \\ 'x' 'y'", "c"]
     assert read_cell(str(np.array(texts, dtype=object))) == texts
     assert read_cell(str(texts)) == texts
-    assert read_cell(str(np.array([{"text": text} for text in texts]))) == [{"text": text} for text in texts]
+    assert read_cell(str(np.array([{"text": text} for text in texts]))) == [
+        {"text": text} for text in texts
+    ]
 
 
 @given(
-    st.lists(st.text(alphabet=st.sampled_from("ab'\"\\\n ,[](){}:…é\x1b😀0.nu#"), max_size=12), min_size=1, max_size=4)
+    st.lists(
+        st.text(alphabet=st.sampled_from("ab'\"\\\n ,[](){}:…é\x1b😀0.nu#"), max_size=12),
+        min_size=1,
+        max_size=4,
+    )
 )
-def test_every_list_of_texts_is_read_back_from_what_python_and_numpy_print(texts: list[str]) -> None:
+def test_every_list_of_texts_is_read_back_from_what_python_and_numpy_print(
+    texts: list[str],
+) -> None:
     import numpy as np
 
     for printed in (str(texts), repr(tuple(texts)), json.dumps(texts)):
@@ -367,19 +473,37 @@ def test_every_list_of_texts_is_read_back_from_what_python_and_numpy_print(texts
         ({"reference_answer": "[1, 2]"}, "reference_answers", ("[1, 2]",)),
         ({"reference_answers": "['a', 'b']"}, "reference_answers", ("a", "b")),
         ({"answer": "['a', 'b']"}, "answer", "['a', 'b']"),
-        ({"contexts": "['a' 'b']"}, "contexts", (Document(id="1", text="a"), Document(id="2", text="b"))),
-        ({"contexts": ["a", None]}, "contexts", (Document(id="1", text="a"), Document(id="2", text=""))),
-        ({"contexts": [{"page_content": "a", "metadata": {"x": 1}}]}, "contexts", (Document(id="1", text="a"),)),
+        (
+            {"contexts": "['a' 'b']"},
+            "contexts",
+            (Document(id="1", text="a"), Document(id="2", text="b")),
+        ),
+        (
+            {"contexts": ["a", None]},
+            "contexts",
+            (Document(id="1", text="a"), Document(id="2", text="")),
+        ),
+        (
+            {"contexts": [{"page_content": "a", "metadata": {"x": 1}}]},
+            "contexts",
+            (Document(id="1", text="a"),),
+        ),
         (
             {"source_nodes": [{"node": {"id_": "n", "text": "a", "metadata": {}}, "score": 0.5}]},
             "contexts",
             (Document(id="n", text="a", score=0.5),),
         ),
         ({"contexts": ["a"], "context_ids": "['x']"}, "contexts", (Document(id="x", text="a"),)),
-        ({"answer": "A", "note": float("inf"), "more": [float("nan")]}, "metadata", {"note": None, "more": [None]}),
+        (
+            {"answer": "A", "note": float("inf"), "more": [float("nan")]},
+            "metadata",
+            {"note": None, "more": [None]},
+        ),
     ],
 )
-def test_values_are_read_as_they_are_meant(fields: dict[str, object], field: str, value: object) -> None:
+def test_values_are_read_as_they_are_meant(
+    fields: dict[str, object], field: str, value: object
+) -> None:
     assert getattr(sample(SourceRow("row 1", 1, {"question": "Q", **fields}), {}), field) == value
 
 
@@ -390,7 +514,9 @@ def test_a_number_of_many_digits_is_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("orient", ["records", "columns", "split", "index", "table"])
-def test_every_form_of_a_frame_as_json_is_read(tmp_path: Path, orient: Literal["records", "columns"]) -> None:
+def test_every_form_of_a_frame_as_json_is_read(
+    tmp_path: Path, orient: Literal["records", "columns"]
+) -> None:
     import pandas as pd
 
     rows = [{"id": f"q{i}", "question": "Q", "contexts": [f"a{i}", "b"]} for i in range(12)]
@@ -398,7 +524,9 @@ def test_every_form_of_a_frame_as_json_is_read(tmp_path: Path, orient: Literal["
     pd.DataFrame(rows).to_json(path, orient=orient)
     samples = list(read_samples(path))
     assert [(s.id, s.metadata) for s in samples] == [(f"q{i}", {}) for i in range(12)]
-    assert [[d.text for d in s.contexts or ()] for s in samples] == [[f"a{i}", "b"] for i in range(12)]
+    assert [[d.text for d in s.contexts or ()] for s in samples] == [
+        [f"a{i}", "b"] for i in range(12)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -410,19 +538,31 @@ def test_one_object_and_an_object_of_columns_are_rows(tmp_path: Path, content: s
 
 
 def test_json_lines_may_be_called_json(tmp_path: Path) -> None:
-    assert len(list(read_samples(write(tmp_path, "data.json", '{"answer": "A"}\n{"answer": "B"}\n')))) == 2
+    assert (
+        len(list(read_samples(write(tmp_path, "data.json", '{"answer": "A"}\n{"answer": "B"}\n'))))
+        == 2
+    )
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|", ","])
 def test_columns_are_separated_as_the_header_is(tmp_path: Path, mark: str) -> None:
-    text = "".join(mark.join(cells) + "\r\n" for cells in [("question", "answer", "contexts"), ("Q", "A", "['a']")])
+    text = "".join(
+        mark.join(cells) + "\r\n"
+        for cells in [("question", "answer", "contexts"), ("Q", "A", "['a']")]
+    )
     (record,) = read_samples(write(tmp_path, "data.csv", "\ufeff" + text))
-    assert (record.question, record.answer, record.contexts) == ("Q", "A", (Document(id="1", text="a"),))
+    assert (record.question, record.answer, record.contexts) == (
+        "Q",
+        "A",
+        (Document(id="1", text="a"),),
+    )
 
 
 def test_a_cell_may_be_long_and_empty_cells_of_a_named_column_are_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, "data.csv", f"question,Out\nQ,{'x' * 200_000}\nR,\n")
-    assert [len(s.answer or "") for s in read_samples(path, mapping=parse_mapping({"answer": "Out"}))] == [200_000, 0]
+    assert [
+        len(s.answer or "") for s in read_samples(path, mapping=parse_mapping({"answer": "Out"}))
+    ] == [200_000, 0]
 
 
 def test_parquet_reads_like_json(tmp_path: Path) -> None:
@@ -430,7 +570,9 @@ def test_parquet_reads_like_json(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     path = tmp_path / "data.parquet"
-    parquet.write_table(pyarrow.table({"question": ["Q?"], "answer": [None], "contexts": [["x"]]}), path)
+    parquet.write_table(
+        pyarrow.table({"question": ["Q?"], "answer": [None], "contexts": [["x"]]}), path
+    )
     (sample,) = read_samples(path)
     assert (sample.answer, (sample.contexts or ())[0].text) == (None, "x")
 

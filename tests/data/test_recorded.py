@@ -27,7 +27,12 @@ BY_NAME: dict[str, Any] = {
     "human_label": "human",
     "forms": ["first_word", "statement"],
 }
-BY_NAME |= {"judges": {"gpt-4": "judges.gpt-4.raw", "said": {"reply": "judges.gpt-4.verdict", "forms": ["word"]}}}
+BY_NAME |= {
+    "judges": {
+        "gpt-4": "judges.gpt-4.raw",
+        "said": {"reply": "judges.gpt-4.verdict", "forms": ["word"]},
+    }
+}
 ROWS: list[dict[str, Any]] = [
     {
         "row": 0,
@@ -77,12 +82,18 @@ def test_replies_by_the_names_of_judges(tmp_path: Path) -> None:
 def test_a_reply_is_kept_whole_beside_why_it_was_refused(tmp_path: Path) -> None:
     _, two = judged(tmp_path, ROWS, BY_NAME).samples()
     call = two.result.calls[0]
-    assert (call.reply, call.failed, call.reused) == ("No, the candidate is correct.", "unparsable", True)
+    assert (call.reply, call.failed, call.reused) == (
+        "No, the candidate is correct.",
+        "unparsable",
+        True,
+    )
     assert call.message == "the reply says both not_found and supported"
     assert two.forms == (("gpt-4", "refused"), ("said", "word"))
 
 
-def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(tmp_path: Path) -> None:
+def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(
+    tmp_path: Path,
+) -> None:
     mapping = {
         "id": "doc",
         "claim": "summary",
@@ -94,8 +105,16 @@ def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(tmp
         "reply": "raw",
         "forms": "answer",
     }
-    outputs = [{"model": "m", "raw": "Answer: No"}, {"model": "n", "raw": "Answer: Yes"}, {"model": "m", "raw": "?"}]
-    found = judged(tmp_path, [{"doc": 1, "document": "It rained.", "summary": "Sun.", "outputs": outputs}], mapping)
+    outputs = [
+        {"model": "m", "raw": "Answer: No"},
+        {"model": "n", "raw": "Answer: Yes"},
+        {"model": "m", "raw": "?"},
+    ]
+    found = judged(
+        tmp_path,
+        [{"doc": 1, "document": "It rained.", "summary": "Sun.", "outputs": outputs}],
+        mapping,
+    )
     assert ([judge.name for judge in found.judges], found.replicates) == (["m", "n"], 2)
     (sample,) = found.samples()
     (assessment,) = sample.result.assessments
@@ -106,7 +125,9 @@ def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(tmp
     ]
     assert [metric.name for metric in found.metrics] == ["faithfulness"]
     named = judged(
-        tmp_path, [{"doc": 1, "summary": "Sun.", "outputs": outputs}], {**mapping, "judge": ["model", "raw"]}
+        tmp_path,
+        [{"doc": 1, "summary": "Sun.", "outputs": outputs}],
+        {**mapping, "judge": ["model", "raw"]},
     )
     assert [judge.name for judge in named.judges] == ["m / Answer: No", "n / Answer: Yes", "m / ?"]
 
@@ -133,7 +154,10 @@ def test_grades_in_the_order_of_a_list_of_judges(tmp_path: Path) -> None:
         {"query": "q2", "doc": "d1", "human": None, "grades": ["0", "", "relevant"]},
     ]
     one, two = judged(tmp_path, rows, GRADED).samples()
-    assert labels(one) == [["supported", "supported", "not_found"], ["unparsable", "incomplete", "unparsable"]]
+    assert labels(one) == [
+        ["supported", "supported", "not_found"],
+        ["unparsable", "incomplete", "unparsable"],
+    ]
     assert [v.label for v in one.result.assessments[0].verdicts] == ["3", "2", "1"]
     assert labels(two) == [["not_found", "incomplete", "unparsable"]]
     assert [(h.claim_id, h.grade) for h in one.human] == [("d1", 3), ("d2", 0)]
@@ -147,14 +171,22 @@ def test_a_row_may_be_a_single_reply(tmp_path: Path) -> None:
     ]
     rows.append({"row": "s", "answer": "B.", "judge": "x", "text": "Yes."})
     mapping = {**BASE, "judge": "judge", "reply": "text", "forms": "first_word"}
-    (sample,) = judged(tmp_path, rows, {k: v for k, v in mapping.items() if k != "question"}).samples()
+    (sample,) = judged(
+        tmp_path, rows, {k: v for k, v in mapping.items() if k != "question"}
+    ).samples()
     assert [claim.text for claim in sample.result.claims] == ["A.", "B."]
     assert labels(sample) == [["supported", "not_found", "not_found"], ["supported"]]
 
 
 def test_words_of_the_mapping_come_first(tmp_path: Path) -> None:
     rows = [{"row": 1, "answer": "A.", "text": "<answer>partially_supported</answer>", "by": "x"}]
-    mapping = {"id": "row", "claim": "answer", "against": "contexts", "judge": "by", "reply": "text"}
+    mapping = {
+        "id": "row",
+        "claim": "answer",
+        "against": "contexts",
+        "judge": "by",
+        "reply": "text",
+    }
     own = {**mapping, "forms": ["tag:answer"], "words": {"partially supported": "supported"}}
     assert labels(next(judged(tmp_path, rows, own).samples())) == [["supported"]]
 
@@ -169,10 +201,15 @@ def test_rows_of_one_sample_stand_together(tmp_path: Path) -> None:
     [
         ({"id": "number"}, "line 1: no field 'number'"),
         ({"judges": ["a"], "replies": "gold"}, "expected 1 replies"),
-        ({"judges": None, "judge": "row", "reply": "x", "items_field": "gold"}, "expected a list of objects"),
+        (
+            {"judges": None, "judge": "row", "reply": "x", "items_field": "gold"},
+            "expected a list of objects",
+        ),
     ],
 )
-def test_a_file_that_does_not_fit_the_mapping_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_file_that_does_not_fit_the_mapping_is_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         judged(tmp_path, ROWS, {**BY_NAME, **change})
 
@@ -196,7 +233,10 @@ def test_a_bad_mapping_is_refused_in_words(change: dict[str, Any], message: str)
 
 def test_a_mapping_is_a_yaml_file(tmp_path: Path) -> None:
     path = tmp_path / "mapping.yaml"
-    path.write_text("id: a\nclaim: b\nagainst: contexts\njudge: c\nreply: d\nforms: first_word\n", encoding="utf-8")
+    path.write_text(
+        "id: a\nclaim: b\nagainst: contexts\njudge: c\nreply: d\nforms: first_word\n",
+        encoding="utf-8",
+    )
     assert read_mapping(path).forms == ("first_word",)
     path.write_text("id: [\n", encoding="utf-8")
     with pytest.raises(UsageError, match="is not YAML"):
@@ -210,7 +250,13 @@ def test_rows_that_repeat_a_claim_text_are_counted_unless_claims_have_ids(tmp_pa
     rows = [
         {"id": "q", "claim": claim, "answer": "a", "judge": judge, "reply": "Yes", "n": n}
         for n, (claim, judge) in enumerate(
-            [("It is old.", "a"), ("It is old.", "b"), ("It is red.", "a"), ("It is red.", "b"), ("It is old.", "a")]
+            [
+                ("It is old.", "a"),
+                ("It is old.", "b"),
+                ("It is red.", "a"),
+                ("It is red.", "b"),
+                ("It is old.", "a"),
+            ]
         )
     ]
     mapping: dict[str, Any] = {
@@ -225,10 +271,13 @@ def test_rows_that_repeat_a_claim_text_are_counted_unless_claims_have_ids(tmp_pa
     assert judged(tmp_path, rows, {**mapping, "claim_id": "n"}).repeated == 0
 
 
-def test_python_warns_of_equal_claims_that_are_merged_and_notes_them_in_the_run(tmp_path: Path) -> None:
+def test_python_warns_of_equal_claims_that_are_merged_and_notes_them_in_the_run(
+    tmp_path: Path,
+) -> None:
     replies = [("X is y.", "yes"), ("X is y.", "no"), ("Z is y.", "yes")]
     rows = [
-        {"id": "s", "claim": claim, "judge": "a", "reply": reply, "n": n} for n, (claim, reply) in enumerate(replies)
+        {"id": "s", "claim": claim, "judge": "a", "reply": reply, "n": n}
+        for n, (claim, reply) in enumerate(replies)
     ]
     file = tmp_path / "replies.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -237,7 +286,9 @@ def test_python_warns_of_equal_claims_that_are_merged_and_notes_them_in_the_run(
     with pytest.warns(NoteWarning, match="1 rows repeat a claim text of their sample"):
         run = ce.import_replies(file, mapping={**mapping, "forms": ["word"]})
     assert [note for note in run.notes if "map `claim_id`" in note]
-    apart = ce.import_replies(file, mapping={**mapping, "forms": ["word"], "claim_id": "n", "answer": "id"})
+    apart = ce.import_replies(
+        file, mapping={**mapping, "forms": ["word"], "claim_id": "n", "answer": "id"}
+    )
     assert not [note for note in apart.notes if "claim_id" in note]
 
 
@@ -268,7 +319,12 @@ DEEPEVAL: dict[str, Any] = {
 
 def traced(statements: list[dict[str, Any]]) -> dict[str, Any]:
     """A row of ragas with its trace."""
-    return {**RAGAS, "traces": {"faithfulness": {"n_l_i_statement_prompt": {"output": {"statements": statements}}}}}
+    return {
+        **RAGAS,
+        "traces": {
+            "faithfulness": {"n_l_i_statement_prompt": {"output": {"statements": statements}}}
+        },
+    }
 
 
 def by_name(tmp_path: Path, name: str, *rows: dict[str, Any]) -> RecordedResults:
@@ -290,13 +346,18 @@ def test_statements_of_ragas_become_claims_with_verdicts(tmp_path: Path) -> None
     assert explained(one) == [("supported", "said so"), ("not_found", "not said")]
     assert (one.result.sample.id, two.result.sample.id) == ("1", "2")
     assert (one.result.sample.answer, one.result.sample.reference_answers) == ("63", ("63 metres",))
-    assert [document.text for document in one.result.sample.contexts or ()] == RAGAS["retrieved_contexts"]
+    assert [document.text for document in one.result.sample.contexts or ()] == RAGAS[
+        "retrieved_contexts"
+    ]
 
 
 def test_a_row_without_claims_says_why(tmp_path: Path) -> None:
     """A list that is empty means that there is nothing to judge; one that is missing, that a step failed."""
     _, empty, failed = by_name(tmp_path, "ragas", traced(STATEMENTS), traced([]), RAGAS).samples()
-    assert (empty.result.unextracted, failed.result.unextracted) == ({"answer": "no_claims"}, {"answer": "incomplete"})
+    assert (empty.result.unextracted, failed.result.unextracted) == (
+        {"answer": "no_claims"},
+        {"answer": "incomplete"},
+    )
     with pytest.raises(DataError, match=r"no row has claims in 'traces\.faithfulness\."):
         by_name(tmp_path, "ragas", RAGAS)
 
@@ -315,7 +376,10 @@ def test_claims_of_deepeval_become_claims_with_verdicts(tmp_path: Path) -> None:
 def test_a_text_that_is_twice_in_a_list_is_two_claims(tmp_path: Path) -> None:
     found = by_name(tmp_path, "ragas", traced([STATEMENTS[0], STATEMENTS[0]]))
     (sample,) = found.samples()
-    assert ([claim.id for claim in sample.result.claims], found.replicates) == (["answer-1", "answer-2"], 1)
+    assert ([claim.id for claim in sample.result.claims], found.replicates) == (
+        ["answer-1", "answer-2"],
+        1,
+    )
     assert found.repeated == 0
 
 

@@ -15,7 +15,10 @@ from claimeval.types.errors import DataError, UsageError
 
 
 def rows(*questions: str, **fields: str) -> list[SourceRow]:
-    return [SourceRow(f"log, line {i}", i, {"question": q, **fields}) for i, q in enumerate(questions, 1)]
+    return [
+        SourceRow(f"log, line {i}", i, {"question": q, **fields})
+        for i, q in enumerate(questions, 1)
+    ]
 
 
 def words(count: int, seed: int = 0) -> list[str]:
@@ -63,7 +66,10 @@ def test_rows_are_the_unit_where_copies_are_kept() -> None:
 def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
     found = draw(
         rows(
-            "What is the capital of France?", "what is the capital of france", "What's the capital of France?", "Why?"
+            "What is the capital of France?",
+            "what is the capital of france",
+            "What's the capital of France?",
+            "Why?",
         ),
         10,
         seed=0,
@@ -78,7 +84,11 @@ def test_equal_questions_are_one_and_of_near_copies_one_stays() -> None:
 def test_strata_get_their_share_and_no_less_than_the_least() -> None:
     names = words(1000)
     log = [
-        SourceRow(f"log, line {i}", i, {"question": q, "metadata": {"topic": "rare" if i <= 20 else "common"}})
+        SourceRow(
+            f"log, line {i}",
+            i,
+            {"question": q, "metadata": {"topic": "rare" if i <= 20 else "common"}},
+        )
         for i, q in enumerate(names, 1)
     ]
     found = draw(log, 100, seed=0, stratify="metadata.topic", min_per_stratum=15)
@@ -105,7 +115,9 @@ def test_probabilities_of_large_logs_keep_their_digits() -> None:
 
 
 def test_more_strata_than_rows_to_be_drawn_are_refused() -> None:
-    log = [SourceRow(f"log, line {i}", i, {"question": f"{i}?", "user": f"u{i}"}) for i in range(1, 9)]
+    log = [
+        SourceRow(f"log, line {i}", i, {"question": f"{i}?", "user": f"u{i}"}) for i in range(1, 9)
+    ]
     with pytest.raises(UsageError, match="more than 5 values up to log, line 6"):
         draw(log, 5, seed=0, stratify="user")
 
@@ -151,7 +163,12 @@ def test_a_row_without_a_question_is_said_with_its_place() -> None:
     with pytest.raises(DataError, match="log, line 1: no question"):
         draw([SourceRow("log, line 1", 1, {"prompt": "Why?"})], 1, seed=0)
     assert questions(
-        draw([SourceRow("log, line 1", 1, {"question": "x", "prompt": "Why?"})], 1, seed=0, question_field="prompt")
+        draw(
+            [SourceRow("log, line 1", 1, {"question": "x", "prompt": "Why?"})],
+            1,
+            seed=0,
+            question_field="prompt",
+        )
     ) == ["x"]
 
 
@@ -162,6 +179,10 @@ def test_an_empty_log_is_said() -> None:
 
 def test_questions_that_differ_in_a_number_are_no_near_copies() -> None:
     found = draw(
-        rows("What was the revenue of the firm in 2022?", "What was the revenue of the firm in 2023?"), 5, seed=0
+        rows(
+            "What was the revenue of the firm in 2022?", "What was the revenue of the firm in 2023?"
+        ),
+        5,
+        seed=0,
     )
     assert len(found) == 2

@@ -12,7 +12,12 @@ from claimeval.types.records import Document, Sample
 
 ROWS = tuple(METRICS[name] for name in ABOUT_ANSWERS)
 FULL = Sample(
-    id="a", question="Q", answer="A", contexts=(Document(id="1", text="T"),), reference_answers=("R",), generator="x:y"
+    id="a",
+    question="Q",
+    answer="A",
+    contexts=(Document(id="1", text="T"),),
+    reference_answers=("R",),
+    generator="x:y",
 )
 
 
@@ -81,7 +86,9 @@ def test_no_samples_is_an_error() -> None:
 
 
 def test_a_notebook_shows_what_the_command_prints_with_texts_escaped() -> None:
-    shown = ce.doctor([{"id": "1", "question": "<b>?", "answer": "a", "topic": "x"}], metrics="faithfulness")
+    shown = ce.doctor(
+        [{"id": "1", "question": "<b>?", "answer": "a", "topic": "x"}], metrics="faithfulness"
+    )
     page = shown._repr_html_()
     for text in (
         "<b>1 readable sample</b>",

@@ -23,7 +23,10 @@ from ray._private import node, services
 from ray.cluster_utils import Cluster
 
 PORTS = ("metrics_agent_port", "metrics_export_port", "runtime_env_agent_port")
-LEAN: dict[str, Any] = {"object_store_memory": 100 * 2**20, **{port: 1024 + n for n, port in enumerate(PORTS)}}
+LEAN: dict[str, Any] = {
+    "object_store_memory": 100 * 2**20,
+    **{port: 1024 + n for n, port in enumerate(PORTS)},
+}
 """Little memory, and ports at which nobody listens: a node waits for agents to say which port they took."""
 
 _start: Any = services.start_ray_process

@@ -47,19 +47,29 @@ print(json.dumps([[r.sample.id, r["faithfulness"].value, r["faithfulness"].becau
 """
 
 
-def test_a_sample_that_ends_three_processes_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_sample_that_ends_three_processes_is_recorded_and_the_rest_goes_on(
+    tmp_path: Path,
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=600
+        [sys.executable, "-W", "ignore", "-c", SCRIPT],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout.splitlines()[-1])
-    assert results == [[f"q{i}", None, "worker_died"] if i == 3 else [f"q{i}", 1.0, None] for i in range(6)]
+    assert results == [
+        [f"q{i}", None, "worker_died"] if i == 3 else [f"q{i}", 1.0, None] for i in range(6)
+    ]
     asked = (tmp_path / "asked").read_text().split()
     assert asked.count("q3") == 3
     assert not (tmp_path / "run" / "parts").exists()
 
 
-def test_a_metric_that_ends_its_process_on_one_sample_is_recorded_for_that_sample(tmp_path: Path) -> None:
+def test_a_metric_that_ends_its_process_on_one_sample_is_recorded_for_that_sample(
+    tmp_path: Path,
+) -> None:
     rows = [{"id": f"q{i}", "question": "Why?", "answer": f"word {i}"} for i in range(4)]
     measured: list[str] = []
 
@@ -70,7 +80,9 @@ def test_a_metric_that_ends_its_process_on_one_sample_is_recorded_for_that_sampl
         return len((sample.answer or "").split())
 
     def measure() -> ce.Run:
-        return ce.measure(rows, {"words": words}, out=tmp_path / "run", options=ce.RunOptions(shard="1/1"))
+        return ce.measure(
+            rows, {"words": words}, out=tmp_path / "run", options=ce.RunOptions(shard="1/1")
+        )
 
     for _ in range(3):
         with pytest.raises(RuntimeError, match="a defect"):
@@ -85,7 +97,9 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def test_items_in_work_at_a_crash_are_suspects_and_those_that_were_done_are_not(tmp_path: Path) -> None:
+def test_items_in_work_at_a_crash_are_suspects_and_those_that_were_done_are_not(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "parts" / "a.attempts"
     file.parent.mkdir()
     file.write_text("crashed 7 1\nbegun 3\nbegun 4\ndone 3\nbegun 7\nbegun 1")

@@ -66,8 +66,12 @@ def _copy(value: Any) -> Any:
 async def asking(judge: str, **options: Any) -> AsyncIterator[Any]:
     """A coordinator that the runs in the block ask, each as a shard does."""
     coordinator = ray_engine.Coordinator()
-    await coordinator.open(ray_engine.VERSION, parse_judges([judge]), RunOptions(**options), "a run")
-    token = ELSEWHERE.set(ray_engine.ActorExecutor(Handle(coordinator), await coordinator.learned()))
+    await coordinator.open(
+        ray_engine.VERSION, parse_judges([judge]), RunOptions(**options), "a run"
+    )
+    token = ELSEWHERE.set(
+        ray_engine.ActorExecutor(Handle(coordinator), await coordinator.learned())
+    )
     try:
         yield coordinator
     finally:
@@ -103,7 +107,12 @@ def test_equal_questions_of_two_shards_are_one_call_and_the_files_are_those_of_a
         calls = asyncio.run(both(judge))
         asked = [exchange.sha256 for exchange in server.exchanges()]
         assert len(asked) == len(set(asked)) == calls == 2 * SAMPLES
-        ce.score(samples, judges=judge, out=tmp_path / "home", options=RunOptions(cache=tmp_path / "cache"))
+        ce.score(
+            samples,
+            judges=judge,
+            out=tmp_path / "home",
+            options=RunOptions(cache=tmp_path / "cache"),
+        )
     assert files(tmp_path / "a") == files(tmp_path / "b") == files(tmp_path / "home")
 
 
@@ -112,8 +121,13 @@ def test_a_cap_is_exact_over_two_shards_and_counts_what_was_spent_before(tmp_pat
     provider = Provider(0, lambda: None)
 
     async def both(judge: str, cap: int) -> None:
-        async with asking(judge, cache=tmp_path / "cache", concurrency=IN_FLIGHT, max_calls=cap) as coordinator:
-            runs = [shard(coordinator, samples, judges=judge, assess_prompt=name) for name in ("three_way", "binary")]
+        async with asking(
+            judge, cache=tmp_path / "cache", concurrency=IN_FLIGHT, max_calls=cap
+        ) as coordinator:
+            runs = [
+                shard(coordinator, samples, judges=judge, assess_prompt=name)
+                for name in ("three_way", "binary")
+            ]
             for ended in await asyncio.gather(*runs, return_exceptions=True):
                 assert isinstance(ended, StoppedEarly)
                 assert f"Budget reached: {cap} calls of unknown price are spent" in str(ended)
@@ -163,7 +177,9 @@ def test_a_coordinator_that_stops_keeps_what_is_in_flight_and_sends_no_more(tmp_
         asyncio.run(stopped(f"openai:model@{server.url}"))
 
 
-def test_a_full_disk_ends_the_shard_as_it_ends_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_ends_the_shard_as_it_ends_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     provider = Provider(0, lambda: None)
 
     def full(store: Store, key: str, value: bytes) -> None:
@@ -191,7 +207,9 @@ def test_a_judge_that_stops_ends_the_shard_with_the_reason(tmp_path: Path) -> No
         assert asyncio.run(asked(f"openai:model@{url}")) == 1
 
 
-def test_replies_that_gave_nothing_are_asked_for_again_as_in_a_run_of_one_process(tmp_path: Path) -> None:
+def test_replies_that_gave_nothing_are_asked_for_again_as_in_a_run_of_one_process(
+    tmp_path: Path,
+) -> None:
     samples = data(tmp_path, 3)
     cannot_say = threading.Event()
     provider = Provider(0, lambda: None)
@@ -199,13 +217,19 @@ def test_replies_that_gave_nothing_are_asked_for_again_as_in_a_run_of_one_proces
 
     def respond(body: Body) -> Reply:
         good = provider(body)
-        return Reply("I cannot say.") if cannot_say.is_set() and "<claims>" in json.dumps(body) else good
+        return (
+            Reply("I cannot say.")
+            if cannot_say.is_set() and "<claims>" in json.dumps(body)
+            else good
+        )
 
     async def three_times(place: str, judge: str, options: RunOptions) -> None:
         cannot_say.set()
         for number, again in enumerate(("", "unparsable", "")):
             out = tmp_path / f"{place}{number}"
-            await ce.ascore(samples, judges=judge, out=out, options=replace(options, ask_again=again))
+            await ce.ascore(
+                samples, judges=judge, out=out, options=replace(options, ask_again=again)
+            )
             counts[place].append(provider.asked.total())
             cannot_say.clear()
         provider.asked.clear()

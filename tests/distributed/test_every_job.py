@@ -32,7 +32,11 @@ ROWS: list[dict[str, Any]] = [
         "id": f"q{i}",
         "question": f"How high is tower {i % 4}?",
         "answer": f"Tower {i} is high. The WRONG king built it. A MISSING priest prayed.{' It stands.' * (i % 3)}",
-        "contexts": [f"GRADE{i % 4} Tower {i} is high.", "GRADE1 It stands. The king built it.", f"GRADE0 lawn {i}"],
+        "contexts": [
+            f"GRADE{i % 4} Tower {i} is high.",
+            "GRADE1 It stands. The king built it.",
+            f"GRADE0 lawn {i}",
+        ],
         "context_ids": [f"a{i}", f"b{i}", f"c{i}"],
         "reference_answers": [f"Tower {i} is high. A MISSING moat."],
         "reference_contexts": [f"Tower {i} is high."],
@@ -59,12 +63,20 @@ def source(server: ThreadHandle, tmp_path_factory: pytest.TempPathFactory) -> Pa
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     options = ce.RunOptions(cache=folder / "cache")
     run = ce.score(
-        folder / "data.jsonl", judges=panel(server), metrics="faithfulness", out=folder / "run", options=options
+        folder / "data.jsonl",
+        judges=panel(server),
+        metrics="faithfulness",
+        out=folder / "run",
+        options=options,
     )
     with (folder / "labels.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "claim_id", "label"])
-        rows.writerows((result.sample.id, claim.id, "supported") for result in run for claim in result.claims[:2])
+        rows.writerows(
+            (result.sample.id, claim.id, "supported")
+            for result in run
+            for claim in result.claims[:2]
+        )
     return folder
 
 
@@ -79,16 +91,29 @@ def repeated(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 
 def weighted(source: Path, judges: list[str], **settings: Any) -> ce.Run:
     options = ce.PanelOptions(vote="weighted", labels=source / "labels.csv")
-    return ce.score(source / "data.jsonl", judges=judges, metrics="faithfulness", panel=options, **settings)
+    return ce.score(
+        source / "data.jsonl", judges=judges, metrics="faithfulness", panel=options, **settings
+    )
 
 
 def shuffled(source: Path, judges: list[str], **settings: Any) -> ce.Run:
-    return ce.score(source / "data.jsonl", judges=judges, metrics="faithfulness,f1", shuffle_contexts=2, **settings)
+    return ce.score(
+        source / "data.jsonl",
+        judges=judges,
+        metrics="faithfulness,f1",
+        shuffle_contexts=2,
+        **settings,
+    )
 
 
 def each_for_itself(source: Path, judges: list[str], **settings: Any) -> ce.Run:
     return ce.score(
-        source / "data.jsonl", judges=judges, metrics="faithfulness", extract_per_judge=True, limit=5, **settings
+        source / "data.jsonl",
+        judges=judges,
+        metrics="faithfulness",
+        extract_per_judge=True,
+        limit=5,
+        **settings,
     )
 
 
@@ -109,7 +134,9 @@ def grade(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 
 
 def match(source: Path, judges: list[str], **settings: Any) -> ce.Run:
-    return ce.grade(source / "data.jsonl", judges=judges[:1], against="reference_contexts", **settings)
+    return ce.grade(
+        source / "data.jsonl", judges=judges[:1], against="reference_contexts", **settings
+    )
 
 
 def measure(source: Path, judges: list[str], **settings: Any) -> ce.Run:
@@ -117,8 +144,17 @@ def measure(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 
 
 JOBS: list[Door] = [
-    repeated, weighted, shuffled, each_for_itself, rejudge, recount, rate, grade, match, measure,
-]  # fmt: skip
+    repeated,
+    weighted,
+    shuffled,
+    each_for_itself,
+    rejudge,
+    recount,
+    rate,
+    grade,
+    match,
+    measure,
+]
 
 
 def extraction(source: Path, judges: list[str], **settings: Any) -> ce.Run:
@@ -126,7 +162,10 @@ def extraction(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 
 
 def write_queries(source: Path, judges: list[str], **settings: Any) -> ce.Run:
-    corpus = [ce.Document(id=f"d{i}", text=f"Tower {i} is high. It was built in 18{i}0.") for i in range(3)]
+    corpus = [
+        ce.Document(id=f"d{i}", text=f"Tower {i} is high. It was built in 18{i}0.")
+        for i in range(3)
+    ]
     return ce.write_queries(corpus, judge=judges[0], n=3, **settings)
 
 
@@ -140,7 +179,9 @@ def empty(source: Path, judges: list[str], **settings: Any) -> ce.Run:
     return ce.score(rows, judges=judges, metrics="faithfulness,correctness", **settings)
 
 
-@pytest.mark.parametrize("job", [*JOBS, extraction, write_queries, empty], ids=lambda job: job.__name__)
+@pytest.mark.parametrize(
+    "job", [*JOBS, extraction, write_queries, empty], ids=lambda job: job.__name__
+)
 def test_the_lines_are_read_as_the_documentation_says(
     job: Door, source: Path, server: ThreadHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +190,10 @@ def test_the_lines_are_read_as_the_documentation_says(
     run = job(source, panel(server), out="runs/demo", options=ce.RunOptions(cache=source / "cache"))
     page = (ROOT / "docs" / "run-directory.md").read_text(encoding="utf-8")
     texts, unsupported, labels = (
-        [str(row) for row in jq.compile(program).input_text(Path("runs/demo/results.jsonl").read_text())]
+        [
+            str(row)
+            for row in jq.compile(program).input_text(Path("runs/demo/results.jsonl").read_text())
+        ]
         for program in re.findall(r"^jq -r '(.+)' runs/demo/results.jsonl$", page, re.M)
     )
     assert texts == [claim.text for result in run for claim in result.claims]
@@ -178,7 +222,12 @@ def test_three_shards_merged_are_the_run_of_one_process(
     plain = job(source, panel(server), out=tmp_path / "plain", options=ce.RunOptions(cache=cache))
     sent = len(server.exchanges())
     for number in (3, 1, 2):
-        job(source, panel(server), out=tmp_path / "run", options=ce.RunOptions(cache=cache, shard=f"{number}/3"))
+        job(
+            source,
+            panel(server),
+            out=tmp_path / "run",
+            options=ce.RunOptions(cache=cache, shard=f"{number}/3"),
+        )
     merged = ce.Run.merge(tmp_path / "run")
     for name in ("results.jsonl", "summary.json", "qrels.txt"):
         written = tmp_path / "plain" / name
@@ -220,7 +269,9 @@ def test_what_is_not_cut_into_shards_says_so(tmp_path: Path) -> None:
         ce.experiment({}, options=options)
     corpus = [ce.Document(id="d", text="The tower is high.")]
     with pytest.raises(ce.UsageError, match="a run of write_queries cannot be split into shards"):
-        ce.write_queries(corpus, judge="openai:m@http://127.0.0.1:9/v1", out=tmp_path / "set", options=options)
+        ce.write_queries(
+            corpus, judge="openai:m@http://127.0.0.1:9/v1", out=tmp_path / "set", options=options
+        )
 
 
 def test_a_large_file_is_cut_without_reading_other_rows(
@@ -240,7 +291,12 @@ def test_a_large_file_is_cut_without_reading_other_rows(
 
     for number in (1, 2, 3):
         read.append([])
-        ce.measure(file, {"length": length}, out=tmp_path / "run", options=ce.RunOptions(shard=f"{number}/3"))
+        ce.measure(
+            file,
+            {"length": length},
+            out=tmp_path / "run",
+            options=ce.RunOptions(shard=f"{number}/3"),
+        )
     assert read == [["q0", "q1"], ["q2", "q3"], ["q4", "q5", "q6"]]
     read.append([])
     ce.measure(file, {"length": length}, out=tmp_path / "plain")
@@ -249,7 +305,12 @@ def test_a_large_file_is_cut_without_reading_other_rows(
 
 @pytest.mark.parametrize(("job", "passes"), [(rejudge, 1), (recount, 0)])
 def test_a_shard_of_a_run_that_is_judged_again_parses_no_earlier_results(
-    job: Door, passes: int, source: Path, server: ThreadHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job: Door,
+    passes: int,
+    source: Path,
+    server: ThreadHandle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parsed: list[bytes] = []
 
@@ -259,7 +320,9 @@ def test_a_shard_of_a_run_that_is_judged_again_parses_no_earlier_results(
 
     real = lines.read
     monkeypatch.setattr(lines, "read", read)
-    job(source, [], out=tmp_path / "run", options=ce.RunOptions(cache=source / "cache", shard="3/3"))
+    job(
+        source, [], out=tmp_path / "run", options=ce.RunOptions(cache=source / "cache", shard="3/3")
+    )
     every = (source / "run" / "results.jsonl").read_bytes().splitlines(keepends=True)
     assert parsed == [*every * passes, *every[4:]]  # those of the passes settle what is asked
 
@@ -271,7 +334,9 @@ def test_files_of_every_format_are_cut_alike(
 ) -> None:
     import pandas
 
-    frame = pandas.DataFrame([{"id": row["id"], "question": row["question"], "answer": row["answer"]} for row in ROWS])
+    frame = pandas.DataFrame(
+        [{"id": row["id"], "question": row["question"], "answer": row["answer"]} for row in ROWS]
+    )
     file = tmp_path / f"data{suffix}"
     {
         ".csv": lambda: frame.to_csv(file, index=False),
@@ -282,27 +347,43 @@ def test_files_of_every_format_are_cut_alike(
         monkeypatch.setattr(api, name, value)
     plain = ce.measure(file, "answer_length", limit=limit, out=tmp_path / "plain")
     for number in (1, 2, 3):
-        ce.measure(file, "answer_length", limit=limit, out=tmp_path / "run", options=ce.RunOptions(shard=f"{number}/3"))
+        ce.measure(
+            file,
+            "answer_length",
+            limit=limit,
+            out=tmp_path / "run",
+            options=ce.RunOptions(shard=f"{number}/3"),
+        )
     assert ce.Run.merge(tmp_path / "run") == plain
     assert len(plain) == (limit or 7)
 
 
-def test_an_id_that_two_shards_have_is_refused_at_the_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_that_two_shards_have_is_refused_at_the_merge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in {"HELD": 0, "EXAMINED": 2}.items():
         monkeypatch.setattr(api, name, value)
     file = tmp_path / "data.jsonl"
     rows = [{**row, "id": "q0" if i == 5 else row["id"]} for i, row in enumerate(ROWS)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for number in (1, 2):
-        ce.measure(file, "answer_length", out=tmp_path / "run", options=ce.RunOptions(shard=f"{number}/2"))
+        ce.measure(
+            file, "answer_length", out=tmp_path / "run", options=ce.RunOptions(shard=f"{number}/2")
+        )
     with pytest.raises(ce.DataError, match=r"Duplicate sample id 'q0' \(samples 1 and 6\)"):
         ce.Run.merge(tmp_path / "run")
 
 
-def test_shards_scored_elsewhere_are_the_same(source: Path, server: ThreadHandle, tmp_path: Path) -> None:
+def test_shards_scored_elsewhere_are_the_same(
+    source: Path, server: ThreadHandle, tmp_path: Path
+) -> None:
     """As an engine does it: the recipe and the samples are pickled."""
     found: list[Prepared] = []
-    settings: dict[str, Any] = {"judges": panel(server), "assess_prompt": "three_way", "metrics": "faithfulness"}
+    settings: dict[str, Any] = {
+        "judges": panel(server),
+        "assess_prompt": "three_way",
+        "metrics": "faithfulness",
+    }
     options = ce.RunOptions(cache=source / "cache", offline=True)
     with before_run(found.append):
         plain = ce.score(source / "data.jsonl", **settings, out=tmp_path / "plain", options=options)
@@ -310,12 +391,16 @@ def test_shards_scored_elsewhere_are_the_same(source: Path, server: ThreadHandle
     samples = list(prepared.items)
     recipe = Recipe(prepared.job, plain.manifest, options)
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "manifest.json").write_bytes((tmp_path / "plain" / "manifest.json").read_bytes())
+    (tmp_path / "run" / "manifest.json").write_bytes(
+        (tmp_path / "plain" / "manifest.json").read_bytes()
+    )
     (tmp_path / "run" / "parts").mkdir()
     for number in (1, 2):
         part = Part(tmp_path / "run", Shard(number, 2))
         places = cut(len(samples), part.shard)
-        sent_recipe, sent = pickle.loads(pickle.dumps((recipe, samples[places.start : places.stop])))  # noqa: S301
+        sent_recipe, sent = pickle.loads(
+            pickle.dumps((recipe, samples[places.start : places.stop]))
+        )  # noqa: S301
         result, _ = asyncio.run(score_shard(sent_recipe, sent))
         write_part(recipe, part, places, result)
     merged = ce.Run.merge(tmp_path / "run")

@@ -57,7 +57,9 @@ class RayCluster:
         command = [sys.executable, "-m", "claimeval", *map(str, arguments), "--engine", "ray"]
         environment = {**os.environ, "RAY_ADDRESS": self.address}
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=environment, cwd=folder, stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(
+            command, env=environment, cwd=folder, stdout=pipe, stderr=pipe, text=True
+        )
 
     def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """The same, to its end."""
@@ -76,9 +78,13 @@ def cluster() -> Iterator[RayCluster]:
 def started(*nodes: str) -> Iterator[RayCluster]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.distributed.ray_cluster", *nodes],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         yield RayCluster(process)
     finally:
@@ -89,7 +95,9 @@ def started(*nodes: str) -> Iterator[RayCluster]:
 
 
 def files(run: Path) -> list[bytes]:
-    return [(run / name).read_bytes() for name in ("results.jsonl", "summary.json", "replies.jsonl.gz")]
+    return [
+        (run / name).read_bytes() for name in ("results.jsonl", "summary.json", "replies.jsonl.gz")
+    ]
 
 
 def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_a_node_to_the_bytes_of_one_process(
@@ -112,11 +120,23 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
     provider.reached[cap + 120] = lambda: cluster.order("kill node")
     with serve_in_thread(judge=provider) as server:
         judge = f"openai:model@{server.url}"
-        command = ("score", samples, "-j", judge, "-o", tmp_path / "ray", "--cache", tmp_path / "cache")
+        command = (
+            "score",
+            samples,
+            "-j",
+            judge,
+            "-o",
+            tmp_path / "ray",
+            "--cache",
+            tmp_path / "cache",
+        )
         paced = ("--concurrency", in_flight)
         capped = cluster.run(*command, *paced, "--max-calls", cap)
         assert (capped.returncode, provider.asked.total()) == (3, cap), capped.stderr[-3000:]
-        assert f"Budget reached: {cap} calls of unknown price are spent. To resume, raise the limit" in capped.stderr
+        assert (
+            f"Budget reached: {cap} calls of unknown price are spent. To resume, raise the limit"
+            in capped.stderr
+        )
         killed = [cluster.run(*command, *paced)]
         with started("alone") as another:
             doomed.append(another)
@@ -135,7 +155,12 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
         assert f"Sent now: {last.total()} calls" in done.stdout
         assert len(provider.asked) == REQUESTS
         assert provider.asked.total() <= REQUESTS + 2 * in_flight
-        ce.score(samples, judges=judge, out=tmp_path / "home", options=RunOptions(cache=tmp_path / "cache"))
+        ce.score(
+            samples,
+            judges=judge,
+            out=tmp_path / "home",
+            options=RunOptions(cache=tmp_path / "cache"),
+        )
         assert provider.asked - before == last
     assert files(tmp_path / "ray") == files(tmp_path / "home")
 
@@ -162,18 +187,32 @@ def test_a_command_on_a_cluster_ends_with_the_code_of_one_process(
     with serve_in_thread(Options(faults=faults), judge=judge) as server:
         source: Path = samples
         if command == "rejudge":
-            run = ce.score(samples, judges="local:lexical", metrics="faithfulness", out=tmp_path / "source")
+            run = ce.score(
+                samples, judges="local:lexical", metrics="faithfulness", out=tmp_path / "source"
+            )
             source = run.path or samples
-        more += {"cap 0": ["--max-calls", "0"], "failed gate": ["--fail-under", "faithfulness=1"]}.get(fault, [])
+        more += {
+            "cap 0": ["--max-calls", "0"],
+            "failed gate": ["--fail-under", "faithfulness=1"],
+        }.get(fault, [])
         more += ["--max-calls", "9" * 23] if fault == "23 digits" else []
-        asked = ("-j", f"openai:judge@{server.url}", "--out", tmp_path / "out", "--cache", tmp_path / "cache")
+        asked = (
+            "-j",
+            f"openai:judge@{server.url}",
+            "--out",
+            tmp_path / "out",
+            "--cache",
+            tmp_path / "cache",
+        )
         done = cluster.run(command, source, *asked, *more)
     assert done.returncode == code, done.stderr[-3000:]
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("claimeval: ")
 
 
-def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
     samples = data(tmp_path, SAMPLES)
     running = list[subprocess.Popen[str]]()
 
@@ -185,7 +224,16 @@ def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, t
     provider = Provider(60, interrupt)
     with serve_in_thread(judge=provider) as server:
         judge = f"openai:model@{server.url}"
-        command = ("score", samples, "-j", judge, "-o", tmp_path / "ray", "--cache", tmp_path / "cache")
+        command = (
+            "score",
+            samples,
+            "-j",
+            judge,
+            "-o",
+            tmp_path / "ray",
+            "--cache",
+            tmp_path / "cache",
+        )
         running.append(cluster.start(*command, "--concurrency", 1))
         _, said = running[0].communicate(timeout=120)
         assert running[0].returncode == 130, said
@@ -194,11 +242,22 @@ def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, t
         assert 60 <= len(store) == provider.asked.total() < REQUESTS
 
 
-def test_a_relative_cache_is_in_the_folder_of_the_command(cluster: RayCluster, tmp_path: Path) -> None:
+def test_a_relative_cache_is_in_the_folder_of_the_command(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
     samples = data(tmp_path, 4)
     provider = Provider(1, lambda: None)
     with serve_in_thread(judge=provider) as server:
-        command = ("score", samples, "-j", f"openai:model@{server.url}", "-o", "ray", "--cache", "replies")
+        command = (
+            "score",
+            samples,
+            "-j",
+            f"openai:model@{server.url}",
+            "-o",
+            "ray",
+            "--cache",
+            "replies",
+        )
         running = cluster.start(*command, folder=tmp_path)
         _, said = running.communicate(timeout=120)
     assert running.returncode == 0, said
@@ -250,19 +309,26 @@ def test_poisoned_samples_are_failures_local_models_are_asked_on_nodes_and_what_
     judges = ["local:lexical", f"local:nli={tiny_models.classifier(tmp_path / 'nli', NLI_LABELS)}"]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(samples), str(deaths), json.dumps(judges)],
-        env={**os.environ, "RAY_ADDRESS": cluster.address}, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        env={**os.environ, "RAY_ADDRESS": cluster.address},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     scores, spread, gpus, refusal = [
         line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("answer: ")
     ]
     assert json.loads(scores) == {
-        f"q{n}": [None, "worker_died"] if n == 3 else [len(f"Item {n} has the value {n}.") + 15 * (n % 2), None]
+        f"q{n}": [None, "worker_died"]
+        if n == 3
+        else [len(f"Item {n} has the value {n}.") + 15 * (n % 2), None]
         for n in range(6)
     }
     assert deaths.read_text() == "xxx"
     home = ce.score(samples, judges=judges, metrics="faithfulness")
-    assert json.loads(spread) == [[one.label for one in result.assessments] for result in home.results]
+    assert json.loads(spread) == [
+        [one.label for one in result.assessments] for result in home.results
+    ]
     assert gpus == "a judge needs 0.5 GPUs (num_gpus), and the cluster has 0"
     assert f"claimeval {ce.__version__} is installed on the node" in refusal
     assert "and this run is of 0.0.1" in refusal

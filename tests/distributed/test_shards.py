@@ -27,8 +27,13 @@ ROWS = [
     {
         "id": f"q{i}",
         "question": f"How high is tower {i % 5}?",
-        "answer": "" if i == 4 else f"Tower {i} is {i * 7} metres high. It was built in 19{i:02}. It is old.",
-        "contexts": [f"Tower {i} is {i * 7} metres high.", f"In 19{i + i % 2:02} the tower was built."],
+        "answer": ""
+        if i == 4
+        else f"Tower {i} is {i * 7} metres high. It was built in 19{i:02}. It is old.",
+        "contexts": [
+            f"Tower {i} is {i * 7} metres high.",
+            f"In 19{i + i % 2:02} the tower was built.",
+        ],
         "reference_answers": [f"It is {i * 7} metres high."],
         "metadata": {"topic": "even" if i % 2 == 0 else "odd"},
     }
@@ -79,16 +84,18 @@ def test_a_shard_that_does_not_exist_is_refused(text: str) -> None:
         ce.RunOptions(shard=text)
 
 
-def test_merged_shards_are_byte_for_byte_the_run_of_one_process(data: Path, plain: Path, tmp_path: Path) -> None:
+def test_merged_shards_are_byte_for_byte_the_run_of_one_process(
+    data: Path, plain: Path, tmp_path: Path
+) -> None:
     for number in (2, 1, 3):
         one = score(data, tmp_path / "run", f"{number}/3")
         assert len(one) == len(list(one)) == len(cut(11, Shard(number, 3)))
     merged = ce.Run.merge(tmp_path / "run")
     assert equal(tmp_path / "run", plain)
     assert not (tmp_path / "run" / "parts").exists()
-    assert merged.manifest.model_copy(update={"created": None}) == ce.Run.load(plain).manifest.model_copy(
-        update={"created": None}
-    )
+    assert merged.manifest.model_copy(update={"created": None}) == ce.Run.load(
+        plain
+    ).manifest.model_copy(update={"created": None})
     assert ce.Run.merge(tmp_path / "run") == merged  # merged again, it stays
 
 
@@ -99,17 +106,23 @@ def test_more_shards_than_samples_merge_too(data: Path, plain: Path, tmp_path: P
     assert equal(tmp_path / "run", plain)
 
 
-def test_the_commands_say_what_is_finished_and_what_is_missing(data: Path, plain: Path, tmp_path: Path) -> None:
+def test_the_commands_say_what_is_finished_and_what_is_missing(
+    data: Path, plain: Path, tmp_path: Path
+) -> None:
     arguments = ["score", data, "-j", JUDGE, "--out", "run", "--cache", data.parent / "cache"]
     first = call(*arguments, "--shard", "1/2", folder=tmp_path)
     assert "Shard 1/2: 5 samples in run/parts/00001-of-00002.jsonl" in first.stdout
-    assert "1 of 2 shards are finished; `claimeval merge run` joins them when all are" in first.stdout
+    assert (
+        "1 of 2 shards are finished; `claimeval merge run` joins them when all are" in first.stdout
+    )
     missing = call("merge", "run", folder=tmp_path, exits=2)
     assert missing.stdout == ""
     assert "run misses 1 of 2 shards: 2. Run them with --shard N/2, then merge" in missing.stderr
     second = json.loads(call(*arguments, "--shard", "2/2", "--json", folder=tmp_path).stdout)
     assert (second["shard"], second["path"], second["samples"]) == ("2/2", "run", 6)
-    merged = call("merge", "run", "--json", "--fail-under", "faithfulness=1", folder=tmp_path, exits=1)
+    merged = call(
+        "merge", "run", "--json", "--fail-under", "faithfulness=1", folder=tmp_path, exits=1
+    )
     assert json.loads(merged.stdout)["exit_code"] == 1
     again = call("merge", "run", "--compress", folder=tmp_path)
     assert "claimeval: run is merged already; results.jsonl stays uncompressed" in again.stderr
@@ -117,10 +130,23 @@ def test_the_commands_say_what_is_finished_and_what_is_missing(data: Path, plain
 
 
 def test_two_processes_at_once_make_the_run_of_one(data: Path, plain: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "claimeval", "score", str(data), "-j", JUDGE, "--out", "run", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "claimeval",
+        "score",
+        str(data),
+        "-j",
+        JUDGE,
+        "--out",
+        "run",
+        "--quiet",
+    ]
     processes = [
         subprocess.Popen(
-            [*command, "--cache", str(data.parent / "cache"), "--shard", f"{n}/2"], cwd=tmp_path, stderr=subprocess.PIPE
+            [*command, "--cache", str(data.parent / "cache"), "--shard", f"{n}/2"],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
         )
         for n in (1, 2)
     ]
@@ -142,8 +168,15 @@ def test_a_finished_shard_does_nothing_and_says_what_it_made(data: Path, finishe
     before = {path: path.stat().st_mtime_ns for path in (finished / "parts").iterdir()}
     again = score(data, finished, "2/2")
     assert {path: path.stat().st_mtime_ns for path in (finished / "parts").iterdir()} == before
-    assert ([result.sample.id for result in again], again.complete) == ([f"q{i}" for i in range(5, 11)], True)
-    assert again.record.samples == again["faithfulness"].n + sum(again["faithfulness"].missing.values()) == 6
+    assert ([result.sample.id for result in again], again.complete) == (
+        [f"q{i}" for i in range(5, 11)],
+        True,
+    )
+    assert (
+        again.record.samples
+        == again["faithfulness"].n + sum(again["faithfulness"].missing.values())
+        == 6
+    )
     ce.Run.merge(finished)
     assert len(score(data, finished, "2/2")) == 11  # of a merged run all is there
 
@@ -195,10 +228,16 @@ def rewrite(part: Part, **fields: object) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        cut_in_the_middle, changed, without_lines, damaged_replies, damaged_index,
-        of_another_version, of_other_settings, of_other_samples,
+        cut_in_the_middle,
+        changed,
+        without_lines,
+        damaged_replies,
+        damaged_index,
+        of_another_version,
+        of_other_settings,
+        of_other_samples,
     ],
-)  # fmt: skip
+)
 def test_a_part_that_is_not_what_it_was_is_refused(
     damage: Callable[[Part], str], data: Path, finished: Path, plain: Path
 ) -> None:
@@ -213,14 +252,18 @@ def test_a_part_that_is_not_what_it_was_is_refused(
     assert equal(finished, plain)
 
 
-def test_a_shard_of_another_version_or_other_settings_is_refused(data: Path, finished: Path) -> None:
+def test_a_shard_of_another_version_or_other_settings_is_refused(
+    data: Path, finished: Path
+) -> None:
     with pytest.raises(ce.UsageError, match="holds a run with other panel"):
         score(data, finished, "1/2", assess_prompt="binary")
     with pytest.raises(ce.UsageError, match="has parts of 2 shards; cut it in as many"):
         score(data, finished, "1/3")
     manifest = finished / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"claimeval": "', '"claimeval": "9.'))
-    with pytest.raises(ce.UsageError, match=r"was begun by claimeval 9\..*; shards of a run need the same version"):
+    with pytest.raises(
+        ce.UsageError, match=r"was begun by claimeval 9\..*; shards of a run need the same version"
+    ):
         score(data, finished, "1/2")
     data.with_name("other.jsonl").write_text(data.read_text().replace("old", "new"))
     with pytest.raises(ce.UsageError, match="holds a run with other data"):
@@ -239,7 +282,9 @@ def test_what_a_merge_that_was_killed_at_its_end_leaves_is_removed_by_the_next(
     assert not (finished / "parts").exists()
 
 
-def test_overwriting_replaces_the_parts_of_other_settings(data: Path, finished: Path, plain: Path) -> None:
+def test_overwriting_replaces_the_parts_of_other_settings(
+    data: Path, finished: Path, plain: Path
+) -> None:
     damaged_index(Part(finished, Shard(2, 2)))
     score(data, finished, "1/2", assess_prompt="binary", overwrite=True)
     assert [part.shard.number for part in parts_in(finished)] == [1]
@@ -249,12 +294,22 @@ def test_overwriting_replaces_the_parts_of_other_settings(data: Path, finished: 
     assert equal(finished, plain)
 
 
-def test_a_cap_holds_over_all_shards_that_share_a_cache(start_server: StartServer, data: Path, tmp_path: Path) -> None:
+def test_a_cap_holds_over_all_shards_that_share_a_cache(
+    start_server: StartServer, data: Path, tmp_path: Path
+) -> None:
     server = start_server(judge=answer)
 
     def capped(shard: str, calls: int) -> None:
-        options = ce.RunOptions(cache=tmp_path / "cache", shard=shard, max_calls=calls, concurrency=1)
-        ce.score(data, judges=f"openai:m@{server.url}", metrics="faithfulness", out=tmp_path / "run", options=options)
+        options = ce.RunOptions(
+            cache=tmp_path / "cache", shard=shard, max_calls=calls, concurrency=1
+        )
+        ce.score(
+            data,
+            judges=f"openai:m@{server.url}",
+            metrics="faithfulness",
+            out=tmp_path / "run",
+            options=options,
+        )
 
     for shard in ("1/2", "2/2"):
         with pytest.raises(ce.StoppedEarly, match="Budget reached: 5 calls"):
@@ -263,7 +318,9 @@ def test_a_cap_holds_over_all_shards_that_share_a_cache(start_server: StartServe
     for shard in ("1/2", "2/2"):
         capped(shard, 100)
     sent = len(server.exchanges())
-    assert len({exchange.sha256 for exchange in server.exchanges()}) == sent  # nothing was asked twice
+    assert (
+        len({exchange.sha256 for exchange in server.exchanges()}) == sent
+    )  # nothing was asked twice
     assert len(ce.Run.merge(tmp_path / "run")) == 11
 
 
@@ -288,7 +345,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 16 kB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", folder], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", folder], capture_output=True
+    )
     if mounted.returncode:
         pytest.skip("mounting a small disk takes the rights of root")
     yield folder
@@ -298,7 +357,18 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_is_really_full_ends_shard_and_merge_with_3_and_the_same_commands_go_on(
     data: Path, plain: Path, disk: Path, tmp_path: Path
 ) -> None:
-    shard = ("score", data, "-j", JUDGE, "-o", disk / "run", "--cache", tmp_path / "cache", "--shard", "1/1")
+    shard = (
+        "score",
+        data,
+        "-j",
+        JUDGE,
+        "-o",
+        disk / "run",
+        "--cache",
+        tmp_path / "cache",
+        "--shard",
+        "1/1",
+    )
     full = disk / "other"
     for command in (shard, ("merge", disk / "run")):
         with contextlib.suppress(OSError):
@@ -312,16 +382,31 @@ def test_a_disk_that_is_really_full_ends_shard_and_merge_with_3_and_the_same_com
 
 
 def test_a_run_that_is_not_merged_says_so(finished: Path, tmp_path: Path) -> None:
-    with pytest.raises(ce.DataError, match=r"it has no summary.json; `claimeval merge .*` joins its shards"):
+    with pytest.raises(
+        ce.DataError, match=r"it has no summary.json; `claimeval merge .*` joins its shards"
+    ):
         ce.Run.load(finished)
     with pytest.raises(ce.DataError, match="has no manifest"):
         ce.Run.merge(tmp_path)
 
 
-def test_a_shard_without_a_directory_and_gates_on_a_shard_are_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ce.UsageError, match="a shard needs `out`, the run directory that all shards share"):
+def test_a_shard_without_a_directory_and_gates_on_a_shard_are_refused(
+    data: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        ce.UsageError, match="a shard needs `out`, the run directory that all shards share"
+    ):
         ce.score(data, judges=JUDGE, options=ce.RunOptions(shard="1/2"))
     done = call(
-        "score", data, "-j", JUDGE, "--shard", "1/2", "--fail-under", "faithfulness=1", folder=tmp_path, exits=2
+        "score",
+        data,
+        "-j",
+        JUDGE,
+        "--shard",
+        "1/2",
+        "--fail-under",
+        "faithfulness=1",
+        folder=tmp_path,
+        exits=2,
     )
     assert "give them to `claimeval merge`" in done.stderr

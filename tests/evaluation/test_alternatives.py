@@ -49,10 +49,18 @@ def server(start_server: StartServer) -> Server:
 
 
 def row(**fields: Any) -> dict[str, Any]:
-    return {"id": "a", "question": "Which city?", "answer": "Paris.", "reference_answers": NAMES, **fields}
+    return {
+        "id": "a",
+        "question": "Which city?",
+        "answer": "Paris.",
+        "reference_answers": NAMES,
+        **fields,
+    }
 
 
-def scored(server: Server, sample: dict[str, Any], metrics: str, judges: int = 1, **settings: Any) -> ce.Run:
+def scored(
+    server: Server, sample: dict[str, Any], metrics: str, judges: int = 1, **settings: Any
+) -> ce.Run:
     named = [f"openai:judge-{n}@{server.url}" for n in range(judges)]
     return ce.score([sample], judges=named, metrics=metrics.split(","), **settings)
 
@@ -88,7 +96,9 @@ def test_f1_and_nuggets_go_by_the_alternative_that_is_covered_best(server: Serve
     assert {s.alternative for name, s in found.scores.items() if name != "correctness"} == {2}
 
 
-def test_context_recall_is_that_of_the_alternative_that_the_contexts_have_best(server: Server) -> None:
+def test_context_recall_is_that_of_the_alternative_that_the_contexts_have_best(
+    server: Server,
+) -> None:
     """The answer has the first alternative, the contexts the second."""
     sample = row(answer="alpha", contexts=["beta"], reference_answers=["FROM_alpha.", "FROM_beta."])
     found = scored(server, sample, "coverage,context_recall").results[0]
@@ -101,7 +111,9 @@ def test_alternatives_keep_the_order_in_which_they_are_given() -> None:
 
 
 def test_equal_alternatives_count_once(server: Server) -> None:
-    found = scored(server, row(reference_answers=["Paris.", "paris", " PARIS . "]), "coverage").results[0]
+    found = scored(
+        server, row(reference_answers=["Paris.", "paris", " PARIS . "]), "coverage"
+    ).results[0]
     assert (found.sample.reference_answers, found["coverage"].total) == (("Paris.",), 1)
     assert len(server.prompts) == 2
 
@@ -125,7 +137,9 @@ def test_the_prompt_for_one_gold_answer_is_what_it_would_be_without_alternatives
     without = prompts.Prompt("x", "assess", before + rest.split("{% endif %}\n", 1)[1])
     claims = [Claim(grounding="ungrounded", id="answer-1", text="It is.", of="answer")]
     shown = assess.ShownDocuments([Document(id="r", text="It is.")])
-    asked = [assess.ask(p, scripted.judge(), claims, shown, "Q?").messages for p in (prompt, without)]
+    asked = [
+        assess.ask(p, scripted.judge(), claims, shown, "Q?").messages for p in (prompt, without)
+    ]
     assert asked[0] == asked[1]
 
 
@@ -135,11 +149,16 @@ def test_each_judge_of_a_panel_goes_by_the_alternative_that_suits_it(server: Ser
     assert [(m.mean, m.total) for m in members] == [(1.0, 1), (1.0, 1)]
 
 
-def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server, tmp_path: Path) -> None:
+def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(
+    server: Server, tmp_path: Path
+) -> None:
     scored(server, row(), "coverage").save(tmp_path / "a")
     extractions = len(server.prompts) - len(server.assessments)
     again = ce.rejudge(tmp_path / "a", judges=[f"openai:other@{server.url}"])
-    assert (again.results[0]["coverage"].value, again.results[0]["coverage"].alternative) == (1.0, 1)
+    assert (again.results[0]["coverage"].value, again.results[0]["coverage"].alternative) == (
+        1.0,
+        1,
+    )
     assert len(server.prompts) - len(server.assessments) == extractions == 3
     assert len(server.assessments) == 2
 
@@ -147,7 +166,8 @@ def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server,
 def test_a_plan_counts_an_extraction_for_each_alternative() -> None:
     sample = Sample(id="a", question="Q?", answer="It is Paris.", reference_answers=tuple(NAMES))
     plan = make_job(
-        ClaimsOptions(claims_per_call=20, judges=["openai:gpt-5-mini"]), select_metrics(["coverage", "correctness"])
+        ClaimsOptions(claims_per_call=20, judges=["openai:gpt-5-mini"]),
+        select_metrics(["coverage", "correctness"]),
     )
     assert asyncio.run(forecast([sample], plan, None)).calls == (6, 6)  # 3 + 1 texts, 2 assessments
 
@@ -155,15 +175,23 @@ def test_a_plan_counts_an_extraction_for_each_alternative() -> None:
 def test_local_lexical_finds_an_answer_in_any_of_the_alternatives() -> None:
     answers = ["The tower was built in 1901 by Ana Souto.", "Nobody knows."]
     sample = row(answer=answers[0], reference_answers=answers[::-1])
-    found = ce.score([sample], judges=["local:lexical"], metrics=["correctness", "coverage"]).results[0]
+    found = ce.score(
+        [sample], judges=["local:lexical"], metrics=["correctness", "coverage"]
+    ).results[0]
     assert [score.value for score in found.scores.values()] == [1.0, 1.0]
     assert found.assessments[0].verdicts[0].cites == ("reference-2",)
 
 
 def test_places_of_claims_are_counted_through_all_alternatives(server: Server) -> None:
-    found = scored(server, row(reference_answers=["It is. It was.", "They are."]), "coverage").results[0]
+    found = scored(
+        server, row(reference_answers=["It is. It was.", "They are."]), "coverage"
+    ).results[0]
     text = found.sample.text("reference") or ""
-    assert [text[slice(*claim.span or (0, 0))] for claim in found.claims] == ["It is.", "It was.", "They are."]
+    assert [text[slice(*claim.span or (0, 0))] for claim in found.claims] == [
+        "It is.",
+        "It was.",
+        "They are.",
+    ]
     assert [claim.sentences for claim in found.claims] == [(1,), (2,), (3,)]
     assert [claim.alternative for claim in found.claims] == [1, 1, 2]
 
@@ -193,7 +221,9 @@ def test_the_best_has_the_highest_value_then_the_most_claims_then_comes_first(
 
 def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> None:
 
-    sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))
+    sample = Sample(
+        id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris.")
+    )
     executor = scripted.Scripted([testing.claims_reply("Paris."), scripted.FAILED])
     score = asyncio.run(scripted.plan("coverage").evaluate(sample, executor))["coverage"]
     assert score.because == "provider_error"
@@ -202,7 +232,10 @@ def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> Non
 def test_a_file_says_how_its_references_are_meant(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(
-        "".join(json.dumps(row(id=str(i), references=r)) + "\n" for i, r in enumerate(["any", "together", 3]))
+        "".join(
+            json.dumps(row(id=str(i), references=r)) + "\n"
+            for i, r in enumerate(["any", "together", 3])
+        )
     )
     found = list(read_samples(path))
     assert [sample.references for sample in found] == ["any", "together", None]
@@ -243,12 +276,21 @@ def test_each_judge_goes_by_its_best_alternative_where_the_panel_has_no_score() 
             "b": dict.fromkeys([first, second], "supported"),
         }
     )
-    run = ce.score([row(answer="Paris is a city.", reference_answers=GOLD)], judges=judges, metrics=["coverage"])
+    run = ce.score(
+        [row(answer="Paris is a city.", reference_answers=GOLD)],
+        judges=judges,
+        metrics=["coverage"],
+    )
     assert run["coverage"].missing == {"tie": 1}
-    assert {name: (one.mean, one.total) for name, one in run["coverage"].by_judge.items()} == {"a": (1, 1), "b": (1, 2)}
+    assert {name: (one.mean, one.total) for name, one in run["coverage"].by_judge.items()} == {
+        "a": (1, 1),
+        "b": (1, 2),
+    }
 
 
-def test_claims_of_alternatives_that_do_not_count_are_not_unassessed_where_each_judge_takes_its_own() -> None:
+def test_claims_of_alternatives_that_do_not_count_are_not_unassessed_where_each_judge_takes_its_own() -> (
+    None
+):
     """a goes by the first alternative, 2 of 2; b by the second, 1 of 1. The claim that a is unsure of is of neither."""
     judges = judges_of(
         {
@@ -261,6 +303,11 @@ def test_claims_of_alternatives_that_do_not_count_are_not_unassessed_where_each_
         }
     )
     sample = row(answer="Paris is a city.", reference_answers=GOLD)
-    found = ce.score([sample], judges=judges, metrics=["coverage"], extract_per_judge=True)["coverage"]
+    found = ce.score([sample], judges=judges, metrics=["coverage"], extract_per_judge=True)[
+        "coverage"
+    ]
     assert (found.mean, found.hits, found.judged, found.total, found.unassessed) == (1, 3, 3, 3, {})
-    assert {name: (one.mean, one.total) for name, one in found.by_judge.items()} == {"a": (1, 2), "b": (1, 1)}
+    assert {name: (one.mean, one.total) for name, one in found.by_judge.items()} == {
+        "a": (1, 2),
+        "b": (1, 1),
+    }

@@ -24,9 +24,14 @@ def kind(word: str) -> str:
 
 
 def sort(
-    *replies: str | Failure, answer: str | None = "A.", is_answerable: bool | None = True, judges: int = 1
+    *replies: str | Failure,
+    answer: str | None = "A.",
+    is_answerable: bool | None = True,
+    judges: int = 1,
 ) -> tuple[SampleResult, int]:
-    asked = PutQuestion(ABSTENTION, prompts.load("answering", "plain"), Panel(scale=ABSTENTION.scale))
+    asked = PutQuestion(
+        ABSTENTION, prompts.load("answering", "plain"), Panel(scale=ABSTENTION.scale)
+    )
     job = RateJob(tuple(judge(str(n)) for n in range(judges)), (asked,))
     executor = Replies(*replies)
     sample = Sample(id="s", question="Q?", answer=answer, is_answerable=is_answerable)
@@ -96,5 +101,7 @@ def test_the_four_outcomes_are_counted() -> None:
 def test_local_judges_cannot_sort_answers() -> None:
     with pytest.raises(UsageError, match="answers are rated by a language model"):
         make_job(
-            Judging(["local:lexical"]), RateOptions(ask=["abstention"]), [Sample(id="s", question="Q", answer="A")]
+            Judging(["local:lexical"]),
+            RateOptions(ask=["abstention"]),
+            [Sample(id="s", question="Q", answer="A")],
         )

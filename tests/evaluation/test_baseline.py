@@ -25,7 +25,14 @@ def rating(name: str, found: dict[str, float | None]) -> SampleResult:
 
 @pytest.mark.parametrize(
     ("hits", "judged", "total", "every"),
-    [(2, 2, 2, True), (1, 2, 2, False), (1, 2, 3, False), (2, 2, 3, None), (0, 0, 3, None), (0, 0, 0, None)],
+    [
+        (2, 2, 2, True),
+        (1, 2, 2, False),
+        (1, 2, 3, False),
+        (2, 2, 3, None),
+        (0, 0, 3, None),
+        (0, 0, 0, None),
+    ],
 )
 def test_every_claim_is_known_where_the_unassessed_cannot_change_it(
     hits: int, judged: int, total: int, every: bool | None
@@ -40,7 +47,8 @@ def test_shares_agreement_kappa_and_where_they_part() -> None:
     values = [1.0, 1.0, 0.0, 0.0, None, 1.0]
     claims = [(3, 3, 3), (1, 3, 3), (2, 2, 2), (0, 2, 2), (1, 1, 1), (1, 1, 2)]
     found = compare_ratings(
-        [result(str(i), *one) for i, one in enumerate(claims)], [row(str(i), one) for i, one in enumerate(values)]
+        [result(str(i), *one) for i, one in enumerate(claims)],
+        [row(str(i), one) for i, one in enumerate(values)],
     )
     (one,) = found  # the run has no correctness
     assert (one.rating, one.metric) == ("rated_faithfulness", "faithfulness")

@@ -15,7 +15,12 @@ TOWER = {
     "answer": "FROM_alpha it is high [1]. FROM_beta it is old [1]. FROM_gamma it is near. FROM_zeta it is lost [1][9].",
     "contexts": ["alpha", "beta", "gamma"],
 }
-PLAIN = {"id": "plain", "question": "?", "answer": "FROM_beta it is.", "contexts": ["alpha", "beta"]}
+PLAIN = {
+    "id": "plain",
+    "question": "?",
+    "answer": "FROM_beta it is.",
+    "contexts": ["alpha", "beta"],
+}
 SHARES = {
     "citation_recall": 1 / 4,
     "citation_precision": 1 / 4,
@@ -27,12 +32,19 @@ SHARES = {
 
 
 def evidence_of_calls(run: ce.Run) -> list[str]:
-    calls = [call for result in run.results for call in result.calls if call.step == "assess" and not call.reused]
+    calls = [
+        call
+        for result in run.results
+        for call in result.calls
+        if call.step == "assess" and not call.reused
+    ]
     return sorted(str(call.evidence) for call in calls)
 
 
 def test_after_verdicts_on_each_document_nothing_is_asked(server: ThreadHandle) -> None:
-    run = ce.score([TOWER, PLAIN], judges=[spec(server)], metrics=["faithfulness"], per_document=True)
+    run = ce.score(
+        [TOWER, PLAIN], judges=[spec(server)], metrics=["faithfulness"], per_document=True
+    )
     sent = len(server.exchanges())
     again = ce.rejudge(run, metrics="citations")
     assert len(server.exchanges()) == sent
@@ -55,15 +67,28 @@ def test_without_them_only_the_cited_documents_are_asked_about(server: ThreadHan
     assert len(server.exchanges()) == sent
 
 
-def test_a_run_for_citations_asks_about_all_documents_together_and_each_cited_one(server: ThreadHandle) -> None:
+def test_a_run_for_citations_asks_about_all_documents_together_and_each_cited_one(
+    server: ThreadHandle,
+) -> None:
     run = ce.score([TOWER], judges=[spec(server)], metrics=["citations"])
     assert evidence_of_calls(run) == ["contexts", "contexts, document 1"]
     assert run["citation_misplaced"].mean == 1 / 4
-    counts = {score.name: score.counts for score in front(run.manifest, run.record, run.results).scores}
-    assert (counts["citation_recall"], counts["citation_precision"]) == ("1 of 4 claims", "1 of 4 citations")
+    counts = {
+        score.name: score.counts for score in front(run.manifest, run.record, run.results).scores
+    }
+    assert (counts["citation_recall"], counts["citation_precision"]) == (
+        "1 of 4 claims",
+        "1 of 4 citations",
+    )
     assert len(server.exchanges()) == 1 + 2
-    with pytest.raises(ce.UsageError, match="hallucination needs a verdict for each document; add --per-document"):
-        ce.score([TOWER | {"reference_answers": ["x"]}], judges=[spec(server)], metrics=["citations", "hallucination"])
+    with pytest.raises(
+        ce.UsageError, match="hallucination needs a verdict for each document; add --per-document"
+    ):
+        ce.score(
+            [TOWER | {"reference_answers": ["x"]}],
+            judges=[spec(server)],
+            metrics=["citations", "hallucination"],
+        )
 
 
 def test_numbers_are_places_in_the_sources_of_a_row(server: ThreadHandle) -> None:

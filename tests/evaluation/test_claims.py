@@ -30,7 +30,10 @@ SAMPLE = Sample(
     id="s1",
     question="What should I know about the museum?",
     answer=" ".join(ANSWER),
-    contexts=(Document(id="page-1", text="About the museum."), Document(id="page-2", text="Prices.")),
+    contexts=(
+        Document(id="page-1", text="About the museum."),
+        Document(id="page-2", text="Prices."),
+    ),
     reference_answers=(" ".join(REFERENCE),),
 )
 
@@ -72,7 +75,9 @@ def test_a_score_is_the_share_of_claims_with_support(
 def test_an_answer_that_says_nothing_is_never_sent() -> None:
     for answer in ("", "  \n", ":", "🎉 !"):
         executor = Scripted()
-        score = run(SAMPLE.model_copy(update={"answer": answer}), plan("faithfulness"), executor)["faithfulness"]
+        score = run(SAMPLE.model_copy(update={"answer": answer}), plan("faithfulness"), executor)[
+            "faithfulness"
+        ]
         assert score.because == "no_claims"
 
 
@@ -84,7 +89,10 @@ def test_a_claim_left_out_twice_is_incomplete_and_the_score_is_over_the_rest() -
     assert (score.value, score.judged, score.total) == (0.8, 5, 6)
     assert score.bounds == (4 / 6, 5 / 6)
     assert result.assessments[5].unassessed == "incomplete"
-    assert [len(r.task.claims) for r in executor.requests if isinstance(r.task, AssessTask)] == [6, 1]
+    assert [len(r.task.claims) for r in executor.requests if isinstance(r.task, AssessTask)] == [
+        6,
+        1,
+    ]
     assert executor.requests[-1].attempt == 1
 
 
@@ -104,7 +112,8 @@ def test_many_claims_left_out_are_asked_about_together() -> None:
 
 def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -> None:
     executor = Scripted(
-        [claims_reply(*ANSWER), claims_reply(*REFERENCE)], [verdicts_reply(["supported"] * 6) for _ in range(4)]
+        [claims_reply(*ANSWER), claims_reply(*REFERENCE)],
+        [verdicts_reply(["supported"] * 6) for _ in range(4)],
     )
     names = ("faithfulness", "correctness", "coverage", "context_recall")
     result = run(SAMPLE, plan(*names), executor)
@@ -115,16 +124,22 @@ def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -
 def test_a_further_evidence_set_is_a_metric_by_its_row_alone() -> None:
     policy = {"policy": (Document(id="p", text="Rules."),)}
     executor = Scripted([SAID], [verdicts_reply(["supported"] * 3 + ["contradicted"] * 3)])
-    result = run(SAMPLE.model_copy(update={"evidence": policy}), plan("on_policy=answer:policy"), executor)
+    result = run(
+        SAMPLE.model_copy(update={"evidence": policy}), plan("on_policy=answer:policy"), executor
+    )
     assert result["on_policy"].value == 0.5
     assert {a.evidence for a in result.assessments} == {Evidence(part="policy")}
 
 
 @pytest.mark.parametrize(
-    ("lacks", "metric"), [({"reference_answers": ()}, "correctness"), ({"contexts": None}, "faithfulness")]
+    ("lacks", "metric"),
+    [({"reference_answers": ()}, "correctness"), ({"contexts": None}, "faithfulness")],
 )
 def test_missing_input_is_no_score_and_no_call(lacks: dict[str, object], metric: str) -> None:
-    assert run(SAMPLE.model_copy(update=lacks), plan(metric), Scripted())[metric].because == "missing_input"
+    assert (
+        run(SAMPLE.model_copy(update=lacks), plan(metric), Scripted())[metric].because
+        == "missing_input"
+    )
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "partial"])
@@ -136,7 +151,9 @@ def test_contexts_that_are_empty_support_no_claim_and_no_judge_is_asked(prompt: 
 
 
 def test_an_unparsable_extraction_is_asked_once_more() -> None:
-    executor = Scripted(["Here are the claims: none", claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 6)])
+    executor = Scripted(
+        ["Here are the claims: none", claims_reply(*ANSWER)], [verdicts_reply(["supported"] * 6)]
+    )
     assert run(SAMPLE, plan("faithfulness"), executor)["faithfulness"].value == 1.0
     assert [r.attempt for r in executor.requests] == [0, 1, 0]
     assert executor.requests[0].key != executor.requests[1].key
@@ -195,14 +212,19 @@ def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
 
 def test_repeated_claims_are_merged_and_counted() -> None:
     executor = Scripted(
-        [claims_reply("A is 1.", "a is 1", "B is 2.", "A is 1 [3].")], [verdicts_reply(["supported"] * 2)]
+        [claims_reply("A is 1.", "a is 1", "B is 2.", "A is 1 [3].")],
+        [verdicts_reply(["supported"] * 2)],
     )
     result = run(SAMPLE, plan("faithfulness"), executor)
     assert [c.text for c in result.claims] == ["A is 1.", "B is 2."]
     assert [claim.repeats for claim in result.claims] == [2, 0]
 
 
-def test_evidence_is_named_by_the_ids_of_the_documents_and_a_written_probability_does_not_count() -> None:
+def test_evidence_is_named_by_the_ids_of_the_documents_and_a_written_probability_does_not_count() -> (
+    None
+):
     reply = verdicts_reply(["supported"] * 6, evidence=["d2", "d9", "d2"], probability=0.99)
-    verdict = run(SAMPLE, plan("faithfulness"), Scripted([SAID], [reply])).assessments[0].verdicts[0]
+    verdict = (
+        run(SAMPLE, plan("faithfulness"), Scripted([SAID], [reply])).assessments[0].verdicts[0]
+    )
     assert (verdict.cites, verdict.probability) == (("page-2",), None)

@@ -35,7 +35,10 @@ def test_prompts_of_the_same_data_that_were_counted_say_how_long_a_token_is(stor
     pay(samples[:5], plan(metrics=["faithfulness"]), store)
     found = foresee(samples, plan(metrics=["faithfulness"]), store)
 
-    assert line(found, "extract").basis[0] == "prompt tokens: 3.80 to 4.20 bytes each, as in 10 stored replies"
+    assert (
+        line(found, "extract").basis[0]
+        == "prompt tokens: 3.80 to 4.20 bytes each, as in 10 stored replies"
+    )
 
 
 def test_bytes_per_token_are_those_of_five_or_more_replies_with_a_margin() -> None:
@@ -50,11 +53,17 @@ def test_a_spread_is_the_10th_to_the_90th_percentile_and_holds_the_mean() -> Non
     assert estimates.spread(Counter({5: 40})) == Range(5, 5)
 
 
-def test_output_is_taken_from_replies_to_the_same_prompt_by_the_same_model_at_the_same_place(store: Store) -> None:
+def test_output_is_taken_from_replies_to_the_same_prompt_by_the_same_model_at_the_same_place(
+    store: Store,
+) -> None:
     pay(SAMPLES[:1], plan(metrics=["faithfulness"]), store)
     digest = prompts.load("extract", "atomic").digest
     same = ("openai:a", "http://e", digest)
-    others = [("openai:b", "http://e", digest), ("openai:a", None, digest), ("openai:a", "http://e", "other")]
+    others = [
+        ("openai:b", "http://e", digest),
+        ("openai:a", None, digest),
+        ("openai:a", "http://e", "other"),
+    ]
     found = estimates.recorded_output(store, [same, *others])
 
     assert [found[source].total() for source in (same, *others)] == [1, 0, 0, 0]
@@ -66,7 +75,10 @@ def test_replies_without_usage_leave_the_assumptions_standing(store: Store) -> N
     found = foresee(samples, plan(), store)
 
     for step in ("extract", "assess"):
-        assert line(found, step).basis == ("prompt tokens: assumed, 3 to 5 bytes each", "output tokens: assumed")
+        assert line(found, step).basis == (
+            "prompt tokens: assumed, 3 to 5 bytes each",
+            "output tokens: assumed",
+        )
 
 
 def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +88,9 @@ def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(estimates, "SAMPLED", 3)
     assert estimates.recorded_output(store, [source])[source].total() == 3
-    monkeypatch.setattr(estimates, "LOOKED_AT", 4)  # of each sample an extraction, then an assessment
+    monkeypatch.setattr(
+        estimates, "LOOKED_AT", 4
+    )  # of each sample an extraction, then an assessment
     assert estimates.recorded_output(store, [source])[source].total() == 2
 
 
@@ -88,8 +102,12 @@ def test_the_output_assumed_for_an_assessment() -> None:
 
 
 def test_the_output_assumed_for_an_extraction() -> None:
-    request = extract.ask(prompts.load("extract", "atomic"), judge(), "answer", "A fact. Two.", "Why?")
+    request = extract.ask(
+        prompts.load("extract", "atomic"), judge(), "answer", "A fact. Two.", "Why?"
+    )
     # 2 sentences, 12 bytes. Low: 2 x 1 x 45 + 12 x 1.5 = 108 bytes, 5 to a token. High: 2 x 5 x 45 + 12 x 3.5 = 492, 3.
-    assert estimates.output(request, "extract", 1) == pytest.approx(Range(108 / 5 + 10, 492 / 3 + 10))
+    assert estimates.output(request, "extract", 1) == pytest.approx(
+        Range(108 / 5 + 10, 492 / 3 + 10)
+    )
     cut = replace(request, max_tokens=100)
     assert estimates.output(cut, "extract", 1).high == 100

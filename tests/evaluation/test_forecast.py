@@ -19,7 +19,9 @@ from claimeval.types.requests import AssessTask, Completion, Judge, Request
 from tests.evaluation.paid import SAMPLES, Paid, foresee, holds, judge, line, pay, plan, sample
 
 
-def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_the_truth(store: Store) -> None:
+def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_the_truth(
+    store: Store,
+) -> None:
     found = foresee(SAMPLES, plan())
     paid = pay(SAMPLES, plan(), store)
 
@@ -31,14 +33,20 @@ def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_th
     assert holds(assessment.calls, paid.calls["assess", "a"])
     assert not assessment.exact
     assert assessment.calls[0] < assessment.calls[1]
-    assert found.basis == ("claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed",)
+    assert found.basis == (
+        "claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed",
+    )
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "tags"])
-def test_where_the_claims_are_stored_the_calls_are_those_really_made_afterwards(store: Store, prompt: str) -> None:
+def test_where_the_claims_are_stored_the_calls_are_those_really_made_afterwards(
+    store: Store, prompt: str
+) -> None:
     pay(SAMPLES, plan(metrics=["faithfulness"]), store)
     pay(SAMPLES[:2], plan(metrics=["coverage"]), store)
-    asked = plan(judge("a"), judge("b"), metrics=["faithfulness", "correctness"], assess_prompt=prompt)
+    asked = plan(
+        judge("a"), judge("b"), metrics=["faithfulness", "correctness"], assess_prompt=prompt
+    )
     found = foresee(SAMPLES, asked, store)
     paid = pay(SAMPLES, asked, store)
 
@@ -86,9 +94,15 @@ def test_the_same_question_in_two_samples_is_counted_once(store: Store) -> None:
     assert line(foresee(twins, plan(), store), "extract").cached == 2
 
 
-def test_a_stored_reply_that_is_no_use_is_followed_by_the_question_that_will_be_put_again(store: Store) -> None:
+def test_a_stored_reply_that_is_no_use_is_followed_by_the_question_that_will_be_put_again(
+    store: Store,
+) -> None:
     request = extract.ask(
-        prompts.load("extract", "atomic"), judge(), "answer", "One fact. Two facts.", "What of first?"
+        prompts.load("extract", "atomic"),
+        judge(),
+        "answer",
+        "One fact. Two facts.",
+        "What of first?",
     )
     store.put(request.key, pack(request, read_chat(write_chat("no JSON", "a"))))
     asked = plan(metrics=["faithfulness"])
@@ -126,7 +140,9 @@ def test_a_judge_that_is_asked_repeatedly_is_counted_as_often(store: Store) -> N
     assert pay(SAMPLES[:1], asked, store).calls.total() == 2
 
 
-def test_input_that_begins_an_earlier_question_may_be_cached_but_not_in_batches(store: Store) -> None:
+def test_input_that_begins_an_earlier_question_may_be_cached_but_not_in_batches(
+    store: Store,
+) -> None:
     long = sample("long", contexts=({"id": "d", "text": "much about it " * 400},))
     pay([long], plan(metrics=["faithfulness"]), store)
     asked = plan(judge("b"), metrics=["faithfulness"], extractor=judge("a"), replicates=3)
@@ -138,7 +154,9 @@ def test_input_that_begins_an_earlier_question_may_be_cached_but_not_in_batches(
     assert line(foresee([long], asked, store, batched=("b",)), "assess", "b").cached_tokens == 0
 
 
-def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_dispute_is_known(store: Store) -> None:
+def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_dispute_is_known(
+    store: Store,
+) -> None:
     judges = judge("a"), judge("b"), judge("c")
     asked = plan(*judges, metrics=["faithfulness"], escalate=2)
     unknown = foresee(SAMPLES[:2], asked)
@@ -149,17 +167,26 @@ def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_
     claims_known = foresee(SAMPLES[:2], asked, store)
     assert line(claims_known, "assess", "b").exact
     assert line(claims_known, "assess", "c").calls == (0, 2)
-    assert claims_known.basis == ("judges who are asked only where the first ones disagree: from never to always",)
+    assert claims_known.basis == (
+        "judges who are asked only where the first ones disagree: from never to always",
+    )
 
     contrary = Paid(store)
     contrary.reply = lambda request: read_chat(write_chat(_all("contradicted", request), "b"))  # type: ignore[method-assign]
-    pay(SAMPLES[:2], plan(judge("b"), metrics=["faithfulness"], extractor=judge("a")), store, contrary)
+    pay(
+        SAMPLES[:2],
+        plan(judge("b"), metrics=["faithfulness"], extractor=judge("a")),
+        store,
+        contrary,
+    )
     known = foresee(SAMPLES[:2], asked, store)
     assert (line(known, "assess", "c").calls, line(known, "assess", "c").exact) == ((2, 2), True)
     assert pay(SAMPLES[:2], asked, store).calls == {("assess", "c"): 2}
 
 
-def test_stored_verdicts_on_all_claims_together_do_not_answer_for_some_of_them(store: Store) -> None:
+def test_stored_verdicts_on_all_claims_together_do_not_answer_for_some_of_them(
+    store: Store,
+) -> None:
     contexts = ({"id": "d", "text": "Much."}, {"id": "e", "text": "More."})
     answer = "It has a WRONG fact. It has a MISSING one. It stands."
     samples = [sample("second", answer, contexts=contexts)]
@@ -174,7 +201,13 @@ def test_stored_verdicts_on_all_claims_together_do_not_answer_for_some_of_them(s
 
 def _all(label: str, request: Request) -> str:
     assert isinstance(request.task, AssessTask)
-    return json.dumps({"verdicts": [{"id": f"c{i}", "label": label} for i, _ in enumerate(request.task.claims, 1)]})
+    return json.dumps(
+        {
+            "verdicts": [
+                {"id": f"c{i}", "label": label} for i, _ in enumerate(request.task.claims, 1)
+            ]
+        }
+    )
 
 
 def test_judges_of_the_generators_family_are_not_counted_where_they_are_not_asked() -> None:
@@ -192,7 +225,9 @@ def test_no_samples_need_no_calls() -> None:
     assert (found.samples, found.calls, found.cost, found.basis) == (0, (0, 0), (0, 0), ())
 
 
-def test_the_cost_is_tokens_times_price_and_the_worst_case_is_what_a_cap_reserves(store: Store, tmp_path: Path) -> None:
+def test_the_cost_is_tokens_times_price_and_the_worst_case_is_what_a_cap_reserves(
+    store: Store, tmp_path: Path
+) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai:a: {input: 2, output: 10}", encoding="utf-8")
     pay(SAMPLES, plan(metrics=["faithfulness"]), store)
@@ -211,7 +246,8 @@ def test_the_cost_is_tokens_times_price_and_the_worst_case_is_what_a_cap_reserve
     pay(SAMPLES, asked, store, Reserving(store))
     assessment = line(found, "assess")
     low, high = (
-        (p * 2 + o * 10) / 1e6 for p, o in zip(assessment.prompt_tokens, assessment.output_tokens, strict=True)
+        (p * 2 + o * 10) / 1e6
+        for p, o in zip(assessment.prompt_tokens, assessment.output_tokens, strict=True)
     )
     assert assessment.cost == pytest.approx((low, high))
     assert found.cost == assessment.cost
@@ -250,9 +286,13 @@ def test_samples_are_taken_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("names", ["ab", "ba"])
-def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, tmp_path: Path, names: str) -> None:
+def test_every_judge_that_takes_its_own_claims_pays_its_own_price(
+    store: Store, tmp_path: Path, names: str
+) -> None:
     prices = tmp_path / "prices.yaml"
-    prices.write_text("openai:a: {input: 1, output: 10}\nopenai:b: {input: 100, output: 1000}", encoding="utf-8")
+    prices.write_text(
+        "openai:a: {input: 1, output: 10}\nopenai:b: {input: 100, output: 1000}", encoding="utf-8"
+    )
     asked = plan(*map(judge, names), metrics=["faithfulness"], extract_per_judge=True)
     found = foresee(SAMPLES[:3], asked, prices=prices)
     paid = pay(SAMPLES[:3], asked, store)
@@ -266,7 +306,11 @@ def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, 
         assert extraction.price is not None
         assert (extraction.price.input, extraction.price.output) == rates[name]
     spent = sum(
-        (paid.usage[step, name, "prompt"] * rates[name][0] + paid.usage[step, name, "output"] * rates[name][1]) / 1e6
+        (
+            paid.usage[step, name, "prompt"] * rates[name][0]
+            + paid.usage[step, name, "output"] * rates[name][1]
+        )
+        / 1e6
         for step in ("extract", "assess")
         for name in names
     )
@@ -277,9 +321,15 @@ def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, 
     assert again.cost_bound == pytest.approx(found.cost_bound)
 
 
-def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judges_alone(store: Store) -> None:
+def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judges_alone(
+    store: Store,
+) -> None:
     pay(SAMPLES[:2], plan(judge("a"), metrics=["faithfulness"]), store)
-    found = foresee(SAMPLES[:2], plan(judge("a"), judge("b"), metrics=["faithfulness"], extract_per_judge=True), store)
+    found = foresee(
+        SAMPLES[:2],
+        plan(judge("a"), judge("b"), metrics=["faithfulness"], extract_per_judge=True),
+        store,
+    )
 
     assert (line(found, "extract", "a").calls, line(found, "assess", "a").calls) == ((0, 0), (0, 0))
     assert line(found, "extract", "b").calls == (2, 2)

@@ -17,7 +17,9 @@ from claimeval.types.requests import Judge
 from claimeval.types.scales import FAITHFULNESS
 from tests.evaluation.paid import sample
 
-JUDGE = Judge(name="m", model="openai:m", endpoint="http://127.0.0.1:1/v1", structured=False, max_tokens=100)
+JUDGE = Judge(
+    name="m", model="openai:m", endpoint="http://127.0.0.1:1/v1", structured=False, max_tokens=100
+)
 PROMPT = prompts.load("answers", "faithful")
 
 
@@ -30,8 +32,17 @@ def test_each_question_counts_once_and_is_priced(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai:m: {input: 3.0, output: 10.0}\n")
     (line,) = planned([sample("a"), sample("a"), sample("b")], prices).lines
-    assert (line.step, line.judge, line.cached, line.calls, line.exact) == ("answers", "m", 0, (2, 2), True)
-    size = sum(ask(PROMPT, JUDGE, FAITHFULNESS, sample(name), sample(name).contexts or ()).size for name in "ab")
+    assert (line.step, line.judge, line.cached, line.calls, line.exact) == (
+        "answers",
+        "m",
+        0,
+        (2, 2),
+        True,
+    )
+    size = sum(
+        ask(PROMPT, JUDGE, FAITHFULNESS, sample(name), sample(name).contexts or ()).size
+        for name in "ab"
+    )
     # a token of a prompt is 3 to 5 bytes; a reply is 30 to 120 tokens, and never over its limit of 100
     assert line.prompt_tokens == (size // 5, -(-size // 3))
     assert line.output_tokens == (60, 200)

@@ -42,7 +42,9 @@ def nuggets(**changes: object) -> dict[str, Any]:
     return {**ASSIGNED, "nuggets": [{**nugget, **changes} for nugget in ASSIGNED["nuggets"]]}
 
 
-def test_a_line_of_nuggetizer_has_its_scores_without_a_call(server: ThreadHandle, tmp_path: Path) -> None:
+def test_a_line_of_nuggetizer_has_its_scores_without_a_call(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     run = ce.score([ASSIGNED], judges=spec(server), metrics="nuggets", out=tmp_path / "run")
     assert server.exchanges() == []
     assert {name: run.results[0][name].value for name in SCORES} == pytest.approx(SCORES, abs=1e-12)
@@ -50,18 +52,25 @@ def test_a_line_of_nuggetizer_has_its_scores_without_a_call(server: ThreadHandle
     assert {claim.grounding for claim in run.results[0].claims} == {"given"}
     assert run.results[0]["coverage"].value == 2 / 5
     again = ce.rejudge(tmp_path / "run", panel=ce.PanelOptions(vote="unanimous"))
-    assert {name: again.results[0][name].value for name in SCORES} == pytest.approx(SCORES, abs=1e-12)
+    assert {name: again.results[0][name].value for name in SCORES} == pytest.approx(
+        SCORES, abs=1e-12
+    )
 
 
 def test_what_is_not_given_is_asked_about_the_same_claims(server: ThreadHandle) -> None:
     run = ce.score([nuggets(assignment=None)], judges=spec(server), metrics="coverage")
     assert [call.step for call in run.results[0].calls] == ["assess"]
-    assert [claim.text for claim in run.results[0].claims] == [nugget["text"] for nugget in ASSIGNED["nuggets"]]
+    assert [claim.text for claim in run.results[0].claims] == [
+        nugget["text"] for nugget in ASSIGNED["nuggets"]
+    ]
     assert run["coverage"].total == 5
 
 
 def test_a_nugget_whose_assignment_failed_is_asked_about(server: ThreadHandle) -> None:
-    row = {**ASSIGNED, "nuggets": [*ASSIGNED["nuggets"][:4], {**ASSIGNED["nuggets"][4], "assignment": "failed"}]}
+    row = {
+        **ASSIGNED,
+        "nuggets": [*ASSIGNED["nuggets"][:4], {**ASSIGNED["nuggets"][4], "assignment": "failed"}],
+    }
     run = ce.score([row], judges=spec(server), metrics="nuggets")
     assert [call.subjects for call in run.results[0].calls] == [("reference-5",)]
 
@@ -87,7 +96,17 @@ def test_the_default_metric_of_claims_without_gold_answer_is_coverage(server: Th
 def test_the_command_reads_the_file(server: ThreadHandle, tmp_path: Path) -> None:
     file = tmp_path / "assigned.jsonl"
     file.write_text(json.dumps(ASSIGNED) + "\n")
-    call("score", file, "-j", spec(server), "--metrics", "nuggets", "--out", tmp_path / "run", "--json")
+    call(
+        "score",
+        file,
+        "-j",
+        spec(server),
+        "--metrics",
+        "nuggets",
+        "--out",
+        tmp_path / "run",
+        "--json",
+    )
     assert server.exchanges() == []
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["metrics"]["nugget_recall"]["mean"] == SCORES["nugget_recall"]
@@ -101,6 +120,8 @@ def test_the_command_reads_the_file(server: ThreadHandle, tmp_path: Path) -> Non
         (7, "item 1, text"),
     ],
 )
-def test_a_claim_that_cannot_be_read_is_an_error_with_its_place(claim: object, message: str) -> None:
+def test_a_claim_that_cannot_be_read_is_an_error_with_its_place(
+    claim: object, message: str
+) -> None:
     with pytest.raises(ce.DataError, match=f"reference_claims: {message}"):
         ce.read_samples([{"question": "?", "answer": "a", "reference_claims": [claim]}])

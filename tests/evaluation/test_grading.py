@@ -29,7 +29,9 @@ PROMPT = prompts.load("rate", "steps")
 
 
 def grades(*entries: tuple[str, object]) -> str:
-    return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
+    return json.dumps(
+        {"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]}
+    )
 
 
 def read(text: str) -> ParsedReply[tuple[ReadVerdict, ...]]:
@@ -54,7 +56,9 @@ def test_what_is_no_grade_of_the_scale_is_no_grade(said: object) -> None:
 
 @pytest.mark.parametrize("said", [2, "2", 2.0, " 2 "])
 def test_a_grade_is_read_from_its_spellings(said: object) -> None:
-    assert {name: v.label for name, (v,) in read(grades(("D1", said), ("2", 1))).values.items()} == {"a": "2", "b": "1"}
+    assert {
+        name: v.label for name, (v,) in read(grades(("D1", said), ("2", 1))).values.items()
+    } == {"a": "2", "b": "1"}
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:
@@ -79,7 +83,9 @@ def test_a_reply_in_another_form_is_a_failure_and_no_grade(text: str) -> None:
 @pytest.mark.parametrize("scale", RELEVANCE_SCALES.values(), ids=RELEVANCE_SCALES)
 @pytest.mark.parametrize("name", prompts.shipped("rate"))
 def test_every_prompt_shows_every_grade_of_every_scale(scale: Scale, name: str) -> None:
-    text = rate.ask(prompts.load("rate", name), judge(), "Q?", DOCUMENTS, scale).messages[-1].content
+    text = (
+        rate.ask(prompts.load("rate", name), judge(), "Q?", DOCUMENTS, scale).messages[-1].content
+    )
     for number, meaning in enumerate(scale.meanings):
         assert f"- {number}: {meaning}" in text
     assert 'd2: "B\\nAbout B."' in text
@@ -87,7 +93,9 @@ def test_every_prompt_shows_every_grade_of_every_scale(scale: Scale, name: str) 
 
 def test_a_prompt_for_grades_must_ask_for_json(tmp_path: Path) -> None:
     path = tmp_path / "mine.j2"
-    path.write_text(prompts.shipped("rate")["rate/plain"].read_text().replace("reply: json", "reply: bullets"))
+    path.write_text(
+        prompts.shipped("rate")["rate/plain"].read_text().replace("reply: json", "reply: bullets")
+    )
     with pytest.raises(PromptError, match="a rate prompt asks for replies of the form json"):
         prompts.load("rate", str(path))
 
@@ -158,12 +166,17 @@ def test_verdicts_on_documents_name_the_prompt_whether_they_have_a_grade_or_not(
 
 def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> None:
     executor = Replies(
-        one=[grades(("d1", 1), ("d2", 2))], two=[grades(("d1", 1), ("d2", 0))], three=[grades(("d1", 2))]
+        one=[grades(("d1", 1), ("d2", 2))],
+        two=[grades(("d1", 1), ("d2", 0))],
+        three=[grades(("d1", 2))],
     )
     made = plan("one", "two", "three", escalate=2)
     first, second = asyncio.run(grade(CANDIDATES, made, executor))
     assert (first.grade, [verdict.judge for verdict in first.verdicts]) == (1, ["one", "two"])
-    assert (second.grade, [verdict.judge for verdict in second.verdicts]) == (2, ["one", "two", "three"])
+    assert (second.grade, [verdict.judge for verdict in second.verdicts]) == (
+        2,
+        ["one", "two", "three"],
+    )
     assert asyncio.run(forecast([CANDIDATES], made, None)).calls == (2, 3)
 
 
@@ -187,7 +200,9 @@ def test_a_provider_that_fails_is_not_asked_again_here() -> None:
 
 
 def test_a_panel_takes_the_lower_median_of_those_who_graded() -> None:
-    executor = Replies(one=[grades(("d1", 3), ("d2", 3))], two=[grades(("d1", 0), ("d2", 1))], three=[FAILED])
+    executor = Replies(
+        one=[grades(("d1", 3), ("d2", 3))], two=[grades(("d1", 0), ("d2", 1))], three=[FAILED]
+    )
     first, second = asyncio.run(grade(CANDIDATES, plan("one", "two", "three"), executor))
     assert (first.grade, second.grade) == (0, 1)
     assert [v.label for v in first.verdicts] == ["3", "0", None]
@@ -218,13 +233,21 @@ def test_a_pool_has_judged_documents_and_the_first_of_each_run() -> None:
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        (Sample(id="two words", question="Q", contexts=DOCUMENTS), "question id 'two words' cannot be written"),
+        (
+            Sample(id="two words", question="Q", contexts=DOCUMENTS),
+            "question id 'two words' cannot be written",
+        ),
         (Sample(id="q", question="Q"), "nothing to grade"),
-        (Sample(id="q", question=" ", contexts=DOCUMENTS), "no pair of question and document has both texts"),
+        (
+            Sample(id="q", question=" ", contexts=DOCUMENTS),
+            "no pair of question and document has both texts",
+        ),
         (Sample(id="q", question="Q", contexts=(DOCUMENTS[0], DOCUMENTS[0])), "occurs twice"),
     ],
 )
-def test_pairs_that_could_not_be_written_are_refused_before_any_call(sample: Sample, message: str) -> None:
+def test_pairs_that_could_not_be_written_are_refused_before_any_call(
+    sample: Sample, message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         survey([sample])
 
@@ -242,7 +265,8 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judges", "panel", "message"), [(["local:lexical"], {}, "assesses claims only"), ([], {}, "no judge named")]
+    ("judges", "panel", "message"),
+    [(["local:lexical"], {}, "assesses claims only"), ([], {}, "no judge named")],
 )
 def test_what_cannot_grade_is_refused_before_any_call(
     judges: list[str | Judge], panel: dict[str, Any], message: str

@@ -17,7 +17,9 @@ ASKED = [(question.step, question.prompt, question) for question in ANSWER_QUEST
 
 @pytest.mark.parametrize(("step", "name", "question"), ASKED, ids=[name for _, name, _ in ASKED])
 @pytest.mark.parametrize("hostile", [text for text in TEXTS.values() if len(text) < 10_000])
-def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: RatingQuestion) -> None:
+def test_no_text_leaves_its_place(
+    hostile: str, step: str, name: str, question: RatingQuestion
+) -> None:
     sample = Sample(
         id="s",
         question=hostile,
@@ -26,8 +28,15 @@ def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: 
         reference_answers=(hostile,),
     )
     documents = sample.documents(question.against or "") or ()
-    shown = rate.ask(prompts.load(step, name), judge(), question, sample, documents).messages[-1].content
-    assert [json.loads(line) for tag in ("question", "answer") for line in within(shown, tag)] == [hostile, hostile]
+    shown = (
+        rate.ask(prompts.load(step, name), judge(), question, sample, documents)
+        .messages[-1]
+        .content
+    )
+    assert [json.loads(line) for tag in ("question", "answer") for line in within(shown, tag)] == [
+        hostile,
+        hostile,
+    ]
     whole = f"{hostile}\n{hostile}" if hostile else hostile
     listed = {"contexts": ("evidence", [whole, hostile]), "reference": ("references", [hostile])}
     if question.against:

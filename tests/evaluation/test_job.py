@@ -21,11 +21,15 @@ from tests import scripted
 
 T = TypeVar("T")
 CLAIMS = make_job(
-    ClaimsOptions(judges=["openai:a", "openai:b"], panel=PanelOptions(families={"house-*": "llama"})),
+    ClaimsOptions(
+        judges=["openai:a", "openai:b"], panel=PanelOptions(families={"house-*": "llama"})
+    ),
     select_metrics(["faithfulness", "on_topic", "f1"]),
 )
 RATE = rate.make_job(
-    Judging(["openai:a"]), rate.RateOptions(), [Sample(id="s", question="Q", answer="A", reference_answers=("B",))]
+    Judging(["openai:a"]),
+    rate.RateOptions(),
+    [Sample(id="s", question="Q", answer="A", reference_answers=("B",))],
 )
 GRADE = grade.make_job(grade.GradingOptions(judges=["openai:a"]))
 JOBS: list[Job[Sample]] = [CLAIMS, RATE, GRADE]
@@ -50,7 +54,9 @@ def test_a_pickled_job_evaluates_as_the_one_it_is_a_copy_of() -> None:
     sample = sample.model_copy(update={"reference_answers": ("Two moons.",)})
 
     def result(job: Job[Sample]) -> str:
-        executor = scripted.Scripted([claims_reply("There are two moons.")], [verdicts_reply(["supported"])])
+        executor = scripted.Scripted(
+            [claims_reply("There are two moons.")], [verdicts_reply(["supported"])]
+        )
         return asyncio.run(job.evaluate(sample, executor)).model_dump_json()
 
     assert result(copied(job)) == result(job)

@@ -23,8 +23,24 @@ from claimeval.types.records import Document, Sample
 WINDOW = 4096
 CHARACTERS = 4.4
 """Of a token, as this tokenizer has it."""
-CLAIMS = ("The lighthouse at Varn was lit in 1871.", "Its keeper was Ines Moll.", "It is 58 m high.")
-WORDS = ["harbour", "council", "voted", "tariffs", "barges", "waited", "near", "locks", "measured", "silt", "autumn"]
+CLAIMS = (
+    "The lighthouse at Varn was lit in 1871.",
+    "Its keeper was Ines Moll.",
+    "It is 58 m high.",
+)
+WORDS = [
+    "harbour",
+    "council",
+    "voted",
+    "tariffs",
+    "barges",
+    "waited",
+    "near",
+    "locks",
+    "measured",
+    "silt",
+    "autumn",
+]
 
 Refusal = Callable[[int], dict[str, Any]]
 """What a server says to a prompt of so many tokens."""
@@ -54,7 +70,10 @@ REFUSALS: dict[str, Refusal] = {
     },
     "anthropic": lambda n: {
         "type": "error",
-        "error": {"type": "invalid_request_error", "message": f"prompt is too long: {n} tokens > {WINDOW} maximum"},
+        "error": {
+            "type": "invalid_request_error",
+            "message": f"prompt is too long: {n} tokens > {WINDOW} maximum",
+        },
     },
     "vllm": lambda n: {
         "object": "error",
@@ -81,7 +100,9 @@ REFUSALS: dict[str, Refusal] = {
 
 def filler(sentences: int) -> str:
     draw = random.Random(7)
-    return " ".join(" ".join(draw.choice(WORDS) for _ in range(12)).capitalize() + "." for _ in range(sentences))
+    return " ".join(
+        " ".join(draw.choice(WORDS) for _ in range(12)).capitalize() + "." for _ in range(sentences)
+    )
 
 
 LONG = f"{filler(120)} {CLAIMS[0]} {filler(400)} {CLAIMS[1]}"
@@ -108,7 +129,9 @@ class Server:
 
 
 @contextmanager
-def server(refusal: Refusal | None, cut: Callable[[int], int] = lambda window: window // 2 + 2) -> Iterator[Server]:
+def server(
+    refusal: Refusal | None, cut: Callable[[int], int] = lambda window: window // 2 + 2
+) -> Iterator[Server]:
     """A server that reads `WINDOW` tokens: it refuses longer prompts in these words, or reads the end of them."""
 
     def respond(path: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
@@ -117,14 +140,22 @@ def server(refusal: Refusal | None, cut: Callable[[int], int] = lambda window: w
         tokens = int(len(text) / CHARACTERS)
         running.prompts.append(tokens)
         said = json.dumps(refusal(tokens)) if refusal else ""
-        reply = body["max_tokens"] if str(WINDOW) in said else 0  # who states a window counts the reply in
+        reply = (
+            body["max_tokens"] if str(WINDOW) in said else 0
+        )  # who states a window counts the reply in
         if refusal and tokens + reply > WINDOW:
             running.refused += 1
             return 400, said.encode()
         if tokens > WINDOW:
             tokens = cut(WINDOW)
-        answer = json.loads(write_chat(write(text, text[-int(tokens * CHARACTERS) :]), body["model"]))
-        answer["usage"] = {"prompt_tokens": tokens, "completion_tokens": 50, "total_tokens": tokens + 50}
+        answer = json.loads(
+            write_chat(write(text, text[-int(tokens * CHARACTERS) :]), body["model"])
+        )
+        answer["usage"] = {
+            "prompt_tokens": tokens,
+            "completion_tokens": 50,
+            "total_tokens": tokens + 50,
+        }
         return 200, json.dumps(answer).encode()
 
     with serve(respond) as url:
@@ -135,18 +166,40 @@ def server(refusal: Refusal | None, cut: Callable[[int], int] = lambda window: w
 def write(prompt: str, read: str) -> str:
     """What a model writes that reads these last characters of a prompt."""
     if keepers := re.findall(r'^(\d+): "(Keeper .*)"$', prompt, re.MULTILINE):
-        return json.dumps({"claims": [{"claim": said, "sentences": [int(n)], "quote": said} for n, said in keepers]})
+        return json.dumps(
+            {
+                "claims": [
+                    {"claim": said, "sentences": [int(n)], "quote": said} for n, said in keepers
+                ]
+            }
+        )
     if "<sentences>" in prompt:
-        return json.dumps({"claims": [{"claim": c, "sentences": [i], "quote": c} for i, c in enumerate(CLAIMS, 1)]})
+        return json.dumps(
+            {
+                "claims": [
+                    {"claim": c, "sentences": [i], "quote": c} for i, c in enumerate(CLAIMS, 1)
+                ]
+            }
+        )
     if "<claims>" in prompt:
         asked = re.findall(r'^(c\d+): "(.*)"$', prompt.partition("<claims>")[2], re.MULTILINE)
         evidence = read.partition("</evidence>")[0]
         labels = {name: "supported" if claim in evidence else "not_found" for name, claim in asked}
-        verdicts = [{"id": name, "reason": "r", "evidence": ["d1"], "label": label} for name, label in labels.items()]
+        verdicts = [
+            {"id": name, "reason": "r", "evidence": ["d1"], "label": label}
+            for name, label in labels.items()
+        ]
         return json.dumps({"verdicts": verdicts})
     if "<answer>" in prompt:
-        return json.dumps({"reason": "r", "rating": "yes" if CLAIMS[0] in prompt.partition("<answer>")[0] else "no"})
-    return json.dumps({"grades": [{"id": "d1", "reason": "r", "grade": 3 if CLAIMS[0] in prompt else 0}]})
+        return json.dumps(
+            {
+                "reason": "r",
+                "rating": "yes" if CLAIMS[0] in prompt.partition("<answer>")[0] else "no",
+            }
+        )
+    return json.dumps(
+        {"grades": [{"id": "d1", "reason": "r", "grade": 3 if CLAIMS[0] in prompt else 0}]}
+    )
 
 
 def score(judge: str, cache: Path, *samples: Sample) -> ce.Run:
@@ -155,7 +208,9 @@ def score(judge: str, cache: Path, *samples: Sample) -> ce.Run:
 
 
 @pytest.mark.parametrize("words", REFUSALS)
-def test_evidence_that_is_refused_as_too_long_is_read_in_windows(words: str, tmp_path: Path) -> None:
+def test_evidence_that_is_refused_as_too_long_is_read_in_windows(
+    words: str, tmp_path: Path
+) -> None:
     with server(REFUSALS[words]) as running:
         run = score(running.judge, tmp_path)
         asked = len(running.prompts)
@@ -168,7 +223,11 @@ def test_evidence_that_is_refused_as_too_long_is_read_in_windows(words: str, tmp
         "answer-3": "not_found",
     }
     assert all(verdict.windows and verdict.windows > 3 for verdict in verdicts)
-    assert {verdict.cites for verdict in verdicts if verdict.label == "supported"} <= {("a",), ("b",), ("a", "b")}
+    assert {verdict.cites for verdict in verdicts if verdict.label == "supported"} <= {
+        ("a",),
+        ("b",),
+        ("a", "b"),
+    }
     assert run["faithfulness"].mean == again["faithfulness"].mean == pytest.approx(2 / 3)
     assert not run["faithfulness"].missing
     assert min(repeated, default=WINDOW) > WINDOW // 2  # nothing that was answered is asked again
@@ -178,7 +237,9 @@ def test_evidence_that_is_refused_as_too_long_is_read_in_windows(words: str, tmp
 LONG_ANSWER = SAMPLE.model_copy(
     update={
         "id": "long",
-        "answer": " ".join(f"Keeper {n} was {word}. {filler(4)}" for n, word in enumerate(WORDS * 9)),
+        "answer": " ".join(
+            f"Keeper {n} was {word}. {filler(4)}" for n, word in enumerate(WORDS * 9)
+        ),
         "contexts": (Document(id="a", text="Keeper 0 was harbour."),),
     }
 )
@@ -186,7 +247,9 @@ LONG_ANSWER = SAMPLE.model_copy(
 
 
 @pytest.mark.parametrize("words", ["openai", "openai, without a number", "llama.cpp"])
-def test_an_answer_that_is_longer_than_the_window_is_taken_apart_in_windows(words: str, tmp_path: Path) -> None:
+def test_an_answer_that_is_longer_than_the_window_is_taken_apart_in_windows(
+    words: str, tmp_path: Path
+) -> None:
     with server(REFUSALS[words]) as running:
         run = score(running.judge, tmp_path, LONG_ANSWER)
         asked = len(running.prompts)
@@ -195,7 +258,10 @@ def test_an_answer_that_is_longer_than_the_window_is_taken_apart_in_windows(word
         repeated = len(running.prompts) - asked
     (result,) = run.results
     assert result.sample.answer
-    found = [(claim.id, result.sample.answer[slice(*claim.span or ())], claim.grounding) for claim in result.claims]
+    found = [
+        (claim.id, result.sample.answer[slice(*claim.span or ())], claim.grounding)
+        for claim in result.claims
+    ]
     expected = [f"Keeper {n} was {word}." for n, word in enumerate(WORDS * 9)]
     assert found == [(f"answer-{n}", text, "exact") for n, text in enumerate(expected, 1)]
     assert [claim.sentences for claim in result.claims] == [(5 * n + 1,) for n in range(99)]
@@ -220,7 +286,9 @@ def test_a_sentence_that_is_longer_than_the_window_is_cut_between_words(tmp_path
     read = [call for call in result.calls if call.step == "extract" and call.window]
     assert [call.window for call in read] == list(range(1, len(read) + 1))
     requests = [Rebuilder(run.manifest).rebuild(result, call) for call in read]
-    shown = [re.findall(r"\bw\d+\b", request.messages[-1].content) for request in requests if request]
+    shown = [
+        re.findall(r"\bw\d+\b", request.messages[-1].content) for request in requests if request
+    ]
     assert set().union(*shown) == set(words)
     pieces = [set(some) for some in shown if some]
     assert len(pieces) > 2
@@ -241,13 +309,21 @@ def test_the_extraction_command_takes_claims_in_windows_too(tmp_path: Path) -> N
     with server(REFUSALS["openai"]) as running:
         found = ce.extraction(data, extractor=running.judge, options=ce.RunOptions(cache=tmp_path))
     assert found["claims_per_sentence"].total == 5 * 99
-    assert [claim.sentences for claim in found.results[0].claims] == [(5 * n + 1,) for n in range(99)]
-    rebuilt = [Rebuilder(found.manifest).rebuild(found.results[0], call) for call in found.results[0].calls]
+    assert [claim.sentences for claim in found.results[0].claims] == [
+        (5 * n + 1,) for n in range(99)
+    ]
+    rebuilt = [
+        Rebuilder(found.manifest).rebuild(found.results[0], call) for call in found.results[0].calls
+    ]
     assert all(rebuilt)
 
 
-@pytest.mark.parametrize("cut", [lambda window: window // 2 + 2, lambda window: window], ids=["half", "whole"])
-def test_a_prompt_that_was_cut_in_silence_counts_for_nothing(cut: Callable[[int], int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "cut", [lambda window: window // 2 + 2, lambda window: window], ids=["half", "whole"]
+)
+def test_a_prompt_that_was_cut_in_silence_counts_for_nothing(
+    cut: Callable[[int], int], tmp_path: Path
+) -> None:
     with server(None, cut) as running:
         run = score(running.judge, tmp_path)
         again = score(running.judge, tmp_path)
@@ -261,26 +337,36 @@ def test_a_prompt_that_was_cut_in_silence_counts_for_nothing(cut: Callable[[int]
 
 
 def test_a_window_that_is_known_is_kept_to_and_planned(tmp_path: Path) -> None:
-    short = SAMPLE.model_copy(update={"id": "q2", "contexts": SAMPLE.contexts and SAMPLE.contexts[:1]})
+    short = SAMPLE.model_copy(
+        update={"id": "q2", "contexts": SAMPLE.contexts and SAMPLE.contexts[:1]}
+    )
     with server(REFUSALS["openai"]) as running:
         judge = {"model": running.judge, "name": "m", "context_tokens": WINDOW}
         options = ce.RunOptions(cache=tmp_path)
-        planned = ce.plan(ce.score, [SAMPLE, short], judges=judge, metrics=["faithfulness"], options=options)
+        planned = ce.plan(
+            ce.score, [SAMPLE, short], judges=judge, metrics=["faithfulness"], options=options
+        )
         run = ce.score([SAMPLE, short], judges=judge, metrics=["faithfulness"], options=options)
         assert running.refused == 0
     (ahead,) = planned.long
     (long,) = run.record.long
     assert abs(long.windows - ahead.windows) <= 1  # the claims are not known before
     assert (ahead.judge, ahead.context_tokens, ahead.samples) == ("m", WINDOW, 1)
-    assert long.windows == max(v.windows or 0 for r in run.results for a in r.assessments for v in a.verdicts)
+    assert long.windows == max(
+        v.windows or 0 for r in run.results for a in r.assessments for v in a.verdicts
+    )
     assert "1 of 2 samples do not fit into the window of 4,096 tokens of m" in long.in_words(2, "m")
     assert planned.calls[0] - 1 <= len(running.prompts) <= planned.calls[1] + 1
 
 
 def test_what_fits_into_no_window_is_too_long_and_soon_given_up(tmp_path: Path) -> None:
-    with server(lambda n: {"error": {"message": "Input is too long for requested model.", "type": "error"}}) as running:
+    with server(
+        lambda n: {"error": {"message": "Input is too long for requested model.", "type": "error"}}
+    ) as running:
         huge = SAMPLE.model_copy(update={"question": filler(400)})
-        with pytest.warns(UserWarning, match="too_long: the text does not fit into the model's context window"):
+        with pytest.warns(
+            UserWarning, match="too_long: the text does not fit into the model's context window"
+        ):
             run = score(running.judge, tmp_path, huge)
         assert run["faithfulness"].missing == {"too_long": 1}
         assert len(running.prompts) < 12
@@ -289,13 +375,20 @@ def test_what_fits_into_no_window_is_too_long_and_soon_given_up(tmp_path: Path) 
 def test_a_long_document_is_graded_by_its_best_window(tmp_path: Path) -> None:
     with server(REFUSALS["vllm"]) as running:
         run = ce.grade([SAMPLE], judges=running.judge, options=ce.RunOptions(cache=tmp_path))
-    labels = {a.subject: (a.label, a.verdicts[0].windows is not None) for a in run.results[0].assessments}
+    labels = {
+        a.subject: (a.label, a.verdicts[0].windows is not None) for a in run.results[0].assessments
+    }
     assert labels == {"a": ("0", False), "b": ("3", True), "c": ("0", False)}
 
 
 def test_a_whole_answer_is_rated_against_windows(tmp_path: Path) -> None:
     with server(REFUSALS["mistral"]) as running:
-        run = ce.rate([SAMPLE], judges=running.judge, ask="faithfulness", options=ce.RunOptions(cache=tmp_path))
+        run = ce.rate(
+            [SAMPLE],
+            judges=running.judge,
+            ask="faithfulness",
+            options=ce.RunOptions(cache=tmp_path),
+        )
     (rating,) = run.results[0].assessments
     assert rating.label == "yes"
     assert rating.verdicts[0].windows

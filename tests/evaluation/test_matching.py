@@ -26,9 +26,16 @@ def sample(*texts: str, references: tuple[str, ...] = REFERENCES) -> Sample:
     return Sample(id="s", question="Q", contexts=documents, reference_contexts=references)
 
 
-def plan(judge: str = "openai:m@http://127.0.0.1:9/v1", measures: str = "mrr", per_call: int = 1) -> GradeJob:
+def plan(
+    judge: str = "openai:m@http://127.0.0.1:9/v1", measures: str = "mrr", per_call: int = 1
+) -> GradeJob:
     return make_job(
-        GradingOptions(judges=[judge], against="reference_contexts", measures=measures, documents_per_call=per_call)
+        GradingOptions(
+            judges=[judge],
+            against="reference_contexts",
+            measures=measures,
+            documents_per_call=per_call,
+        )
     )
 
 
@@ -47,13 +54,19 @@ class Rule(Executor):
         lines = [line for line in text.splitlines() if line.startswith("d") and ": " in line]
         same = "63 metres" in text.partition("</passage>")[0]
         grades = [
-            {"id": line.partition(":")[0], "reason": "r", "grade": int(same and "sixty-three" in line)}
+            {
+                "id": line.partition(":")[0],
+                "reason": "r",
+                "grade": int(same and "sixty-three" in line),
+            }
             for line in lines
         ]
         return completion(json.dumps({"grades": grades}))
 
 
-def matched(one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1) -> SampleResult:
+def matched(
+    one: Sample, executor: Rule, measures: str = "mrr,recall@5,P@5", per_call: int = 1
+) -> SampleResult:
     return asyncio.run(plan(measures=measures, per_call=per_call).evaluate(one, executor))
 
 

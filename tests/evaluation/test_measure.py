@@ -42,7 +42,10 @@ def run(wanted: Measurement, cache: Path) -> tuple[Sequence[SampleResult], Outco
 
 def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
     results, outcome = run(Measurement(metrics="token_recall,mrr,recall@1"), tmp_path)
-    found = [{name: (score.value, score.unit) for name, score in result.scores.items()} for result in results]
+    found = [
+        {name: (score.value, score.unit) for name, score in result.scores.items()}
+        for result in results
+    ]
     assert found == [
         {
             "token_recall": (1.0, "share"),
@@ -65,7 +68,9 @@ def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:
 
 
 def test_a_function_of_ones_own_is_a_metric(tmp_path: Path) -> None:
-    words = {"words": lambda sample: None if sample.answer is None else float(len(sample.answer.split()))}
+    words = {
+        "words": lambda sample: None if sample.answer is None else float(len(sample.answer.split()))
+    }
     results, outcome = run(Measurement(metrics=words), tmp_path)
     assert [result["words"].value for result in results] == [3.0, None]
     assert results[1]["words"].because == "no_evidence"

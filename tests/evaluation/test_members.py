@@ -20,7 +20,10 @@ def rows() -> list[SampleResult]:
 def test_words_and_holes_are_counted_by_judge_with_their_agreement() -> None:
     found = members(rows(), plan("faithfulness", judges=("a", "b")).manifest)["rated_faithfulness"]
     assert found.judges["a"].words == {"yes": 2, "no": 2}
-    assert (found.judges["b"].words, found.judges["b"].unassessed) == ({"yes": 2, "no": 1}, {"provider_error": 1})
+    assert (found.judges["b"].words, found.judges["b"].unassessed) == (
+        {"yes": 2, "no": 1},
+        {"provider_error": 1},
+    )
     assert found.alpha
     # three answers with two ratings: 1 of 3 disagrees; of 6 ratings 3 yes and 3 no: 1 - (2/6) / (2*3*3 / (6*5))
     assert found.alpha.value == pytest.approx(1 - (1 / 3) / (18 / 30))
@@ -35,4 +38,7 @@ def test_a_single_judge_agrees_with_nobody() -> None:
 def test_repeats_of_a_judge_are_one() -> None:
     made = plan("faithfulness", replicates=3)
     row, _ = rated(made, (says("yes"), says("no"), says("yes")))
-    assert members([row], made.manifest)["rated_faithfulness"].judges["j0"].words == {"yes": 1, "no": 0}
+    assert members([row], made.manifest)["rated_faithfulness"].judges["j0"].words == {
+        "yes": 1,
+        "no": 0,
+    }

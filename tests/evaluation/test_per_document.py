@@ -44,7 +44,13 @@ ALONE = {
     "contexts": ["alpha"],
     "reference_answers": ["x."],
 }
-BARE = {"id": "bare", "question": "?", "answer": "It is.", "contexts": [], "reference_answers": ["It is."]}
+BARE = {
+    "id": "bare",
+    "question": "?",
+    "answer": "It is.",
+    "contexts": [],
+    "reference_answers": ["It is."],
+}
 SINGLY: dict[str, Any] = {"per_document": True}
 CONTEXTS = Evidence(part="contexts")
 
@@ -84,7 +90,9 @@ def assessed(asked: list[str]) -> int:
     return sum("<evidence>" in text for text in asked)
 
 
-def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHandle, asked: list[str]) -> None:
+def test_each_document_alone_then_all_together_about_the_rest(
+    server: ThreadHandle, asked: list[str]
+) -> None:
     report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     assert [labels(report, single(rank)) for rank in (1, 2, 3)] == ["snnnc", "nsnnc", "nnnnc"]
     assert labels(report, CONTEXTS) == "sssnc"
@@ -97,7 +105,9 @@ def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHand
     assert report.results[0]["faithfulness"].value == 3 / 5
 
 
-def test_one_document_is_asked_about_once_and_none_not_at_all(server: ThreadHandle, asked: list[str]) -> None:
+def test_one_document_is_asked_about_once_and_none_not_at_all(
+    server: ThreadHandle, asked: list[str]
+) -> None:
     report = ce.score([ALONE, BARE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     assert assessed(asked) == 1
     assert [result.per_document for result in report.results] == [(), ()]
@@ -136,7 +146,11 @@ def test_the_matrix_comes_at_no_further_call(server: ThreadHandle) -> None:
 
 def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: StartServer) -> None:
     def sceptic(body: Body) -> Reply:
-        return Reply(str(claim_judge.answer(body).content).replace('"label": "supported"', '"label": "not_found"'))
+        return Reply(
+            str(claim_judge.answer(body).content).replace(
+                '"label": "supported"', '"label": "not_found"'
+            )
+        )
 
     other = start_server(judge=sceptic)
     report = ce.score(
@@ -151,11 +165,15 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
     assert by_judge[0] == ["s", "n", "s"]
     assert all(len(cell.verdicts) == 3 for cell in report.results[0].per_document)
     again = ce.rejudge(report, panel=PanelOptions(vote="unanimous"))
-    assert labels(again, single(1)) == "unnnc"  # one sceptic is enough to leave the first claim without a label
+    assert (
+        labels(again, single(1)) == "unnnc"
+    )  # one sceptic is enough to leave the first claim without a label
     assert len(other.exchanges()) == 3 + 1
 
 
-def test_a_run_without_single_documents_is_asked_only_about_these(server: ThreadHandle, asked: list[str]) -> None:
+def test_a_run_without_single_documents_is_asked_only_about_these(
+    server: ThreadHandle, asked: list[str]
+) -> None:
     plain = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "correctness"])
     sent = assessed(asked)
     report = ce.rejudge(plain, **SINGLY)
@@ -163,7 +181,11 @@ def test_a_run_without_single_documents_is_asked_only_about_these(server: Thread
     assert report.results[0]["faithfulness_per_document"].value == 2 / 5
     back = ce.rejudge(report, per_document=False)
     assert assessed(asked) == sent + 3 + 1  # the store has it
-    assert [name for name, s in back.results[0].scores.items()] == ["faithfulness", "correctness", "contradiction_rate"]
+    assert [name for name, s in back.results[0].scores.items()] == [
+        "faithfulness",
+        "correctness",
+        "contradiction_rate",
+    ]
 
 
 def test_verdicts_on_record_are_not_taken_for_those_of_another_way(server: ThreadHandle) -> None:
@@ -197,13 +219,21 @@ def test_a_second_run_sends_nothing(server: ThreadHandle, tmp_path: Path) -> Non
     assert tuple(ce.Run.load(tmp_path / "run").results) == tuple(first.results)
 
 
-def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_bring_the_same_in_one_more_round(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
     server = start_server(judge=claim_judge.answer)
     online = ce.score([TOWER, ALONE], judges=[spec(server)], metrics=["faithfulness"], **SINGLY)
     sent = len(server.exchanges())
     other = spec(server, "other")
-    came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], **SINGLY, options=RunOptions(batch=True))
+    came = ce.score(
+        [TOWER, ALONE],
+        judges=[other],
+        metrics=["faithfulness"],
+        **SINGLY,
+        options=RunOptions(batch=True),
+    )
     labeled = [[a.label for a in r.assessments] for r in came.results]
     assert labeled == [[a.label for a in r.assessments] for r in online.results]
     lines = server.batch_lines()
@@ -213,19 +243,24 @@ def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, mon
 
 def test_reports_of_real_companies_through_two_kinds_of_judge(server: ThreadHandle) -> None:
     data = shared_data("sec10q") / "rag_mini.jsonl"
-    report = ce.score(data, judges=[spec(server), "local:lexical"], extractor="local:lexical", **SINGLY)
+    report = ce.score(
+        data, judges=[spec(server), "local:lexical"], extractor="local:lexical", **SINGLY
+    )
     for result in report.results:
         documents = len(result.sample.contexts or ())
         cells = [a for a in result.per_document if a.subject.startswith("reference")]
         claims = sum(claim.of == "reference" for claim in result.claims)
         assert len(cells) == documents * claims
-        assert all({v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells)
+        assert all(
+            {v.judge for v in cell.verdicts} == {spec(server), "local:lexical"} for cell in cells
+        )
         found = result.scores
         whole = ("faithfulness_per_document", "hallucination", "self_knowledge")
         if all(found[name].judged and found[name].judged == found[name].total for name in whole):
             assert sum(found[name].value or 0 for name in whole) == pytest.approx(1)
     assert (
-        report.summary["context_precision_claims"].n + sum(report.summary["context_precision_claims"].missing.values())
+        report.summary["context_precision_claims"].n
+        + sum(report.summary["context_precision_claims"].missing.values())
         == 9
     )
     again = ce.rejudge(report, judges=["local:lexical"])
@@ -264,7 +299,8 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"metrics": ["nuggets"], "assess_prompt": "three_way"}, {"metrics": ["nuggets", "by_topic"]}]
+    "arguments",
+    [{"metrics": ["nuggets"], "assess_prompt": "three_way"}, {"metrics": ["nuggets", "by_topic"]}],
 )
 def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal(
     server: ThreadHandle, arguments: dict[str, Any]
@@ -301,30 +337,53 @@ def first_only(body: Body) -> Reply:
     head, _, rest = text.rpartition("<evidence>\n")
     line, _, tail = rest.partition("\n")
     forgetful = f"{head}<evidence>\n{line}\n</evidence>{tail.partition('</evidence>')[2]}"
-    return claim_judge.answer({**body, "messages": [{"role": "user", "content": forgetful if head else text}]})
+    return claim_judge.answer(
+        {**body, "messages": [{"role": "user", "content": forgetful if head else text}]}
+    )
 
 
 def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer) -> None:
     server = start_server(judge=first_only)
-    sample = {**TOWER, "id": "orders", "answer": "FROM_alpha it is high.", "contexts": ["alpha", "beta"]}
+    sample = {
+        **TOWER,
+        "id": "orders",
+        "answer": "FROM_alpha it is high.",
+        "contexts": ["alpha", "beta"],
+    }
     report = ce.score([sample], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=1)
-    assert (labels(report, CONTEXTS), labels(report, Evidence(part="contexts", order=1))) == ("s", "n")
+    assert (labels(report, CONTEXTS), labels(report, Evidence(part="contexts", order=1))) == (
+        "s",
+        "n",
+    )
     orders = report.record.order_effects
     assert orders is not None
-    assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate.value) == (1, 1, 1, 0, 1.0)
+    assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate.value) == (
+        1,
+        1,
+        1,
+        0,
+        1.0,
+    )
     places = [(p.rank, p.labeled, p.supported, p.compared, p.flipped) for p in orders.places]
     assert places == [(1, 1, 1, 0, 0), (2, 1, 0, 1, 1)]
     assert report.results[0]["faithfulness"].value == 1.0
 
 
-def test_what_single_documents_leave_open_is_counted_with_its_reason(start_server: StartServer) -> None:
+def test_what_single_documents_leave_open_is_counted_with_its_reason(
+    start_server: StartServer,
+) -> None:
     def refuses_beta(body: Body) -> Reply:
         said = claim_judge.answer(body)
         alone = 'd1: "beta"' in text_of(body).rpartition("<evidence>")[2]
         return Reply("", refusal="no") if alone else said
 
     server = start_server(judge=refuses_beta)
-    report = ce.score([TOWER], judges=[spec(server)], metrics=["faithfulness", "faithfulness_per_document"], **SINGLY)
+    report = ce.score(
+        [TOWER],
+        judges=[spec(server)],
+        metrics=["faithfulness", "faithfulness_per_document"],
+        **SINGLY,
+    )
     whole = report.summary["faithfulness"]
     single = report.summary["faithfulness_per_document"]
     assert (whole.unassessed, whole.judged, whole.failure_rate) == ({}, 5, 0.0)
@@ -334,22 +393,32 @@ def test_what_single_documents_leave_open_is_counted_with_its_reason(start_serve
 
 def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -> None:
     two = {**TOWER, "id": "two", "contexts": ["alpha", "beta"]}
-    report = ce.score([two, TOWER], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=3)
+    report = ce.score(
+        [two, TOWER], judges=[spec(server)], metrics=["faithfulness"], shuffle_contexts=3
+    )
     assert assessed(asked) == (1 + 1) + (1 + 3)
     orders = report.record.order_effects
     assert orders is not None
-    assert sum(place.labeled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
+    assert sum(place.labeled for place in orders.places) == 3 * 2 + 3 * 4, (
+        "claims with support, by order"
+    )
     fewer = ce.rejudge(report, shuffle_contexts=1)
-    assert {cell.evidence for result in fewer.results for cell in (*result.per_document, *result.orders)} == {
-        Evidence(part="contexts", order=1)
-    }
+    assert {
+        cell.evidence for result in fewer.results for cell in (*result.per_document, *result.orders)
+    } == {Evidence(part="contexts", order=1)}
 
 
 def test_orders_are_the_same_each_time_and_all_different() -> None:
-    assert [other_order("x", n, 3) for n in range(1, 6)] == [other_order("x", n, 3) for n in range(1, 6)]
+    assert [other_order("x", n, 3) for n in range(1, 6)] == [
+        other_order("x", n, 3) for n in range(1, 6)
+    ]
     assert {other_order("x", n, 3) for n in range(1, 6)} == {
-        (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0),
-    }  # fmt: skip
+        (0, 2, 1),
+        (1, 0, 2),
+        (1, 2, 0),
+        (2, 0, 1),
+        (2, 1, 0),
+    }
     assert other_order("x", 6, 3) != (0, 1, 2)
     assert other_order("x", 1, 1) == (0,)
     assert len({other_order("y", n, 40) for n in range(1, 20)}) == 19
@@ -366,13 +435,17 @@ def test_evidence_is_a_part_one_of_its_documents_or_another_order() -> None:
     turned = sample.documents(Evidence(part="contexts", order=1)) or ()
     assert {d.id for d in turned} == set("abc")
     assert turned != contexts
-    assert [contexts[rank - 1] for rank in sample.ranks(Evidence(part="contexts", order=1))] == list(turned)
+    assert [
+        contexts[rank - 1] for rank in sample.ranks(Evidence(part="contexts", order=1))
+    ] == list(turned)
     assert [d.text for d in sample.documents("asked") or ()] == ["Q?"]
 
 
 def test_a_name_is_never_read_as_a_place_in_a_set() -> None:
     law = Document(id="x", text="x")
-    sample = Sample(id="s", question="Q?", contexts=(law, law), evidence={"law": (law, law), "law.2": ()})
+    sample = Sample(
+        id="s", question="Q?", contexts=(law, law), evidence={"law": (law, law), "law.2": ()}
+    )
     assert sample.documents("law.2") == ()
     assert sample.documents("contexts.1") is None
     assert sample.documents("contexts~1") is None
@@ -402,7 +475,9 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     plan = replace(plan, metrics=(x, y), panel=Panel(per_document=True))
     executor = Scripted([claims_reply(*claims)], [by_words] * 10)
     first = asyncio.run(plan.evaluate(sample, executor))
-    both = replace(plan, judges=(*plan.judges, scripted.judge("second")), recorded_judges=frozenset({"first"}))
+    both = replace(
+        plan, judges=(*plan.judges, scripted.judge("second")), recorded_judges=frozenset({"first"})
+    )
     again = asyncio.run(both.evaluate(first, executor))
     assert (first["x"].value, first["y"].value) == (1.0, 0.0)
     assert (again["x"].value, again["y"].value) == (1.0, 0.0)
@@ -433,7 +508,8 @@ def test_what_does_not_go_together_is_said(arguments: dict[str, Any], words: str
 
 def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:
     one, two = (
-        ce.score([ALONE], judges=[spec(server)], metrics=["faithfulness"], **asked).manifest for asked in ({}, SINGLY)
+        ce.score([ALONE], judges=[spec(server)], metrics=["faithfulness"], **asked).manifest
+        for asked in ({}, SINGLY)
     )
     assert one.differs(two) == "panel"
 
@@ -441,7 +517,9 @@ def test_settings_of_the_panel_make_another_run(server: ThreadHandle) -> None:
 def test_the_plan_counts_one_question_once(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(judge=claim_judge.answer)
     twin = Sample(id="twin", question="?", answer="It is.", reference_answers=("It is.",))
-    plan = make_job(ClaimsOptions(judges=[spec(server)]), select_metrics(["correctness", "coverage"]))
+    plan = make_job(
+        ClaimsOptions(judges=[spec(server)]), select_metrics(["correctness", "coverage"])
+    )
     with Store(tmp_path / "store") as store:
         low, _ = asyncio.run(forecast([twin], plan, store)).calls
     ce.score([twin], judges=[spec(server)], metrics=["correctness", "coverage"])
@@ -466,7 +544,11 @@ def test_the_plan_foretells_the_calls(start_server: StartServer, tmp_path: Path)
     assert ahead() == (3 + 1, 3 + 1 + 1)  # and perhaps all documents together
     sent = len(server.exchanges())
     ce.score(
-        file, judges=[spec(server)], metrics=["faithfulness", "correctness"], **SINGLY, options=RunOptions(cache=cache)
+        file,
+        judges=[spec(server)],
+        metrics=["faithfulness", "correctness"],
+        **SINGLY,
+        options=RunOptions(cache=cache),
     )
     assert len(server.exchanges()) == sent + 5
     assert ahead() == (0, 0)

@@ -43,7 +43,11 @@ def plan(*ask: str, judges: tuple[str, ...] = ("j0",), **settings: object) -> Ra
             question := ANSWER_QUESTIONS[name],
             prompts.load(question.step, question.prompt),
             Panel.model_validate(
-                {"vote": "median" if name == "relevance" else "majority", **settings, "scale": question.scale}
+                {
+                    "vote": "median" if name == "relevance" else "majority",
+                    **settings,
+                    "scale": question.scale,
+                }
             ),
         )
         for name in ask
@@ -60,7 +64,9 @@ def calls(made: RateJob) -> tuple[int, int]:
 def rated(
     made: RateJob, *replies: tuple[str | Failure, ...], sample: Sample = SAMPLE
 ) -> tuple[SampleResult, list[Request]]:
-    executor = Replies(**dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {})
+    executor = Replies(
+        **dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {}
+    )
     return asyncio.run(made.evaluate(sample, executor)), executor.requests
 
 
@@ -73,7 +79,8 @@ def test_relevance_counts_by_its_word_and_the_flag_apart(word: str, value: float
 
 
 @pytest.mark.parametrize(
-    ("ask", "metric"), [("faithfulness", "rated_faithfulness"), ("correctness", "rated_correctness")]
+    ("ask", "metric"),
+    [("faithfulness", "rated_faithfulness"), ("correctness", "rated_correctness")],
 )
 def test_yes_is_one_and_no_is_zero(ask: str, metric: str) -> None:
     for word, value in (("yes", 1.0), ("no", 0.0)):
@@ -94,19 +101,27 @@ def test_each_question_shows_what_the_answer_is_held_against() -> None:
     assert "It is 63 m high." not in correct
 
 
-@pytest.mark.parametrize("reply", [says("yes and no"), says("maybe"), "yes", '{"rating": true}', says("fully")])
+@pytest.mark.parametrize(
+    "reply", [says("yes and no"), says("maybe"), "yes", '{"rating": true}', says("fully")]
+)
 def test_a_reply_in_another_form_is_asked_again_and_then_a_hole(reply: str) -> None:
     row, requests = rated(plan("faithfulness"), (reply, says("no")))
     assert values(row) == {"rated_faithfulness": 0.0}
     assert [request.attempt for request in requests] == [0, 1]
     row, _ = rated(plan("faithfulness"), (reply, reply))
-    assert (values(row), reasons(row)) == ({"rated_faithfulness": None}, {"rated_faithfulness": "unparsable"})
+    assert (values(row), reasons(row)) == (
+        {"rated_faithfulness": None},
+        {"rated_faithfulness": "unparsable"},
+    )
 
 
 def test_relevance_without_its_flag_is_no_rating() -> None:
     row, _ = rated(plan("relevance"), (says("fully"), says("fully", noncommittal=False)))
     assert values(row)["rated_relevance"] == 1.0
-    row, _ = rated(plan("relevance"), (says("fully"), json.dumps({"rating": "fully", "noncommittal": "a little"})))
+    row, _ = rated(
+        plan("relevance"),
+        (says("fully"), json.dumps({"rating": "fully", "noncommittal": "a little"})),
+    )
     assert reasons(row) == {"rated_relevance": "unparsable", "noncommittal": "unparsable"}
 
 
@@ -121,7 +136,11 @@ def test_a_provider_that_fails_leaves_a_hole_and_is_not_asked_again_here() -> No
     assert reasons(row) == {"rated_faithfulness": "provider_error"}
     assert len(requests) == 1
     (rating,) = row.assessments
-    assert (rating.subject, rating.question, rating.unassessed) == ("answer", "rated_faithfulness", "provider_error")
+    assert (rating.subject, rating.question, rating.unassessed) == (
+        "answer",
+        "rated_faithfulness",
+        "provider_error",
+    )
     assert [(v.judge, v.unassessed) for v in rating.verdicts] == [("j0", "provider_error")]
     assert [(call.reply, call.message) for call in row.calls] == [(None, "status 503: overloaded")]
 
@@ -138,9 +157,13 @@ def test_a_judge_that_failed_is_no_vote_and_divided_judges_are_a_tie() -> None:
 
 def test_relevance_takes_the_lower_median_and_the_flag_the_majority() -> None:
     said = [("fully", False), ("no", True), ("partly", True)]
-    row, _ = rated(plan("relevance", judges=("a", "b", "c")), *((says(w, noncommittal=f),) for w, f in said))
+    row, _ = rated(
+        plan("relevance", judges=("a", "b", "c")), *((says(w, noncommittal=f),) for w, f in said)
+    )
     assert values(row) == {"rated_relevance": 0.5, "noncommittal": 1.0}
-    row, _ = rated(plan("relevance", judges=("a", "b")), *((says(w, noncommittal=f),) for w, f in said[:2]))
+    row, _ = rated(
+        plan("relevance", judges=("a", "b")), *((says(w, noncommittal=f),) for w, f in said[:2])
+    )
     assert (values(row)["rated_relevance"], reasons(row)) == (0.0, {"noncommittal": "tie"})
 
 
@@ -153,25 +176,36 @@ def test_a_conservative_tie_is_noncommittal() -> None:
 @pytest.mark.parametrize(
     ("sample", "undefined"),
     [
-        (SAMPLE.model_copy(update={"answer": None}), dict.fromkeys(plan(*ALL).manifest.names, "missing_input")),
+        (
+            SAMPLE.model_copy(update={"answer": None}),
+            dict.fromkeys(plan(*ALL).manifest.names, "missing_input"),
+        ),
         (SAMPLE.model_copy(update={"contexts": None, "reference_answers": ()}), None),
         (SAMPLE.model_copy(update={"answer": " "}), {"rated_faithfulness": "no_claims"}),
     ],
 )
-def test_what_a_sample_cannot_feed_is_not_asked(sample: Sample, undefined: dict[str, str] | None) -> None:
+def test_what_a_sample_cannot_feed_is_not_asked(
+    sample: Sample, undefined: dict[str, str] | None
+) -> None:
     replies = () if undefined else ((says("fully", noncommittal=False),),)
     row, _ = rated(plan(*ALL), *replies, sample=sample)
-    assert reasons(row) == (undefined or dict.fromkeys(("rated_faithfulness", "rated_correctness"), "missing_input"))
+    assert reasons(row) == (
+        undefined or dict.fromkeys(("rated_faithfulness", "rated_correctness"), "missing_input")
+    )
 
 
 def test_an_answer_after_which_nothing_was_retrieved_is_rated_all_the_same() -> None:
-    row, [request] = rated(plan("faithfulness"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()}))
+    row, [request] = rated(
+        plan("faithfulness"), (says("no"),), sample=SAMPLE.model_copy(update={"contexts": ()})
+    )
     assert values(row) == {"rated_faithfulness": 0.0}
     assert "<evidence>\n</evidence>" in request.messages[-1].content
 
 
 @pytest.mark.parametrize("answer", ["", "..."])
-def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call(answer: str) -> None:
+def test_an_empty_answer_is_irrelevant_noncommittal_and_incorrect_without_a_call(
+    answer: str,
+) -> None:
     row, requests = rated(plan(*ALL), sample=SAMPLE.model_copy(update={"answer": answer}))
     assert requests == []
     assert values(row) == {
@@ -194,12 +228,16 @@ def test_a_judge_of_the_answers_family_is_left_alone_where_that_is_said() -> Non
 
 
 def test_replicates_are_asked_one_by_one_and_are_one_vote() -> None:
-    row, requests = rated(plan("faithfulness", replicates=3), (says("yes"), says("no"), says("yes")))
+    row, requests = rated(
+        plan("faithfulness", replicates=3), (says("yes"), says("no"), says("yes"))
+    )
     assert values(row) == {"rated_faithfulness": 1.0}
     assert sorted(request.replicate for request in requests) == [0, 1, 2]
 
 
-def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where_the_first_differ() -> None:
+def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where_the_first_differ() -> (
+    None
+):
     made = plan("faithfulness", judges=("a", "b"), vote="weighted", weights={"a": 0.5, "b": 2.0})
     row, _ = rated(made, (says("yes"),), (says("no"),))
     assert values(row) == {"rated_faithfulness": 0.0}
@@ -220,7 +258,11 @@ def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() 
     bare = SAMPLE.model_copy(update={"reference_answers": ()})
     assert asked([SAMPLE]) == list(ALL)
     assert asked([bare]) == ["relevance", "faithfulness"]
-    assert asked([bare.model_copy(update={"is_answerable": True})]) == ["relevance", "faithfulness", "abstention"]
+    assert asked([bare.model_copy(update={"is_answerable": True})]) == [
+        "relevance",
+        "faithfulness",
+        "abstention",
+    ]
     assert asked([bare], "abstention") == ["abstention"]
     with pytest.raises(UsageError, match="'correctness': it needs an answer and reference"):
         asked([bare], "faithfulness", "correctness")

@@ -29,7 +29,11 @@ class Rule(Executor):
         text = request.messages[-1].content.rpartition("<documents>")[2]
         (found,) = re.findall(r'^d1: "(.*)"$', text, re.MULTILINE)
         return completion(
-            json.dumps({"grades": [{"id": "d1", "reason": "r", "grade": int(found)}]} if found != "x" else {})
+            json.dumps(
+                {"grades": [{"id": "d1", "reason": "r", "grade": int(found)}]}
+                if found != "x"
+                else {}
+            )
         )
 
 
@@ -52,7 +56,11 @@ def test_shares_grades_and_precision_by_rank() -> None:
 
 
 def test_documents_of_which_none_is_relevant_have_zero() -> None:
-    assert values(row(1, 0)) == {"context_relevance": 0.0, "context_precision_ap": 0.0, "context_grade": 0.5}
+    assert values(row(1, 0)) == {
+        "context_relevance": 0.0,
+        "context_precision_ap": 0.0,
+        "context_grade": 0.5,
+    }
 
 
 def test_a_document_without_a_grade_leaves_the_value_open_between_bounds() -> None:

@@ -32,18 +32,25 @@ def test_values_are_those_of_trec_eval() -> None:
 
 
 def test_samples_keep_their_order_and_say_why_they_have_no_value() -> None:
-    first, second, third = rows(sample("b", "xa", "a"), sample("a", "x", ""), sample("c", "", "a"), measures="mrr")
+    first, second, third = rows(
+        sample("b", "xa", "a"), sample("a", "x", ""), sample("c", "", "a"), measures="mrr"
+    )
     assert means(first) == {"mrr": 0.5}
     assert second == {"mrr": Score.undefined("missing_input")}
     assert means(third) == {"mrr": 0.0}
 
 
 def test_all_samples_without_references_have_no_value() -> None:
-    assert [row["map"].value for row in rows(sample("a", "x", ""), sample("b", "y", ""))] == [None, None]
+    assert [row["map"].value for row in rows(sample("a", "x", ""), sample("b", "y", ""))] == [
+        None,
+        None,
+    ]
 
 
 def test_more_samples_than_are_taken_at_once() -> None:
-    found = rows(*(sample(str(i), "xa" if i % 2 else "a", "a") for i in range(2001)), measures="mrr")
+    found = rows(
+        *(sample(str(i), "xa" if i % 2 else "a", "a") for i in range(2001)), measures="mrr"
+    )
     assert [row["mrr"].value for row in found] == [0.5 if i % 2 else 1.0 for i in range(2001)]
 
 
@@ -64,7 +71,10 @@ def test_pages_are_folded_into_the_documents_that_are_the_references() -> None:
 def test_citations_do_not_keep_a_document_from_its_reference() -> None:
     text = Document(id="d", text="The tower[1] is high.[2] It was built in 1901 (Document 3).")
     one = Sample(
-        id="s", question="Q", contexts=(text,), reference_contexts=("The tower is high. It was built in 1901.",)
+        id="s",
+        question="Q",
+        contexts=(text,),
+        reference_contexts=("The tower is high. It was built in 1901.",),
     )
     (row,) = rows(one, measures="mrr", match="text")
     assert means(row) == {"mrr": 1.0}
@@ -78,15 +88,29 @@ def test_content_is_matched_once_for_each_reference() -> None:
         contexts=tuple(Document(id=str(i), text=text) for i, text in enumerate(texts)),
         reference_contexts=("The tower is high", "Never found"),
     )
-    assert retrieval.assigned(retrieval.references_in_text(one)) == ["other-1", "reference-1", "other-3", "other-4"]
+    assert retrieval.assigned(retrieval.references_in_text(one)) == [
+        "other-1",
+        "reference-1",
+        "other-3",
+        "other-4",
+    ]
     (row,) = rows(one, measures="mrr,recall@5", match="text")
     assert means(row) == {"mrr": 0.5, "recall@5": 0.5}
 
 
 def test_a_long_piece_of_a_reference_counts_and_a_short_one_does_not() -> None:
     reference = "The quick brown fox jumps over the lazy dog."
-    for text, held in (("quick brown fox jumps over", "reference-1"), ("fox", "other-1"), ("", "other-1")):
-        one = Sample(id="s", question="Q", contexts=(Document(id="d", text=text),), reference_contexts=(reference,))
+    for text, held in (
+        ("quick brown fox jumps over", "reference-1"),
+        ("fox", "other-1"),
+        ("", "other-1"),
+    ):
+        one = Sample(
+            id="s",
+            question="Q",
+            contexts=(Document(id="d", text=text),),
+            reference_contexts=(reference,),
+        )
         assert retrieval.assigned(retrieval.references_in_text(one)) == [held]
 
 

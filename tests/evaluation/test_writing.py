@@ -7,7 +7,14 @@ import json
 
 import pytest
 
-from claimeval.evaluation.write_queries import WriteQueriesJob, draw, make_job, queries_of, reject_repeated, rejected
+from claimeval.evaluation.write_queries import (
+    WriteQueriesJob,
+    draw,
+    make_job,
+    queries_of,
+    reject_repeated,
+    rejected,
+)
 from claimeval.judging import prompts
 from claimeval.judging.replies import WrittenQuery
 from claimeval.types.errors import DataError, UsageError
@@ -15,8 +22,13 @@ from claimeval.types.records import Document, SampleResult
 from claimeval.types.requests import Failure
 from tests.scripted import FAILED, Replies, judge
 
-PAGE = Document(id="page", text="The tower  was built in 1889 by the firm of Gustave Eiffel for the world's fair.")
-GOOD = WrittenQuery("When was the Eiffel tower of Paris built?", "In 1889.", "The tower was built in 1889")
+PAGE = Document(
+    id="page",
+    text="The tower  was built in 1889 by the firm of Gustave Eiffel for the world's fair.",
+)
+GOOD = WrittenQuery(
+    "When was the Eiffel tower of Paris built?", "In 1889.", "The tower was built in 1889"
+)
 
 
 def test_a_good_question_keeps_every_rule() -> None:
@@ -31,7 +43,10 @@ def test_a_good_question_keeps_every_rule() -> None:
         ({"question": "When was the tower in this passage built?"}, "points at the document"),
         ({"question": "Which fair is mentioned above by name?"}, "points at the document"),
         ({"question": "Was the tower of Paris built in 1889. or later?"}, "gives its answer away"),
-        ({"question": "The tower was built in 1889 by the firm of?", "answer": "Eiffel."}, "copied from the document"),
+        (
+            {"question": "The tower was built in 1889 by the firm of?", "answer": "Eiffel."},
+            "copied from the document",
+        ),
     ],
 )
 def test_the_rules_say_why_a_question_is_rejected(change: dict[str, str], why: str) -> None:
@@ -43,11 +58,17 @@ def listed(*queries: WrittenQuery) -> str:
 
 
 def opinion(**said: object) -> str:
-    return json.dumps({"reason": "why", "answerable": True, "self_contained": True, "realistic": True, **said})
+    return json.dumps(
+        {"reason": "why", "answerable": True, "self_contained": True, "realistic": True, **said}
+    )
 
 
 JOB = WriteQueriesJob(
-    judge("writer"), judge("checker"), prompts.load("queries", "plain"), prompts.load("screen", "plain"), 1
+    judge("writer"),
+    judge("checker"),
+    prompts.load("queries", "plain"),
+    prompts.load("screen", "plain"),
+    1,
 )
 
 

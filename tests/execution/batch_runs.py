@@ -20,7 +20,10 @@ PROVIDERS: tuple[Name, ...] = ("openai", "mistral")
 
 def samples(count: int) -> list[Sample]:
     """Samples that ask different questions; half of each answer's claims are supported."""
-    return [SAMPLE.model_copy(update={"id": f"sample-{n}", "question": f"What about tower {n}?"}) for n in range(count)]
+    return [
+        SAMPLE.model_copy(update={"id": f"sample-{n}", "question": f"What about tower {n}?"})
+        for n in range(count)
+    ]
 
 
 def spec(server: Handle, provider: Name, model: str = "judge") -> str:
@@ -32,7 +35,9 @@ def ahead(start_server: StartServer, server: ThreadHandle, plan: Batching) -> Th
     """The same server when time has gone on: its batches now take as long as this plan says."""
     server.stop()
     options = server.server.options
-    again = dataclasses.replace(options, batching=plan, state=str(options.state_path), port=server.port)
+    again = dataclasses.replace(
+        options, batching=plan, state=str(options.state_path), port=server.port
+    )
     return start_server(again, judge=server.server.judge)
 
 
@@ -62,7 +67,9 @@ class Came(NamedTuple):
         return Counter(str(line.custom_id) for line in self.lines if line.paid)
 
 
-def go(server: Handle, judges: Sequence[Judge | str], cache: Path, count: int = 4, **options: Any) -> Came:
+def go(
+    server: Handle, judges: Sequence[Judge | str], cache: Path, count: int = 4, **options: Any
+) -> Came:
     """Carries the evaluation out."""
     done = run(judges, cache, samples(count), **{"batch": True} | options)
     exchanges = server.exchanges()
@@ -71,5 +78,7 @@ def go(server: Handle, judges: Sequence[Judge | str], cache: Path, count: int = 
         done,
         server.batch_lines(),
         sum(e.path.endswith("/chat/completions") for e in exchanges),
-        sum(e.path.endswith(("/v1/batches", "/batch/jobs")) and e.sha256 != empty for e in exchanges),
+        sum(
+            e.path.endswith(("/v1/batches", "/batch/jobs")) and e.sha256 != empty for e in exchanges
+        ),
     )

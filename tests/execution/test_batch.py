@@ -49,7 +49,9 @@ def lines(results: Sequence[SampleResult]) -> list[bytes]:
     return [without_seconds(b"".join(write(result))) for result in results]
 
 
-def test_results_are_those_of_the_online_run_to_the_byte(server: ThreadHandle, tmp_path: Path) -> None:
+def test_results_are_those_of_the_online_run_to_the_byte(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     judges = [spec(server, provider) for provider in PROVIDERS]
     online = go(server, judges, tmp_path / "online", batch=False)
     came = go(server, judges, tmp_path / "batch")
@@ -78,7 +80,9 @@ def test_the_body_in_a_file_is_the_one_that_goes_out_online(
     file.write_text(yaml.safe_dump(fields))
     go(server, [str(file)], tmp_path / "online", 1, batch=False)
     online = [{name: value for name, value in body.items() if name != "stream"} for body in bodies]
-    assert not any(body.get("stream") for body in bodies), "the default, which Mistral's SDK says explicitly"
+    assert not any(body.get("stream") for body in bodies), (
+        "the default, which Mistral's SDK says explicitly"
+    )
     bodies.clear()
     go(server, [str(file)], tmp_path / "batch", 1)
     assert bodies == online
@@ -92,17 +96,29 @@ def test_the_same_run_again_asks_nothing(server: ThreadHandle, tmp_path: Path) -
     assert lines(again.run.results) == lines(first.run.results)
 
 
-def test_a_panel_may_ask_one_judge_in_batches_one_online_and_one_here(server: ThreadHandle, tmp_path: Path) -> None:
+def test_a_panel_may_ask_one_judge_in_batches_one_online_and_one_here(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     judges = [spec(server, "openai"), spec(server, "mistral"), "local:lexical"]
-    came = go(server, [judges[0], Judge(name=judges[1], model=judges[1], batch=False), judges[2]], tmp_path)
+    came = go(
+        server,
+        [judges[0], Judge(name=judges[1], model=judges[1], batch=False), judges[2]],
+        tmp_path,
+    )
     assert came.run.outcome.summary.complete
-    assert {verdict.judge for r in came.run.results for a in r.assessments for verdict in a.verdicts} == set(judges)
-    assert all(v.label is not None for r in came.run.results for a in r.assessments for v in a.verdicts)
+    assert {
+        verdict.judge for r in came.run.results for a in r.assessments for verdict in a.verdicts
+    } == set(judges)
+    assert all(
+        v.label is not None for r in came.run.results for a in r.assessments for v in a.verdicts
+    )
     assert came.paid.total() == 2 * 4
     assert came.online == 4
 
 
-def test_questions_that_a_judge_left_open_ride_again_or_go_online(start_server: StartServer, tmp_path: Path) -> None:
+def test_questions_that_a_judge_left_open_ride_again_or_go_online(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     asked: dict[str, int] = {}
 
     def forgetful(body: Body) -> Reply:
@@ -124,7 +140,9 @@ def test_questions_that_a_judge_left_open_ride_again_or_go_online(start_server: 
 def test_a_request_is_given_up_after_three_rides_and_asked_anew_by_the_next_run(
     start_server: StartServer, tmp_path: Path
 ) -> None:
-    server = start_server(Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=3)), judge=claim_judge.answer)
+    server = start_server(
+        Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=3)), judge=claim_judge.answer
+    )
     came = go(server, [spec(server, "openai")], tmp_path)
     assert came.run.reasons == ["provider_error"] * 4
     assert "neither result file" in (came.run.results[0].calls[0].message or "")
@@ -161,7 +179,9 @@ def test_what_is_too_much_for_one_file_goes_out_in_several(
 def test_a_file_that_the_queue_does_not_take_is_halved_until_it_does(
     start_server: StartServer, tmp_path: Path, provider: Name, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = start_server(Options(batching=Plan(outcomes=("token_limit",) * 2)), judge=claim_judge.answer)
+    server = start_server(
+        Options(batching=Plan(outcomes=("token_limit",) * 2)), judge=claim_judge.answer
+    )
     came = go(server, [spec(server, provider)], tmp_path, 8)
     (line,) = [one for one in caplog.messages if "queue" in one]
     assert re.search(r"the provider's queue of batches is full \(.*oken limit", line)
@@ -185,7 +205,9 @@ def test_a_file_that_the_queue_does_not_take_waits_for_those_before_it(
 def test_three_refusals_stop_the_judge_and_the_next_run_may_try_again(
     start_server: StartServer, tmp_path: Path
 ) -> None:
-    server = start_server(Options(batching=Plan(outcomes=("failed",) * 3)), judge=claim_judge.answer)
+    server = start_server(
+        Options(batching=Plan(outcomes=("failed",) * 3)), judge=claim_judge.answer
+    )
     came = go(server, [spec(server, "openai")], tmp_path)
     (why,) = came.run.outcome.status.stopped.values()
     assert "3 batches in a row were refused: internal_error" in why
@@ -197,10 +219,15 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "OVERDUE", 0.05)
-    server = start_server(Options(batching=Plan(outcomes=("stuck",), seconds=0.01)), judge=claim_judge.answer)
+    server = start_server(
+        Options(batching=Plan(outcomes=("stuck",), seconds=0.01)), judge=claim_judge.answer
+    )
     came = go(server, [spec(server, "openai")], tmp_path)
     (why,) = came.run.outcome.status.stopped.values()
-    assert "is overdue (status 'in_progress'). To send its requests again, run `claimeval batch cancel " in why
+    assert (
+        "is overdue (status 'in_progress'). To send its requests again, run `claimeval batch cancel "
+        in why
+    )
     assert came.creates == 1
 
 
@@ -237,7 +264,9 @@ def test_a_server_without_batches_is_told_at_once(server: ThreadHandle, tmp_path
     assert f"(if the server has no batches, set `batch: false` in the judge file of {judge})" in why
 
 
-def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer, tmp_path: Path) -> None:
+def test_detached_runs_submit_and_collect_step_by_step(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, "mistral")
     first = go(server, [judge], tmp_path, detach=True)
@@ -256,13 +285,19 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     assert set(last.paid.values()) == {1}
 
 
-def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer, tmp_path: Path) -> None:
+def test_two_runs_at_once_pay_for_every_question_once(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
-    plan = make_job(ClaimsOptions(judges=[spec(server, "openai")]), select_metrics(["faithfulness"]))
+    plan = make_job(
+        ClaimsOptions(judges=[spec(server, "openai")]), select_metrics(["faithfulness"])
+    )
     results: list[list[SampleResult]] = [[], []]
 
     async def one(into: list[SampleResult]) -> None:
-        await run_job(plan, samples(6), into.append, RunOptions(cache=tmp_path, batch=True), Progress())
+        await run_job(
+            plan, samples(6), into.append, RunOptions(cache=tmp_path, batch=True), Progress()
+        )
 
     async def both() -> None:
         await asyncio.gather(*(one(into) for into in results))
@@ -273,8 +308,12 @@ def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer,
     assert len(server.batch_lines()) == len({line.custom_id for line in server.batch_lines()}) == 12
 
 
-def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandle, tmp_path: Path) -> None:
-    plan = make_job(ClaimsOptions(judges=[spec(server, "openai")]), select_metrics(["faithfulness"]))
+def test_what_a_dead_process_was_gathering_is_gathered_again(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
+    plan = make_job(
+        ClaimsOptions(judges=[spec(server, "openai")]), select_metrics(["faithfulness"])
+    )
     first = scripted.Scripted(extract=[scripted.FAILED])
     asyncio.run(plan.evaluate(samples(1)[0], first))
     (request,) = first.requests
@@ -293,9 +332,13 @@ def test_what_a_dead_process_was_gathering_is_gathered_again(server: ThreadHandl
         assert not list(state.folder.iterdir()), "files are gone once they were read"
 
 
-def test_nobody_to_ask_in_batches_is_told_before_any_call(server: ThreadHandle, tmp_path: Path) -> None:
+def test_nobody_to_ask_in_batches_is_told_before_any_call(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     judge = spec(server, "openai")
-    with pytest.raises(UsageError, match=r"None of the judges supports batches: local:lexical\. Remove --batch"):
+    with pytest.raises(
+        UsageError, match=r"None of the judges supports batches: local:lexical\. Remove --batch"
+    ):
         go(server, ["local:lexical"], tmp_path)
     with pytest.raises(UsageError, match="None of the judges supports batches"):
         go(server, [Judge(model=judge, batch=False)], tmp_path)
@@ -340,17 +383,24 @@ def test_batches_are_asked_from_python(server: ThreadHandle, tmp_path: Path) -> 
     material = [sample.model_dump() for sample in samples(2)]
     judge = spec(server, "openai")
     report = ce.score(
-        material, judges=[judge], metrics=["faithfulness"], options=RunOptions(cache=tmp_path, batch=True)
+        material,
+        judges=[judge],
+        metrics=["faithfulness"],
+        options=RunOptions(cache=tmp_path, batch=True),
     )
     assert [result["faithfulness"].value for result in report.results] == [RIGHT] * 2
     assert len(server.batch_lines()) == 4
 
 
-def test_a_detached_call_from_python_says_what_is_under_way(start_server: StartServer, tmp_path: Path) -> None:
+def test_a_detached_call_from_python_says_what_is_under_way(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     material = [sample.model_dump() for sample in samples(2)]
     judge = spec(server, "openai")
-    with pytest.raises(ce.StoppedEarly, match=r"1 batch with 2 requests pending\. Run the same command to resume"):
+    with pytest.raises(
+        ce.StoppedEarly, match=r"1 batch with 2 requests pending\. Run the same command to resume"
+    ):
         ce.score(
             material,
             judges=[judge],

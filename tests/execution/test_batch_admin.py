@@ -82,7 +82,10 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     server = ahead(start_server, server, Plan(seconds=1.0))  # a tenth or more of it had passed
     stopped = go(server, [judge], tmp_path, 20)
     (why,) = stopped.run.outcome.status.stopped.values()
-    assert why == f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again"
+    assert (
+        why
+        == f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again"
+    )
     ran = sum(line.paid for line in stopped.lines)
     assert 0 < ran <= 20
 
@@ -112,13 +115,18 @@ def test_a_batch_that_its_provider_has_lost_can_be_forgotten(
         file.unlink()
     stopped = go(server, [judge], tmp_path)
     (why,) = stopped.run.outcome.status.stopped.values()
-    assert f"(batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)" in why
+    assert (
+        f"(batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
+        in why
+    )
     (dropped,) = with_admin(tmp_path, lambda admin: admin.forget([batch.name]))
     assert dropped.state == "dropped"
     assert go(server, [judge], tmp_path, detach=True).creates == 2
 
 
-def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(start_server: StartServer, tmp_path: Path) -> None:
+def test_a_batch_that_is_over_is_not_cancelled_and_can_be_collected(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     go(server, [spec(server, "openai")], tmp_path, detach=True)
     ahead(start_server, server, Plan())

@@ -15,7 +15,14 @@ from claimeval.providers.batches import batches_of
 from claimeval.providers.prices import Price, price
 from claimeval.types.requests import CallError, Completion
 from tests.execution.batch_runs import samples
-from tests.providers.anthropic_server import AnthropicServer, anthropic_server, error, judged, message, text
+from tests.providers.anthropic_server import (
+    AnthropicServer,
+    anthropic_server,
+    error,
+    judged,
+    message,
+    text,
+)
 from tests.providers.test_anthropic import judge, request
 from tests.sample_runs import RIGHT, Run, run
 
@@ -33,14 +40,18 @@ def batched(server: AnthropicServer, cache: Path, count: int = 3, **options: Any
 def test_a_run_through_batches_is_the_run_without_at_half_the_price(tmp_path: Path) -> None:
     with anthropic_server() as server:
         prices = tmp_path / "prices.yaml"
-        prices.write_text("anthropic:claude-haiku-4-5: {input: 1, output: 5, cache_write: 1.25, batch: 0.5}\n")
+        prices.write_text(
+            "anthropic:claude-haiku-4-5: {input: 1, output: 5, cache_write: 1.25, batch: 0.5}\n"
+        )
         done = batched(server, tmp_path / "batched", prices=prices, max_cost=1.0)
         assert server.bodies == []  # nothing was asked one by one
         sent = [one for _, asked in reversed(server.batches) for one in asked]
         online = run([f"anthropic:claude-haiku-4-5@{server.url}"], tmp_path / "online", samples(3))
     assert done.values == online.values == [RIGHT] * 3
     assert len(server.batches) == 2  # claims, then verdicts
-    assert sorted(json.dumps(one["params"]) for one in sent) == sorted(map(json.dumps, server.bodies))
+    assert sorted(json.dumps(one["params"]) for one in sent) == sorted(
+        map(json.dumps, server.bodies)
+    )
     assert len({one["custom_id"] for one in sent}) == 6
     # 6 replies of 100 + 20 tokens
     assert done.progress.spent == pytest.approx(6 * (100 * 0.5 + 20 * 2.5) / 1e6)
@@ -48,7 +59,9 @@ def test_a_run_through_batches_is_the_run_without_at_half_the_price(tmp_path: Pa
 
 def test_a_batch_whose_making_is_in_doubt_is_found_and_not_made_again(tmp_path: Path) -> None:
     with anthropic_server() as server:
-        server.batches.append(({"id": "msgbatch_of_others", "request_counts": {"succeeded": 3}}, []))
+        server.batches.append(
+            ({"id": "msgbatch_of_others", "request_counts": {"succeeded": 3}}, [])
+        )
         server.unheard = 1
         done = batched(server, tmp_path)
     assert done.values == [RIGHT] * 3
@@ -76,7 +89,9 @@ def test_errors_in_results_say_what_they_would_online(tmp_path: Path) -> None:
         ("something_new", 500, {"retryable": True}),
     ],
 )
-def test_the_type_of_an_error_in_a_line_is_its_status(kind: str, status: int, fields: dict[str, bool]) -> None:
+def test_the_type_of_an_error_in_a_line_is_its_status(
+    kind: str, status: int, fields: dict[str, bool]
+) -> None:
     record = {"type": "error", "error": {"type": kind, "message": "no"}, "request_id": None}
     raw = json.dumps({"custom_id": KEY, "result": {"type": "errored", "error": record}})
     result = read_line(anthropic.as_result(raw.encode()), judge_key())
@@ -90,7 +105,10 @@ def test_the_type_of_an_error_in_a_line_is_its_status(kind: str, status: int, fi
 
 def test_lines_of_every_kind_are_read_and_others_are_left(tmp_path: Path) -> None:
     def outcome(result: object) -> object:
-        found = read_line(anthropic.as_result(json.dumps({"custom_id": KEY, "result": result}).encode()), judge_key())
+        found = read_line(
+            anthropic.as_result(json.dumps({"custom_id": KEY, "result": result}).encode()),
+            judge_key(),
+        )
         assert found is not None
         return found.outcome
 

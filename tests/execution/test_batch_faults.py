@@ -43,7 +43,9 @@ QUOTA = ("mistral", "insufficient_quota")
 pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
-def came_of(start_server: StartServer, folder: Path, provider: Name, plan: Plan, timeout: float = 5.0) -> Came:
+def came_of(
+    start_server: StartServer, folder: Path, provider: Name, plan: Plan, timeout: float = 5.0
+) -> Came:
     server = start_server(Options(batching=plan), judge=claim_judge.answer)
     return go(server, [spec(server, provider)], folder / "store", SAMPLES, timeout=timeout)
 
@@ -53,7 +55,12 @@ def is_right(came: Came) -> bool:
 
 
 def is_fatal(kind: str, provider: Name) -> bool:
-    return kind in KINDS and KINDS[kind].group == "fatal" and kind not in FINAL and (provider, kind) != QUOTA
+    return (
+        kind in KINDS
+        and KINDS[kind].group == "fatal"
+        and kind not in FINAL
+        and (provider, kind) != QUOTA
+    )
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -67,7 +74,9 @@ def test_a_line_that_fails_is_a_reason_or_is_asked_again(
     assert came.run.outcome.summary.complete
     first = came.lines[0].batch
     befell = {str(line.custom_id): str(line.fault) for line in came.lines if line.batch == first}
-    for result, value, reason in zip(came.run.results, came.run.values, came.run.reasons, strict=True):
+    for result, value, reason in zip(
+        came.run.results, came.run.values, came.run.reasons, strict=True
+    ):
         kind = befell[result.calls[0].key]
         assert (kind, value, reason) == (kind, None if kind in FINAL else RIGHT, FINAL.get(kind))
     for key, kind in befell.items():
@@ -75,7 +84,9 @@ def test_a_line_that_fails_is_a_reason_or_is_asked_again(
         assert (kind, came.asked[key]) == (kind, 1 if odd or kind in FINAL else 2)
     with Store(tmp_path / "store") as store:
         stored = list(store)
-    assert {reply.key for reply in stored} <= set(came.asked), "a stranger's line is not a reply of ours"
+    assert {reply.key for reply in stored} <= set(came.asked), (
+        "a stranger's line is not a reply of ours"
+    )
     assert not any(b"sk-" in reply.value for reply in stored)
 
 
@@ -84,7 +95,9 @@ def test_a_line_that_fails_is_a_reason_or_is_asked_again(
 def test_what_no_request_can_better_stops_the_judge_and_loses_nothing(
     start_server: StartServer, tmp_path: Path, provider: Name, kind: str
 ) -> None:
-    server = start_server(Options(batching=Plan(lines={kind: 1.0}, faulty_batches=1)), judge=claim_judge.answer)
+    server = start_server(
+        Options(batching=Plan(lines={kind: 1.0}, faulty_batches=1)), judge=claim_judge.answer
+    )
     assert is_fatal(kind, provider)
     judge = spec(server, provider)
     came = go(server, [judge], tmp_path / "store", SAMPLES)
@@ -127,7 +140,9 @@ def test_a_batch_that_may_have_been_made_is_looked_for_before_it_is_made_again(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_three_rejections_in_a_row_stop_the_judge(start_server: StartServer, tmp_path: Path, provider: Name) -> None:
+def test_three_rejections_in_a_row_stop_the_judge(
+    start_server: StartServer, tmp_path: Path, provider: Name
+) -> None:
     came = came_of(start_server, tmp_path, provider, Plan(creates=("rejected",) * 3))
     assert (came.creates, came.batches) == (3, 0)
     (reason,) = came.run.outcome.status.stopped.values()
@@ -151,7 +166,11 @@ def test_results_of_another_content_type_are_read(
 ) -> None:
     content = Batches._content
     json = {"content-type": "application/json"}
-    monkeypatch.setattr(Batches, "_content", lambda self, call: dataclasses.replace(content(self, call), headers=json))
+    monkeypatch.setattr(
+        Batches,
+        "_content",
+        lambda self, call: dataclasses.replace(content(self, call), headers=json),
+    )
     assert is_right(came_of(start_server, tmp_path, "mistral", Plan()))
 
 
@@ -160,7 +179,9 @@ def test_a_mix_of_faults_leaves_no_trace_in_the_numbers(
     start_server: StartServer, tmp_path: Path, provider: Name
 ) -> None:
     kinds = [*ONLY_LINES, "status_500", "rate_limited"]
-    plan = Plan(lines=dict.fromkeys(kinds, 0.04), faulty_batches=2, outcomes=("expired", "cut_output"))
+    plan = Plan(
+        lines=dict.fromkeys(kinds, 0.04), faulty_batches=2, outcomes=("expired", "cut_output")
+    )
     server = start_server(Options(batching=plan), judge=claim_judge.answer)
     came = go(server, [spec(server, provider)], tmp_path / "batch", 20)
     calm = start_server(judge=claim_judge.answer)
@@ -174,7 +195,9 @@ def test_a_mix_of_faults_leaves_no_trace_in_the_numbers(
 def test_a_parameter_that_batches_refuse_is_left_out_of_the_next_one(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: Name
 ) -> None:
-    without = dataclasses.replace(DIALECTS[provider], fields=DIALECTS[provider].fields - {"temperature"})
+    without = dataclasses.replace(
+        DIALECTS[provider], fields=DIALECTS[provider].fields - {"temperature"}
+    )
     monkeypatch.setitem(DIALECTS, provider, without)
     server = start_server(Options(batching=Plan()), judge=claim_judge.answer)
     judge = spec(server, provider)

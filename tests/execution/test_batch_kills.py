@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.batch import CLOSED, GATHERING, ID_STORED, INTENT_WRITTEN, TAKEN_OUT, UPLOADED, killed, online
+from benchmarks.batch import (
+    CLOSED,
+    GATHERING,
+    ID_STORED,
+    INTENT_WRITTEN,
+    TAKEN_OUT,
+    UPLOADED,
+    killed,
+    online,
+)
 from benchmarks.clients import Instant, write_samples
 from benchmarks.loopback import Batching, Options, serve
 from claimeval.execution.batch.state import BatchState
@@ -31,12 +40,16 @@ SECOND_ROUND = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("instants", [FIRST_ROUND, SECOND_ROUND], ids=["first round", "second round"])
+@pytest.mark.parametrize(
+    "instants", [FIRST_ROUND, SECOND_ROUND], ids=["first round", "second round"]
+)
 def test_a_run_that_is_killed_five_times_pays_for_every_request_once(
     tmp_path: Path, instants: tuple[Instant, ...]
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", SAMPLES)
-    options = Options(judge="benchmarks.loopback.claim_judge:make", batching=Batching(seconds=0.3, spread=0.2))
+    options = Options(
+        judge="benchmarks.loopback.claim_judge:make", batching=Batching(seconds=0.3, spread=0.2)
+    )
     with serve(options) as server:
         wanted = online(tmp_path, server)
         came = killed(tmp_path, server, instants)
@@ -44,7 +57,9 @@ def test_a_run_that_is_killed_five_times_pays_for_every_request_once(
     assert came.batches == 3
     assert len(came.asked) == 3 * SAMPLES
     assert set(came.asked.values()) == set(came.paid.values()) == {1}
-    assert [without_seconds(file) for file in came.files] == [without_seconds(file) for file in wanted]
+    assert [without_seconds(file) for file in came.files] == [
+        without_seconds(file) for file in wanted
+    ]
     assert "Traceback" not in came.errors
     with BatchState(tmp_path / "batch-store") as state:
         assert not any(batch.open for batch in state.batches())

@@ -29,7 +29,11 @@ def error(line: Any) -> CallError:
 
 
 def with_response(status: Any, body: Any) -> dict[str, Any]:
-    return {"id": "x", "custom_id": KEY, "response": {"status_code": status, "request_id": "r", "body": body}}
+    return {
+        "id": "x",
+        "custom_id": KEY,
+        "response": {"status_code": status, "request_id": "r", "body": body},
+    }
 
 
 def test_a_reply_is_read_as_a_live_one_is() -> None:
@@ -79,13 +83,31 @@ def test_a_line_that_names_no_request_is_none_of_ours(raw: bytes) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "reason", "retryable", "fatal"),
     [
-        (429, {"error": {"code": "rate_limit_exceeded", "message": "slow down"}}, "provider_error", True, False),
+        (
+            429,
+            {"error": {"code": "rate_limit_exceeded", "message": "slow down"}},
+            "provider_error",
+            True,
+            False,
+        ),
         (500, {"error": {"message": "oops"}}, "provider_error", True, False),
         (503, None, "provider_error", True, False),
         (400, {"error": {"message": "bad"}}, "provider_error", False, False),
         (400, {"error": {"code": "content_filter", "message": "no"}}, "filtered", False, False),
-        (401, {"error": {"code": "invalid_api_key", "message": "no"}}, "judge_stopped", False, True),
-        (429, {"error": {"code": "insufficient_quota", "message": "no"}}, "judge_stopped", False, True),
+        (
+            401,
+            {"error": {"code": "invalid_api_key", "message": "no"}},
+            "judge_stopped",
+            False,
+            True,
+        ),
+        (
+            429,
+            {"error": {"code": "insufficient_quota", "message": "no"}},
+            "judge_stopped",
+            False,
+            True,
+        ),
         (0, {}, "provider_error", True, False),
         (None, {}, "provider_error", True, False),
         ("200", BODY, "provider_error", True, False),
@@ -95,21 +117,29 @@ def test_a_line_that_names_no_request_is_none_of_ours(raw: bytes) -> None:
         (200, {"error": {"message": "oops"}}, "provider_error", True, False),
     ],
 )
-def test_what_holds_no_reply_says_why(status: Any, body: Any, reason: str, retryable: bool, fatal: bool) -> None:
+def test_what_holds_no_reply_says_why(
+    status: Any, body: Any, reason: str, retryable: bool, fatal: bool
+) -> None:
     found = error(with_response(status, body))
     assert (found.reason, found.retryable, found.fatal) == (reason, retryable, fatal)
 
 
 def test_a_request_that_did_not_run_in_time_was_not_paid() -> None:
-    found = error({"custom_id": KEY, "response": None, "error": {"code": "batch_expired", "message": "late"}})
+    found = error(
+        {"custom_id": KEY, "response": None, "error": {"code": "batch_expired", "message": "late"}}
+    )
     assert (found.reason, found.retryable, found.possibly_paid) == ("timeout", True, False)
 
 
 def test_a_cancelled_request_has_no_outcome() -> None:
-    assert read({"custom_id": KEY, "response": None, "error": {"code": "batch_cancelled"}}) == Result(KEY, None)
+    assert read(
+        {"custom_id": KEY, "response": None, "error": {"code": "batch_cancelled"}}
+    ) == Result(KEY, None)
 
 
-@pytest.mark.parametrize("said", [None, {}, "gone", {"code": "internal", "message": "Something went wrong."}, [1]])
+@pytest.mark.parametrize(
+    "said", [None, {}, "gone", {"code": "internal", "message": "Something went wrong."}, [1]]
+)
 def test_an_error_that_nobody_documented_may_pass(said: Any) -> None:
     found = error({"custom_id": KEY, "response": None, "error": said})
     assert (found.reason, found.retryable) == ("provider_error", True)

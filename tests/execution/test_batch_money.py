@@ -33,7 +33,9 @@ def test_money_is_counted_at_the_batch_rate(server: ThreadHandle, tmp_path: Path
 
 
 @pytest.mark.usefixtures("priced")
-def test_a_cap_fills_round_after_round_and_is_never_passed(server: ThreadHandle, tmp_path: Path) -> None:
+def test_a_cap_fills_round_after_round_and_is_never_passed(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     judge = spec(server, "openai")
     # A question costs less than 1,000 tokens, $0.0005; at worst its 1,700 to 3,000 bytes and 4,096 tokens of reply,
     # $0.0029 to $0.0036. So two ride at a time within $0.008, and all eight are paid from it in the end.
@@ -46,7 +48,9 @@ def test_a_cap_fills_round_after_round_and_is_never_passed(server: ThreadHandle,
 
 
 @pytest.mark.usefixtures("priced")
-def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(server: ThreadHandle, tmp_path: Path) -> None:
+def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(
+    server: ThreadHandle, tmp_path: Path
+) -> None:
     judge = spec(server, "openai")
     less = go(server, [judge], tmp_path / "store", max_cost=0.004)
     assert less.run.outcome.status.budget_exhausted
@@ -59,7 +63,9 @@ def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(server: Th
 
 def test_a_cap_on_calls_counts_lines(server: ThreadHandle, tmp_path: Path) -> None:
     came = go(server, [spec(server, "openai")], tmp_path, max_calls=6)
-    assert came.run.outcome.status.budget_exhausted == "6 calls of unknown price are spent or reserved"
+    assert (
+        came.run.outcome.status.budget_exhausted == "6 calls of unknown price are spent or reserved"
+    )
     assert len(came.lines) == 6
     assert go(server, [spec(server, "openai")], tmp_path, max_calls=8).run.values == [RIGHT] * 4
     assert len(server.batch_lines()) == 8

@@ -7,7 +7,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
 import pytest
 
-from claimeval.execution.batch.executor import request_in_progress, run_in_rounds, run_until_blocked, suspend
+from claimeval.execution.batch.executor import (
+    request_in_progress,
+    run_in_rounds,
+    run_until_blocked,
+    suspend,
+)
 
 Ask = Callable[[str], Awaitable[str]]
 

@@ -30,7 +30,9 @@ def test_another_process_sees_a_batch_with_all_that_is_known_of_it(folder: Path)
         state.mark_ready(ClosedRequestFile("one", 2, 100))
         state.mark_uploaded("one", "file-1")
         state.mark_submitted("one", BatchStatus("batch-1", "one", "under_way", "validating"))
-        state.update_status("one", BatchStatus("batch-1", "one", "under_way", "in_progress", (), 2, 1, 1, "slow"))
+        state.update_status(
+            "one", BatchStatus("batch-1", "one", "under_way", "in_progress", (), 2, 1, 1, "slow")
+        )
         (batch,) = other.batches("submitted")
         assert batch._replace(at=0.0) == (
             *("one", JUDGE, "run", "submitted", 2, 100, 0.0),
@@ -140,7 +142,9 @@ def test_prompts_and_results_are_for_their_owner_alone(folder: Path) -> None:
 
 def test_a_damaged_record_is_one_line(folder: Path) -> None:
     (folder / FILE).write_bytes(b"no database" * 1000)
-    with pytest.raises(StoreError, match=r"The batch database .* cannot be used: file is not a database"):
+    with pytest.raises(
+        StoreError, match=r"The batch database .* cannot be used: file is not a database"
+    ):
         BatchState(folder)
 
 

@@ -23,7 +23,10 @@ from claimeval.types.requests import CallError, Completion, Judge, Message, Requ
 PRICE = Price(input=2.0, output=8.0, cached_input=0.5, as_of=None)
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 REQUEST = Request(
-    judge=JUDGE, messages=(Message(role="user", content="x" * 1000),), reply_format="json", max_tokens=500
+    judge=JUDGE,
+    messages=(Message(role="user", content="x" * 1000),),
+    reply_format="json",
+    max_tokens=500,
 )
 WORST = (1000 + 32) * 2e-6 + 500 * 8e-6
 """Each byte a token, 16 for each message and 16 more, and the longest reply."""
@@ -36,7 +39,9 @@ def _priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAIMEVAL_PRICES", str(table))
 
 
-def reply(prompt: int | None = 250, completion: int | None = 100, cached: int | None = None) -> Completion:
+def reply(
+    prompt: int | None = 250, completion: int | None = 100, cached: int | None = None
+) -> Completion:
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
     return Completion(body=b"", text="", usage=usage)
 
@@ -56,7 +61,9 @@ def test_what_a_reply_costs(completion: Completion, dollars: float | None) -> No
     assert cost(completion, PRICE) == (None if dollars is None else pytest.approx(dollars))
 
 
-@pytest.mark.parametrize(("prompt", "completion", "dollars"), [(250, 100, 0.0013), (250, None, None), (None, 9, None)])
+@pytest.mark.parametrize(
+    ("prompt", "completion", "dollars"), [(250, 100, 0.0013), (250, None, None), (None, 9, None)]
+)
 def test_a_summary_has_no_dollars_for_tokens_that_were_not_counted(
     tmp_path: Path, prompt: int | None, completion: int | None, dollars: float | None
 ) -> None:
@@ -79,7 +86,9 @@ def test_a_summary_has_no_dollars_for_tokens_that_were_not_counted(
 
 
 def test_without_a_price_of_its_own_the_providers_cache_is_no_cheaper() -> None:
-    assert cost(reply(cached=200), PRICE._replace(cached_input=None)) == pytest.approx(250 * 2e-6 + 100 * 8e-6)
+    assert cost(reply(cached=200), PRICE._replace(cached_input=None)) == pytest.approx(
+        250 * 2e-6 + 100 * 8e-6
+    )
 
 
 def test_the_worst_case_is_worked_out_by_hand() -> None:
@@ -87,7 +96,9 @@ def test_the_worst_case_is_worked_out_by_hand() -> None:
 
 
 def test_a_cap_on_money_needs_to_know_prices() -> None:
-    with pytest.raises(UsageError, match=r"the price of openai:m at http://127.0.0.1/v1.*CLAIMEVAL_PRICES"):
+    with pytest.raises(
+        UsageError, match=r"the price of openai:m at http://127.0.0.1/v1.*CLAIMEVAL_PRICES"
+    ):
         check_caps([JUDGE], ce.RunOptions(max_cost=1))
     check_caps([Judge(name="l", model="local:lexical", endpoint="x")], ce.RunOptions(max_cost=1))
     check_caps([JUDGE], ce.RunOptions(max_calls=1))
@@ -149,7 +160,9 @@ with Ledger(Path(sys.argv[1]), "run", 1000, 1.0) as ledger:
 
 def test_two_processes_together_stay_under_the_cap(tmp_path: Path) -> None:
     spenders = [
-        subprocess.Popen([sys.executable, "-c", SPENDER, str(tmp_path / "spending.db")], stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(tmp_path / "spending.db")], stdout=subprocess.PIPE
+        )
         for _ in range(2)
     ]
     got = [int(spender.communicate()[0]) for spender in spenders]
@@ -164,7 +177,9 @@ def test_a_ledger_that_is_none_is_a_clear_error(tmp_path: Path) -> None:
         Ledger(tmp_path / "spending.db", "run", 1, None)
 
 
-def spend(ledger: Ledger, outcomes: list[Completion | CallError | None]) -> tuple[float | None, Spending]:
+def spend(
+    ledger: Ledger, outcomes: list[Completion | CallError | None]
+) -> tuple[float | None, Spending]:
     """One call after the other."""
 
     async def main() -> float | None:
@@ -197,7 +212,9 @@ def test_calls_settle_at_what_they_cost_or_at_their_worst(
 
 
 @pytest.mark.usefixtures("_priced")
-def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(tmp_path: Path) -> None:
+def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(
+    tmp_path: Path,
+) -> None:
     async def main(ledger: Ledger) -> tuple[int, int, str | None]:
         budget = Budget([JUDGE], ledger)
         under_way = most = sent = 0
@@ -213,7 +230,9 @@ def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(tmp
             budget.settle(REQUEST, reserved, reply())
 
         outcomes = await asyncio.gather(*[call() for _ in range(50)], return_exceptions=True)
-        assert all(o is None or (isinstance(o, CallError) and o.reason == "over_budget") for o in outcomes)
+        assert all(
+            o is None or (isinstance(o, CallError) and o.reason == "over_budget") for o in outcomes
+        )
         assert budget.exhausted
         return most, sent, budget.exhausted
 
@@ -276,7 +295,9 @@ def test_a_call_without_an_outcome_costs_what_the_same_request_costs_later(tmp_p
 
 
 @pytest.mark.usefixtures("_priced")
-def test_a_call_whose_reply_was_stored_before_the_process_died_costs_what_the_reply_says(tmp_path: Path) -> None:
+def test_a_call_whose_reply_was_stored_before_the_process_died_costs_what_the_reply_says(
+    tmp_path: Path,
+) -> None:
     with Ledger(tmp_path / "spending.db", "run", None, None) as died:
         died.reserve(WORST, REQUEST.key)
     with Ledger(tmp_path / "spending.db", "run", None, None) as ledger:
@@ -287,7 +308,10 @@ def test_a_call_whose_reply_was_stored_before_the_process_died_costs_what_the_re
 
 
 def test_a_process_that_still_waits_settles_its_own_call(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "a.db", "run", None, None) as one, Ledger(tmp_path / "a.db", "run", None, None) as two:
+    with (
+        Ledger(tmp_path / "a.db", "run", None, None) as one,
+        Ledger(tmp_path / "a.db", "run", None, None) as two,
+    ):
         one.reserve(5.0, "a")
         two.reserve(5.0, "a")
         two.settle_request("a", 2.0)
@@ -296,14 +320,28 @@ def test_a_process_that_still_waits_settles_its_own_call(tmp_path: Path) -> None
         assert one.spending == Spending(2, 5.0)
 
 
-@pytest.mark.parametrize("field", ["num_return_sequences", "search_parameters", "mcp_servers", "something_new"])
-def test_a_field_of_unknown_price_is_refused_under_a_cap_unless_the_file_says_so(field: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "field", ["num_return_sequences", "search_parameters", "mcp_servers", "something_new"]
+)
+def test_a_field_of_unknown_price_is_refused_under_a_cap_unless_the_file_says_so(
+    field: str, tmp_path: Path
+) -> None:
     judge = {"name": "j", "model": "openai:m@http://127.0.0.1:9/v1", "extra": {field: 1}}
     sample = {"id": "a", "question": "Q?", "answer": "A.", "contexts": ["C."]}
     capped = ce.RunOptions(max_calls=5, cache=tmp_path)
     with pytest.raises(UsageError, match=f"the price of `{field}` in `extra` is not known"):
-        ce.score([sample], judges=judge, metrics="faithfulness", options=capped, out=tmp_path / "run")
+        ce.score(
+            [sample], judges=judge, metrics="faithfulness", options=capped, out=tmp_path / "run"
+        )
     assert not (tmp_path / "run").exists(), "nothing begins that cannot be paid for"
     check_caps([Judge(model="openai:m", extra={field: 1}, uncounted=True)], capped)
-    check_caps([Judge(model="openai:m", extra={"top_k": 5, "stop": ["x"], "chat_template_kwargs": {"a": 1}})], capped)
+    check_caps(
+        [
+            Judge(
+                model="openai:m",
+                extra={"top_k": 5, "stop": ["x"], "chat_template_kwargs": {"a": 1}},
+            )
+        ],
+        capped,
+    )
     assert ce.plan(ce.score, [sample], judges=judge, metrics="faithfulness").calls[0] > 0

@@ -22,7 +22,12 @@ FAILED = Failure(reason="timeout", message="too late")
 
 
 def question(text: str = "Is it so?", **fields: Any) -> Request:
-    asked = Request(judge=JUDGE, messages=(Message(role="user", content=text),), reply_format="json", max_tokens=9)
+    asked = Request(
+        judge=JUDGE,
+        messages=(Message(role="user", content=text),),
+        reply_format="json",
+        max_tokens=9,
+    )
     return replace(asked, **fields)
 
 

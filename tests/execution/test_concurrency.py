@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.execution.pace import DECREASE_INTERVAL, INITIAL_LIMIT, MAX_CONCURRENCY, ConcurrencyLimit
+from claimeval.execution.pace import (
+    DECREASE_INTERVAL,
+    INITIAL_LIMIT,
+    MAX_CONCURRENCY,
+    ConcurrencyLimit,
+)
 
 
 def clean_round(slots: ConcurrencyLimit, share: float = 1.0) -> None:

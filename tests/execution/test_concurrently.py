@@ -19,7 +19,9 @@ async def after(seconds: float, value: int) -> int:
     return value
 
 
-async def collect(work: Callable[[int], Coroutine[Any, Any, int]], items: int, at_once: int = 4) -> list[int]:
+async def collect(
+    work: Callable[[int], Coroutine[Any, Any, int]], items: int, at_once: int = 4
+) -> list[int]:
     return [result async for result in map_in_order(range(items), work, at_once)]
 
 
@@ -79,7 +81,9 @@ def test_results_are_given_out_while_items_are_still_pulled() -> None:
 
         def items() -> Iterator[int]:
             for i in range(1000):
-                assert i - seen <= 3, "an item that is done at once is given out before many more are pulled"
+                assert i - seen <= 3, (
+                    "an item that is done at once is given out before many more are pulled"
+                )
                 yield i
 
         async for _ in map_in_order(items(), lambda i: after(0, i), 100):

@@ -59,7 +59,9 @@ def go(judges: list[Judge], way: Way, **options: Any) -> Came:
         def keep(request: Request, completion: Completion) -> None:
             kept.append(request.messages[0].content)
 
-        online = OnlineExecutor(judges, keep, settled, progress, Budget(judges), clock=clock, sleep=clock.sleep)
+        online = OnlineExecutor(
+            judges, keep, settled, progress, Budget(judges), clock=clock, sleep=clock.sleep
+        )
         async with online:
             outcomes = await way(online)
         return Came(outcomes, kept, online.stopped, progress, clock)
@@ -76,7 +78,9 @@ def one_by_one(judge: Judge, questions: int) -> Way:
 
 def at_once(judge: Judge, questions: int) -> Way:
     async def way(online: OnlineExecutor) -> list[Outcome]:
-        return await asyncio.gather(*[online.ask(question(judge, f"question {i}")) for i in range(questions)])
+        return await asyncio.gather(
+            *[online.ask(question(judge, f"question {i}")) for i in range(questions)]
+        )
 
     return way
 
@@ -85,11 +89,15 @@ def reasons(came: Came) -> list[str]:
     return [o.reason if isinstance(o, Failure) else "ok" for o in came.outcomes]
 
 
-RETRIED = [kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate"]
+RETRIED = [
+    kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate"
+]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_passes_is_tried_again_until_it_has_passed(start_server: StartServer, provider: Name) -> None:
+def test_what_passes_is_tried_again_until_it_has_passed(
+    start_server: StartServer, provider: Name
+) -> None:
     """Every kind of fault twice, then the answer: three requests and two waits for each question."""
     faults = [fault for kind in RETRIED for fault in (kind, kind, None)]
     server = start_server(Options(faults=Faults(first=tuple(faults))))
@@ -105,9 +113,13 @@ def test_what_passes_is_tried_again_until_it_has_passed(start_server: StartServe
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_does_not_pass_is_a_failure_after_so_many_attempts(start_server: StartServer, provider: Name) -> None:
+def test_what_does_not_pass_is_a_failure_after_so_many_attempts(
+    start_server: StartServer, provider: Name
+) -> None:
     kinds = RETRIED[: MAX_UNANSWERED - 1]
-    server = start_server(Options(faults=Faults(first=tuple(kind for kind in kinds for _ in range(ATTEMPTS)))))
+    server = start_server(
+        Options(faults=Faults(first=tuple(kind for kind in kinds for _ in range(ATTEMPTS))))
+    )
     came = go([judge := judge_at(server, provider)], one_by_one(judge, len(kinds)))
     assert reasons(came) == ["provider_error"] * len(kinds)
     assert came.kept == []
@@ -116,14 +128,23 @@ def test_what_does_not_pass_is_a_failure_after_so_many_attempts(start_server: St
 
 
 FATAL = [
-    *("insufficient_quota", "unsupported_parameter", "status_401", "key_echo", "status_403", "status_404"),
+    *(
+        "insufficient_quota",
+        "unsupported_parameter",
+        "status_401",
+        "key_echo",
+        "status_403",
+        "status_404",
+    ),
     *("unknown_model", "redirect_302", "redirect_307"),
 ]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("kind", FATAL)
-def test_a_fatal_answer_stops_the_judge_at_once(start_server: StartServer, provider: Name, kind: str) -> None:
+def test_a_fatal_answer_stops_the_judge_at_once(
+    start_server: StartServer, provider: Name, kind: str
+) -> None:
     server = start_server(Options(faults=Faults(rates={kind: 1.0})))
     came = go([judge := judge_at(server, provider)], at_once(judge, 200), concurrency=4)
     assert reasons(came) == ["judge_stopped"] * 200
@@ -167,7 +188,9 @@ def test_one_judges_end_is_not_the_others(start_server: StartServer) -> None:
 
 def test_a_judge_that_answers_nothing_for_long_is_given_up(start_server: StartServer) -> None:
     server = start_server(Options(faults=Faults(rates={"status_503": 1.0})))
-    came = go([judge := judge_at(server, "openai")], one_by_one(judge, MAX_UNANSWERED + 5), attempts=2)
+    came = go(
+        [judge := judge_at(server, "openai")], one_by_one(judge, MAX_UNANSWERED + 5), attempts=2
+    )
     assert reasons(came) == ["provider_error"] * MAX_UNANSWERED + ["judge_stopped"] * 5
     assert len(server.exchanges()) == 2 * MAX_UNANSWERED
     assert f"no reply to {MAX_UNANSWERED} requests in a row" in came.stopped[judge.name]
@@ -176,7 +199,9 @@ def test_a_judge_that_answers_nothing_for_long_is_given_up(start_server: StartSe
 def test_one_reply_in_between_and_it_goes_on(start_server: StartServer) -> None:
     faults = ["status_500"] * (MAX_UNANSWERED - 1) + [None]
     server = start_server(Options(faults=Faults(first=tuple(faults * 3))))
-    came = go([judge := judge_at(server, "openai")], one_by_one(judge, 3 * MAX_UNANSWERED), attempts=1)
+    came = go(
+        [judge := judge_at(server, "openai")], one_by_one(judge, 3 * MAX_UNANSWERED), attempts=1
+    )
     assert came.stopped == {}
     assert reasons(came).count("ok") == 3
 
@@ -204,18 +229,24 @@ def test_a_refusal_is_waited_out_and_counts_for_no_attempt(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_provider_that_asks_for_a_day_is_left_alone(start_server: StartServer, provider: Name) -> None:
+def test_a_provider_that_asks_for_a_day_is_left_alone(
+    start_server: StartServer, provider: Name
+) -> None:
     server = start_server(Options(faults=Faults(rates={"rate_limited_day": 1.0})))
     came = go([judge := judge_at(server, provider)], at_once(judge, 50), concurrency=4)
     assert set(reasons(came)) <= {"provider_error", "judge_stopped"}
     assert len(server.exchanges()) <= 4
     assert "it asks to wait 86400 seconds" in came.stopped[judge.name]
-    assert came.clock.now <= 4, "calls that wait for a slot do not sit out the pause of a judge that is stopped"
+    assert came.clock.now <= 4, (
+        "calls that wait for a slot do not sit out the pause of a judge that is stopped"
+    )
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("kind", ["hang", "drip"])
-def test_an_attempt_ends_by_the_clock_on_the_wall(start_server: StartServer, provider: Name, kind: str) -> None:
+def test_an_attempt_ends_by_the_clock_on_the_wall(
+    start_server: StartServer, provider: Name, kind: str
+) -> None:
     server = start_server(Options(faults=Faults(first=(kind,)), drip=0.01))
     judge = judge_at(server, provider)
     started = time.monotonic()
@@ -227,7 +258,9 @@ def test_an_attempt_ends_by_the_clock_on_the_wall(start_server: StartServer, pro
 
 
 def test_progress_knows_what_went_on(start_server: StartServer) -> None:
-    server = start_server(Options(faults=Faults(first=("status_503", "reset", None, "rate_limited_ms", None))))
+    server = start_server(
+        Options(faults=Faults(first=("status_503", "reset", None, "rate_limited_ms", None)))
+    )
     came = go([judge := judge_at(server, "openai")], one_by_one(judge, 2))
     progress = came.progress
     assert (progress.calls, progress.replies, progress.in_flight) == (5, 2, 0)
@@ -237,7 +270,9 @@ def test_progress_knows_what_went_on(start_server: StartServer) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_broken_off_call_leaves_the_slot_and_the_connection_usable(start_server: StartServer, provider: Name) -> None:
+def test_a_broken_off_call_leaves_the_slot_and_the_connection_usable(
+    start_server: StartServer, provider: Name
+) -> None:
     server = start_server(Options(latency=Latency(seconds=0.2)))
     judge = judge_at(server, provider)
 
@@ -259,7 +294,9 @@ def test_draining_lets_replies_arrive_and_sends_nothing_more(start_server: Start
     judge = judge_at(server, "openai")
 
     async def way(online: OnlineExecutor) -> list[Outcome]:
-        asking = [asyncio.create_task(online.ask(question(judge, f"question {i}"))) for i in range(10)]
+        asking = [
+            asyncio.create_task(online.ask(question(judge, f"question {i}"))) for i in range(10)
+        ]
         await asyncio.sleep(0.1)
         await online.drain()
         done = [task.result() for task in asking if task.done()]

@@ -12,7 +12,15 @@ from benchmarks.loopback import limits as server_limits
 from benchmarks.loopback.dialects import DIALECTS
 from claimeval.execution.pace import MAX_PAUSE, MAX_WAIT, THROTTLED_TIMEOUT, Pace
 from claimeval.types.options import RunOptions
-from claimeval.types.requests import CallError, Completion, Judge, Message, RateLimitStatus, Request, Usage
+from claimeval.types.requests import (
+    CallError,
+    Completion,
+    Judge,
+    Message,
+    RateLimitStatus,
+    Request,
+    Usage,
+)
 from tests.execution.virtual_time import now, run
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
@@ -20,18 +28,28 @@ JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 
 def question(characters: int = 400) -> Request:
     return Request(
-        judge=JUDGE, messages=(Message(role="user", content="x" * characters),), reply_format="json", max_tokens=4096
+        judge=JUDGE,
+        messages=(Message(role="user", content="x" * characters),),
+        reply_format="json",
+        max_tokens=4096,
     )
 
 
-def reply(prompt: int = 100, completion: int = 50, rate_limits: RateLimitStatus | None = None) -> Completion:
+def reply(
+    prompt: int = 100, completion: int = 50, rate_limits: RateLimitStatus | None = None
+) -> Completion:
     return Completion(
-        body=b"", text="{}", usage=Usage(prompt_tokens=prompt, completion_tokens=completion), rate_limits=rate_limits
+        body=b"",
+        text="{}",
+        usage=Usage(prompt_tokens=prompt, completion_tokens=completion),
+        rate_limits=rate_limits,
     )
 
 
 def refusal(retry_after: float | None = None) -> CallError:
-    return CallError("provider_error", "slow down", status=429, rate_limited=True, retry_after=retry_after)
+    return CallError(
+        "provider_error", "slow down", status=429, rate_limited=True, retry_after=retry_after
+    )
 
 
 def pace(**limits: Any) -> Pace:
@@ -63,7 +81,9 @@ class Provider:
         return reply(prompt, completion, rate_limits)
 
 
-HEADERS = [f"x-ratelimit-{what}-{of}" for of in ("requests", "tokens") for what in ("limit", "remaining")]
+HEADERS = [
+    f"x-ratelimit-{what}-{of}" for of in ("requests", "tokens") for what in ("limit", "remaining")
+]
 
 
 class Measured(NamedTuple):
@@ -73,7 +93,9 @@ class Measured(NamedTuple):
     """Share of the scarcer limit from the second minute on."""
 
 
-def measure(provider: Provider, paces: int, limits: RunOptions, completion: int, minutes: int = 8) -> Measured:
+def measure(
+    provider: Provider, paces: int, limits: RunOptions, completion: int, minutes: int = 8
+) -> Measured:
     """Workers that always have something to ask, for some minutes."""
 
     async def worker(pace: Pace, chance: random.Random) -> None:
@@ -106,7 +128,9 @@ def measure(provider: Provider, paces: int, limits: RunOptions, completion: int,
 def test_under_two_percent_are_refused_and_over_ninety_of_the_limit_are_used(
     by: str, completion: int, told: str
 ) -> None:
-    enforced = server_limits.Limits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
+    enforced = server_limits.Limits(
+        requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window"
+    )
     provider = Provider(enforced, tells=told == "by the provider")
     limits = RunOptions() if told == "by the provider" else RunOptions(rpm=60, tpm=10_000)
     found = measure(provider, 1, limits, completion)
@@ -139,9 +163,12 @@ async def enter_after(pace: Pace, error: CallError) -> float:
 
 
 @pytest.mark.parametrize(
-    ("retry_after", "seconds"), [(0.0, 0.0), (None, 1.0), (0.25, 0.25), (7.0, 7.0), (86_400.0, MAX_WAIT)]
+    ("retry_after", "seconds"),
+    [(0.0, 0.0), (None, 1.0), (0.25, 0.25), (7.0, 7.0), (86_400.0, MAX_WAIT)],
 )
-def test_a_refusal_holds_everybody_up_for_as_long_as_it_says(retry_after: float | None, seconds: float) -> None:
+def test_a_refusal_holds_everybody_up_for_as_long_as_it_says(
+    retry_after: float | None, seconds: float
+) -> None:
     assert run(enter_after(pace(), refusal(retry_after))) == pytest.approx(seconds, abs=0.11)
 
 
@@ -190,7 +217,9 @@ def test_no_request_leaves_while_a_refusal_holds_and_then_one_goes_first() -> No
     after = [at for at in sent if at >= 0.5]
     assert len(before) == 4
     assert min(after) >= 10.5
-    assert [at for at in after if at < min(after) + 0.5] == [min(after)], "one probes, the others wait for its reply"
+    assert [at for at in after if at < min(after) + 0.5] == [min(after)], (
+        "one probes, the others wait for its reply"
+    )
 
 
 def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_end() -> None:
@@ -227,15 +256,22 @@ async def seconds_until_a_call_of_all_tokens(outcome: Completion | CallError) ->
 
 
 @pytest.mark.parametrize(("possibly_paid", "seconds"), [(False, 0.0), (True, 61.0)])
-def test_the_tokens_of_a_failed_call_are_free_again_unless_it_may_be_paid(possibly_paid: bool, seconds: float) -> None:
+def test_the_tokens_of_a_failed_call_are_free_again_unless_it_may_be_paid(
+    possibly_paid: bool, seconds: float
+) -> None:
     failed = CallError("provider_error", "broken off", possibly_paid=possibly_paid)
     assert run(seconds_until_a_call_of_all_tokens(failed)) == seconds
 
 
 @pytest.mark.parametrize(("prompt", "completion"), [(None, 50), (100, None), (None, None)])
-def test_the_estimate_stands_where_not_all_tokens_are_counted(prompt: int | None, completion: int | None) -> None:
+def test_the_estimate_stands_where_not_all_tokens_are_counted(
+    prompt: int | None, completion: int | None
+) -> None:
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
-    assert run(seconds_until_a_call_of_all_tokens(Completion(body=b"", text="{}", usage=usage))) == 61.0
+    assert (
+        run(seconds_until_a_call_of_all_tokens(Completion(body=b"", text="{}", usage=usage)))
+        == 61.0
+    )
 
 
 def test_one_request_a_minute_and_a_question_over_the_token_limit_come_through() -> None:

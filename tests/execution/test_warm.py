@@ -29,7 +29,9 @@ JUDGE = Judge(model="openai:m")
 
 
 def request(text: str, judge: Judge = JUDGE) -> Request:
-    return Request(judge=judge, messages=(Message("user", text),), reply_format="json", max_tokens=10)
+    return Request(
+        judge=judge, messages=(Message("user", text),), reply_format="json", max_tokens=10
+    )
 
 
 READ = Completion(body=b"", text="")
@@ -63,7 +65,9 @@ def log_of(requests: list[Request], watched: Watched) -> list[str]:
 LONG = "e" * SHARED
 
 
-@pytest.mark.parametrize("outcome", [Completion(body=b"", text=""), Failure(reason="timeout", message="late")])
+@pytest.mark.parametrize(
+    "outcome", [Completion(body=b"", text=""), Failure(reason="timeout", message="late")]
+)
 def test_the_first_goes_ahead_and_the_others_follow_together(outcome: Outcome) -> None:
     log = log_of([request(LONG + n) for n in "abc"], Watched(outcome))
     assert log[:2] == ["+a", "-a"]
@@ -79,7 +83,9 @@ def test_short_requests_and_other_models_do_not_wait() -> None:
     assert log_of(schemas, Watched())[:2] == ["+a", "+b"], "a schema precedes the prompt"
 
 
-def bodies_of(requests: list[Request], body: Callable[[Request], dict[str, Any]]) -> list[dict[str, Any]]:
+def bodies_of(
+    requests: list[Request], body: Callable[[Request], dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The bodies, in the order in which they are sent; the last request comes after all others have ended."""
     sent: list[dict[str, Any]] = []
 
@@ -100,7 +106,10 @@ def bodies_of(requests: list[Request], body: Callable[[Request], dict[str, Any]]
 def test_anthropic_is_told_where_the_shared_evidence_ends_if_another_request_follows() -> None:
     claude = Judge(model="anthropic:claude-haiku-4-5", endpoint="https://api.anthropic.com")
     shared = f"{LONG}\n</evidence>\n"
-    sent = bodies_of([request(shared + text, claude) for text in ("c1: one", "c1: two", "c2: late")], anthropic.body)
+    sent = bodies_of(
+        [request(shared + text, claude) for text in ("c1: one", "c1: two", "c2: late")],
+        anthropic.body,
+    )
     mark = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
     assert [body["messages"][0]["content"] for body in sent] == [
         [mark, {"type": "text", "text": text}] for text in ("c1: one", "c1: two", "c2: late")
@@ -130,14 +139,18 @@ def test_openai_gets_one_cache_key_for_requests_that_begin_alike(
     found = {body["prompt_cache_key"] for body in sent if "prompt_cache_key" in body}
     assert len(found) == keys
     assert found >= set(extra.values())
-    assert [openai.body(request("short", judge)).get("prompt_cache_key")] == [extra.get("prompt_cache_key")]
+    assert [openai.body(request("short", judge)).get("prompt_cache_key")] == [
+        extra.get("prompt_cache_key")
+    ]
 
 
 def test_a_cache_key_that_openai_refuses_is_left_out() -> None:
     refused = refused_parameters("Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key")
     judge = Judge(model="openai:m", endpoint="https://api.openai.com/v1").without(refused)
     assert judge
-    assert not any("prompt_cache_key" in body for body in bodies_of([request(LONG, judge)] * 2, openai.body))
+    assert not any(
+        "prompt_cache_key" in body for body in bodies_of([request(LONG, judge)] * 2, openai.body)
+    )
     given = Judge(model="openai:m", extra={"prompt_cache_key": "mine"})
     assert given.without(refused) is None, "what a user set is not left out"
 
@@ -155,7 +168,9 @@ def test_a_cache_key_that_openai_refuses_is_left_out() -> None:
         (3, 1, [1, 1, 1]),
     ],
 )
-def test_chunks_are_as_few_and_as_even_as_possible(subjects: int, limit: int, sizes: list[int]) -> None:
+def test_chunks_are_as_few_and_as_even_as_possible(
+    subjects: int, limit: int, sizes: list[int]
+) -> None:
     claims = [Document(id=str(n), text="It holds.") for n in range(subjects)]
     chunks = even_chunks(claims, limit)
     assert [len(chunk) for chunk in chunks] == sizes
@@ -184,8 +199,12 @@ def test_a_run_asks_with_one_schema_a_prompt_and_warms_the_evidence_of_each_samp
         )
         for n in range(3)
     ]
-    run = ce.score(samples, judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path))
-    assert {len(call.subjects) for result in run for call in result.calls if call.step == "assess"} == {4, 3}
+    run = ce.score(
+        samples, judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path)
+    )
+    assert {
+        len(call.subjects) for result in run for call in result.calls if call.step == "assess"
+    } == {4, 3}
     assert len(asked) == 6
     assert len({json.dumps(body["response_format"]) for body in asked}) == 1
     evidence = Counter(text_of(body).partition("<claims>")[0] for body in asked)

@@ -62,9 +62,12 @@ def test_what_others_use_of_the_same_account_counts_too() -> None:
 
 
 @given(
-    limit=st.integers(1, 20), asked=st.lists(st.tuples(st.floats(0, 30), st.integers(1, 25)), min_size=1, max_size=40)
+    limit=st.integers(1, 20),
+    asked=st.lists(st.tuples(st.floats(0, 30), st.integers(1, 25)), min_size=1, max_size=40),
 )
-def test_no_minute_ever_sees_more_than_the_limit(limit: int, asked: list[tuple[float, int]]) -> None:
+def test_no_minute_ever_sees_more_than_the_limit(
+    limit: int, asked: list[tuple[float, int]]
+) -> None:
     window = RateWindow(limit)
     now = 0.0
     passed = []

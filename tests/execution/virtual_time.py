@@ -18,7 +18,9 @@ class _Jump(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
         if not ready:
-            assert timeout is not None, "everybody waits for something that nothing will bring about"
+            assert timeout is not None, (
+                "everybody waits for something that nothing will bring about"
+            )
             self.loop.now += timeout
         return ready
 

@@ -41,9 +41,15 @@ class HabitServer:
 
 def reply(text: str, model: str = "served", **changes: object) -> Answer:
     """A good answer with this text; `changes` are of the choice."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} | changes
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+    } | changes
     usage = {"prompt_tokens": 300, "completion_tokens": 60, "total_tokens": 360}
-    return Answer(200, {"object": "chat.completion", "model": model, "choices": [choice], "usage": usage})
+    return Answer(
+        200, {"object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
+    )
 
 
 def judged(body: Body) -> Answer:
@@ -53,7 +59,12 @@ def judged(body: Body) -> Answer:
 
 def refusal(message: str, *, status: int = 400, **fields: object) -> Answer:
     """An error, in OpenAI's form."""
-    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None} | fields
+    error = {
+        "message": message,
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    } | fields
     return Answer(status, {"error": error})
 
 

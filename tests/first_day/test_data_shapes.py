@@ -75,7 +75,9 @@ def llama_index(record: dict[str, Any]) -> dict[str, Any]:
         "query": record["question"],
         "response": record["answer"],
         "reference_answer": record["reference_answers"][0],
-        "source_nodes": [{"node": {"id_": text[:9], "text": text}, "score": 0.5} for text in record["contexts"]],
+        "source_nodes": [
+            {"node": {"id_": text[:9], "text": text}, "score": 0.5} for text in record["contexts"]
+        ],
     }
 
 
@@ -112,21 +114,33 @@ class Shape(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-FIELDS = tuple(word for field, column in BUSINESS.items() for word in ("--field", f"{field}={column}"))
+FIELDS = tuple(
+    word for field, column in BUSINESS.items() for word in ("--field", f"{field}={column}")
+)
 FILES = {
     "JSON Lines": Shape("data.jsonl", lambda: lines(rows())),
     "CSV of pandas": Shape("data.csv", lambda: frame().to_csv(index=False)),
     "CSV of pandas with its index": Shape("data.csv", lambda: frame().to_csv()),
     "CSV of a frame from Parquet": Shape("data.csv", lambda: of_parquet().to_csv(index=False)),
-    "CSV of the repr of arrays": Shape("data.csv", lambda: of_parquet().map(printed).to_csv(index=False)),
+    "CSV of the repr of arrays": Shape(
+        "data.csv", lambda: of_parquet().map(printed).to_csv(index=False)
+    ),
     "CSV of tuples": Shape("data.csv", lambda: frame().map(as_tuple).to_csv(index=False)),
-    "CSV of Excel": Shape("data.csv", lambda: "\ufeff" + frame().to_csv(index=False, sep=";", lineterminator="\r\n")),
+    "CSV of Excel": Shape(
+        "data.csv", lambda: "\ufeff" + frame().to_csv(index=False, sep=";", lineterminator="\r\n")
+    ),
     "tabs": Shape("data.tsv", lambda: frame().to_csv(index=False, sep="\t")),
     "CSV of ragas": Shape("data.csv", lambda: one_reference().to_csv(index=False)),
-    "JSON Lines of ragas": Shape("data.jsonl", lambda: one_reference().to_json(orient="records", lines=True)),
-    "names of a business": Shape("data.csv", lambda: frame().rename(columns=BUSINESS).to_csv(index=False), FIELDS),
+    "JSON Lines of ragas": Shape(
+        "data.jsonl", lambda: one_reference().to_json(orient="records", lines=True)
+    ),
+    "names of a business": Shape(
+        "data.csv", lambda: frame().rename(columns=BUSINESS).to_csv(index=False), FIELDS
+    ),
     "Parquet": Shape("data.parquet", lambda: frame().to_parquet(None)),
-    "LabelledRagDataset": Shape("data.json", lambda: json.dumps({"examples": [llama_index(row) for row in rows()]})),
+    "LabelledRagDataset": Shape(
+        "data.json", lambda: json.dumps({"examples": [llama_index(row) for row in rows()]})
+    ),
     "to_json, columns": Shape("data.json", lambda: frame().to_json()),
     "to_json, records": Shape("data.json", lambda: frame().to_json(orient="records")),
     "to_json, split": Shape("data.json", lambda: frame().to_json(orient="split")),
@@ -142,7 +156,17 @@ def test_a_file_scores_the_same_in_every_shape(shape: Shape, tmp_path: Path) -> 
     content = shape.content()
     (tmp_path / shape.name).write_bytes(content if isinstance(content, bytes) else content.encode())
     done = call(
-        *("score", shape.name, "-j", "local:lexical", "-m", ",".join(TRUE), "--per-document", "--json", *shape.options),
+        *(
+            "score",
+            shape.name,
+            "-j",
+            "local:lexical",
+            "-m",
+            ",".join(TRUE),
+            "--per-document",
+            "--json",
+            *shape.options,
+        ),
         folder=tmp_path,
     )
     summary = json.loads(done.stdout)
@@ -170,7 +194,9 @@ def without_id() -> list[dict[str, Any]]:
 
 def models() -> list[AnsweredModel]:
     return [
-        AnsweredModel(**{**row, "contexts": [ce.Document(id=text[:9], text=text) for text in row["contexts"]]})
+        AnsweredModel(
+            **{**row, "contexts": [ce.Document(id=text[:9], text=text) for text in row["contexts"]]}
+        )
         for row in without_id()
     ]
 
@@ -239,8 +265,14 @@ def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
         (5, "data: int; give the name of a file"),
         (b"x", "data: bytes; give the name of a file"),
         (["a text"], "sample 1 is str 'a text'; give the name of a file"),
-        ({"question": ["Q", "R"], "answer": ["A"]}, "columns of different lengths (question 2, answer 1)"),
-        ([{"Question": "Q"}], "data: no column is known; it has Question. Add --field question=Question"),
+        (
+            {"question": ["Q", "R"], "answer": ["A"]},
+            "columns of different lengths (question 2, answer 1)",
+        ),
+        (
+            [{"Question": "Q"}],
+            "data: no column is known; it has Question. Add --field question=Question",
+        ),
         ([{"question": "Q", "answer": ["A"]}], "sample 1, answer: a list; give one text"),
         (
             [{"question": "Q", "answer": "A", "contexts": "array(['a', ..., 'z'], dtype=object)"}],
@@ -256,7 +288,10 @@ def test_what_is_refused_says_what_was_given_and_what_is_taken(data: Any, words:
 
 
 def test_the_splits_of_a_data_set_are_named() -> None:
-    with pytest.raises(ce.UsageError, match=r"several data sets \(train, test\); give one of them, as in data\[NAME\]"):
+    with pytest.raises(
+        ce.UsageError,
+        match=r"several data sets \(train, test\); give one of them, as in data\[NAME\]",
+    ):
         ce.score({"train": dataset(), "test": dataset()}, judges="local:lexical")
 
 
@@ -264,7 +299,10 @@ def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(messy())
     run = ("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run")
     refused = call(*run, folder=tmp_path, exits=2)
-    assert "data.jsonl, line 2, contexts: a number; give a list of texts. --skip-malformed leaves" in refused.stderr
+    assert (
+        "data.jsonl, line 2, contexts: a number; give a list of texts. --skip-malformed leaves"
+        in refused.stderr
+    )
     done = call(*run, "--skip-malformed", folder=tmp_path)
     assert "2 malformed rows left out:" in done.stderr
     assert "line 3, id: 'q0' is the id of an earlier row" in done.stderr
@@ -273,8 +311,15 @@ def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
 
 
 def test_a_question_is_needed_only_where_a_prompt_reads_it(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text("topic,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n")
-    judged = call("score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path, exits=2)
-    assert "no sample has a question (first: '1'), which prompt assess/three_way reads" in judged.stderr
+    (tmp_path / "data.csv").write_text(
+        "topic,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n"
+    )
+    judged = call(
+        "score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path, exits=2
+    )
+    assert (
+        "no sample has a question (first: '1'), which prompt assess/three_way reads"
+        in judged.stderr
+    )
     call("score", "data.csv", "-j", "local:lexical", "-m", "faithfulness", folder=tmp_path)
     call("lexical", "data.csv", folder=tmp_path)

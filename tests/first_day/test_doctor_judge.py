@@ -13,7 +13,16 @@ from claimeval import testing
 from claimeval.evaluation.probe import MANY
 from claimeval.types import Probe
 from tests.command_line import call
-from tests.first_day.servers import Answer, Body, HabitServer, Respond, judged, refusal, reply, serve
+from tests.first_day.servers import (
+    Answer,
+    Body,
+    HabitServer,
+    Respond,
+    judged,
+    refusal,
+    reply,
+    serve,
+)
 from tests.first_day.test_judge_habits import refused, refuses
 from tests.sample_runs import RIGHT, SAMPLE, run
 
@@ -25,18 +34,31 @@ def knows_paris(body: Body) -> Answer:
         return knows_orsa(body, len(MANY))
     if "<claims>" in text:
         entry = {"reason": "r", "evidence": ["d1"]}
-        verdicts = [{"id": "c1", **entry, "label": "supported"}, {"id": "c2", **entry, "label": "contradicted"}]
+        verdicts = [
+            {"id": "c1", **entry, "label": "supported"},
+            {"id": "c2", **entry, "label": "contradicted"},
+        ]
         return reply(json.dumps({"verdicts": verdicts}), "paris-1")
-    claims = [{"claim": "The Eiffel Tower is in Paris.", "sentences": [1], "quote": "The Eiffel Tower is in Paris."}]
+    claims = [
+        {
+            "claim": "The Eiffel Tower is in Paris.",
+            "sentences": [1],
+            "quote": "The Eiffel Tower is in Paris.",
+        }
+    ]
     return reply(json.dumps({"claims": claims}), "paris-1")
 
 
 def knows_orsa(body: Body, right: int) -> Answer:
     """Label this number of the twenty claims right, and leave the others out."""
     shown = dict(re.findall(r'^(c\d+): (".*")$', body["messages"][-1]["content"], re.MULTILINE))
-    labels = {name: "supported" if MANY[json.loads(text)] else "not_found" for name, text in shown.items()}
+    labels = {
+        name: "supported" if MANY[json.loads(text)] else "not_found" for name, text in shown.items()
+    }
     entry = {"reason": "", "evidence": ["d1"]}
-    verdicts = [{"id": name, **entry, "label": label} for name, label in list(labels.items())[:right]]
+    verdicts = [
+        {"id": name, **entry, "label": label} for name, label in list(labels.items())[:right]
+    ]
     return reply(json.dumps({"verdicts": verdicts}), "paris-1")
 
 
@@ -48,7 +70,12 @@ def probe(respond: Respond, **settings: object) -> tuple[Probe, HabitServer]:
 def test_a_good_judge_is_said_to_be_one() -> None:
     found, server = probe(knows_paris)
     assert found.ok
-    assert (found.reachable, found.key_accepted, found.schema_honoured, found.thinks_aloud) == (True, True, True, False)
+    assert (found.reachable, found.key_accepted, found.schema_honoured, found.thinks_aloud) == (
+        True,
+        True,
+        True,
+        False,
+    )
     assert (found.log_probabilities, found.refused, found.price) == (False, (), None)
     assert found.settings == {"claims_per_call": "auto"}
     assert [(step.step, step.right, step.prompt_tokens) for step in found.steps] == [
@@ -73,9 +100,13 @@ def test_a_reply_in_another_field_is_said_to_be_there_with_what_helps() -> None:
 def test_what_it_refuses_is_named_with_the_line_for_a_judge_file() -> None:
     def respond(body: Body) -> Answer:
         if "temperature" in body:
-            return refusal("Unsupported value: 'temperature' does not support 0", param="temperature")
+            return refusal(
+                "Unsupported value: 'temperature' does not support 0", param="temperature"
+            )
         if "max_tokens" in body:
-            return refusal("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+            return refusal(
+                "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+            )
         if "top_logprobs" in body:
             return refusal("does not support parameters: ['logprobs', 'top_logprobs']")
         return knows_paris(body)
@@ -93,14 +124,29 @@ def test_what_it_refuses_is_named_with_the_line_for_a_judge_file() -> None:
 
 @pytest.mark.parametrize(
     ("right", "asked", "proposed"),
-    [(20, 5, "auto"), (20, "auto", None), (19, 5, None), (19, "auto", None), (18, "auto", 5), (18, 5, None)],
+    [
+        (20, 5, "auto"),
+        (20, "auto", None),
+        (19, 5, None),
+        (19, "auto", None),
+        (18, "auto", 5),
+        (18, 5, None),
+    ],
 )
-def test_twenty_claims_show_how_many_it_may_be_asked_at_once(right: int, asked: object, proposed: object) -> None:
+def test_twenty_claims_show_how_many_it_may_be_asked_at_once(
+    right: int, asked: object, proposed: object
+) -> None:
     def respond(body: Body) -> Answer:
-        return knows_orsa(body, right) if "Orsa" in json.dumps(body["messages"]) else knows_paris(body)
+        return (
+            knows_orsa(body, right) if "Orsa" in json.dumps(body["messages"]) else knows_paris(body)
+        )
 
     found, _ = probe(respond, claims_per_call=asked)
-    assert (found.ok, found.of_twenty, found.settings.get("claims_per_call")) == (True, right, proposed)
+    assert (found.ok, found.of_twenty, found.settings.get("claims_per_call")) == (
+        True,
+        right,
+        proposed,
+    )
 
 
 def test_the_settings_are_those_that_help() -> None:
@@ -189,7 +235,10 @@ def test_the_command_prints_json_and_needs_something_to_check(tmp_path: Path) ->
 
 
 STRANGE = {
-    "a stream": (b'data: {"choices": []}\n\n', "streams its replies, which claimeval does not read"),
+    "a stream": (
+        b'data: {"choices": []}\n\n',
+        "streams its replies, which claimeval does not read",
+    ),
     "a web page": (b"<!doctype html><title>Welcome</title>", "a web page and not with a reply"),
     "no choices": (b'{"choices": []}', "the reply has no choices"),
     "another service": (b'{"error": "no such route"}', "status 200 with an error inside"),
@@ -213,7 +262,9 @@ def test_an_address_that_gives_no_reply_is_not_reached_and_stops_the_judge(
     assert (found.reachable, found.ok) == (False, False)
     assert words in str(found.problem)
     assert len(asked) == 3
-    assert [words in why and "check the endpoint" in why for why in done.outcome.status.stopped.values()] == [True]
+    assert [
+        words in why and "check the endpoint" in why for why in done.outcome.status.stopped.values()
+    ] == [True]
 
 
 def test_a_judge_that_has_replied_may_send_a_web_page_for_a_while(tmp_path: Path) -> None:

@@ -14,7 +14,10 @@ from tests.command_line import call
 from tests.conftest import StartServer
 from tests.first_day.servers import judged, serve
 
-ROWS = [{"id": str(i), "question": "Q?", "answer": f"It is {i}. It is old.", "contexts": ["C."]} for i in range(3)]
+ROWS = [
+    {"id": str(i), "question": "Q?", "answer": f"It is {i}. It is old.", "contexts": ["C."]}
+    for i in range(3)
+]
 
 
 @pytest.fixture
@@ -30,7 +33,9 @@ def test_the_same_command_goes_on_after_a_judge_file_is_mended(
     score = ("score", "data.jsonl", "-j", "judge.yaml", "-m", "faithfulness", "-o", "run")
 
     def with_settings(*lines: str) -> None:
-        (tmp_path / "judge.yaml").write_text("\n".join((f"model: openai:m@{server.url}", "key_variable: KEY", *lines)))
+        (tmp_path / "judge.yaml").write_text(
+            "\n".join((f"model: openai:m@{server.url}", "key_variable: KEY", *lines))
+        )
 
     with_settings()
     stopped = claimeval(*score, KEY="sk-wrong", exits=3)
@@ -42,7 +47,9 @@ def test_the_same_command_goes_on_after_a_judge_file_is_mended(
     assert "holds a run with other judges" in other.stderr, "a complete run is safe"
 
 
-@pytest.mark.parametrize("command", [("score", "-m", "faithfulness"), ("rate", "--ask", "relevance")])
+@pytest.mark.parametrize(
+    "command", [("score", "-m", "faithfulness"), ("rate", "--ask", "relevance")]
+)
 def test_a_judge_of_a_panel_that_could_not_be_asked_ends_with_3(
     claimeval: Run, server: ThreadHandle, start_server: StartServer, command: tuple[str, ...]
 ) -> None:
@@ -58,13 +65,37 @@ def test_a_judge_of_a_panel_that_could_not_be_asked_ends_with_3(
     assert "quota" in shown["stopped"]
 
 
-def test_a_run_without_a_finished_sample_is_not_judged_again(claimeval: Run, server: ThreadHandle) -> None:
+def test_a_run_without_a_finished_sample_is_not_judged_again(
+    claimeval: Run, server: ThreadHandle
+) -> None:
     judge = ("-j", f"openai:m@{server.url}", "-m", "faithfulness")
-    claimeval("score", "data.jsonl", *judge, "-o", "none", "--max-calls", "1", "--concurrency", "1", exits=3)
+    claimeval(
+        "score",
+        "data.jsonl",
+        *judge,
+        "-o",
+        "none",
+        "--max-calls",
+        "1",
+        "--concurrency",
+        "1",
+        exits=3,
+    )
     again = claimeval("rejudge", "none", "--vote", "any", "-o", "again", exits=2)
     assert "has no finished sample" in again.stderr
 
-    claimeval("score", "data.jsonl", *judge, "-o", "some", "--max-calls", "4", "--concurrency", "1", exits=3)
+    claimeval(
+        "score",
+        "data.jsonl",
+        *judge,
+        "-o",
+        "some",
+        "--max-calls",
+        "4",
+        "--concurrency",
+        "1",
+        exits=3,
+    )
     voted = claimeval("rejudge", "some", "--vote", "any", "-o", "voted", "--json")
     assert "is not complete" in voted.stderr
     (note,) = json.loads(voted.stdout)["notes"]
@@ -82,7 +113,10 @@ def test_fewer_claims_than_annotate_draws_are_all_drawn(claimeval: Run) -> None:
     [
         ("--max-cost inf", "max_cost: inf; it needs 1,000,000,000 or less"),
         ("--max-cost 1e400", "max_cost: inf"),
-        ("--max-calls 99999999999999999999999", "max_calls: 99999999999999999999999; it needs 1,000,000,000 or less"),
+        (
+            "--max-calls 99999999999999999999999",
+            "max_calls: 99999999999999999999999; it needs 1,000,000,000 or less",
+        ),
         ("price: {input: 1.0e+300, output: 1.0e+300}", "price"),
     ],
 )

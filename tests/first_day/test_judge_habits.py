@@ -112,13 +112,17 @@ HABITS: dict[str, Respond] = {
     ),
     "refuses response_format": refuses(
         lambda body: (
-            refusal("Unrecognized request argument supplied: response_format") if "response_format" in body else None
+            refusal("Unrecognized request argument supplied: response_format")
+            if "response_format" in body
+            else None
         )
     ),
     "refuses temperature, max_tokens and response_format": refuses(
         lambda body: next(
             (
-                refusal(f"Unsupported parameter: '{name}'", param=name, code="unsupported_parameter")
+                refusal(
+                    f"Unsupported parameter: '{name}'", param=name, code="unsupported_parameter"
+                )
                 for name in ("temperature", "max_tokens", "response_format")
                 if name in body
             ),
@@ -154,7 +158,11 @@ def least(schema: Body, root: Body) -> Any:
 def enforces_the_schema_alone(body: Body) -> Answer:
     """A model that knows nothing, on a server that holds it to the schema when it assesses."""
     schema = body["response_format"]["json_schema"]["schema"]
-    return reply(json.dumps(least(schema, schema))) if "verdicts" in schema["properties"] else judged(body)
+    return (
+        reply(json.dumps(least(schema, schema)))
+        if "verdicts" in schema["properties"]
+        else judged(body)
+    )
 
 
 class Scored(NamedTuple):
@@ -171,14 +179,27 @@ def score(respond: Respond, folder: Path, *options: object, **settings: object) 
     """Score the samples with a judge of this habit; `settings` are those of its judge file."""
     with serve(respond) as server:
         judge = folder / "judge.yaml"
-        judge.write_text(json.dumps({"model": f"openai:judge@{server.url}", **settings}), encoding="utf-8")
+        judge.write_text(
+            json.dumps({"model": f"openai:judge@{server.url}", **settings}), encoding="utf-8"
+        )
         done = call(
-            "score", data(folder), "-j", judge if settings else f"openai:judge@{server.url}", "-m", "faithfulness",
-            "-o", folder / "run", *options, folder=folder, exits=None
-        )  # fmt: skip
+            "score",
+            data(folder),
+            "-j",
+            judge if settings else f"openai:judge@{server.url}",
+            "-m",
+            "faithfulness",
+            "-o",
+            folder / "run",
+            *options,
+            folder=folder,
+            exits=None,
+        )
         refusals = sum(answer.status != 200 for answer in server.answers)
         summary = folder / "run" / "summary.json"
-        metric = json.loads(summary.read_text())["metrics"]["faithfulness"] if summary.exists() else {}
+        metric = (
+            json.loads(summary.read_text())["metrics"]["faithfulness"] if summary.exists() else {}
+        )
         return Scored(done, server.paid, refusals, metric.get("n", 0), metric.get("mean"))
 
 
@@ -192,13 +213,31 @@ def test_a_habit_costs_neither_score_nor_calls(tmp_path: Path, habit: str) -> No
 def test_the_closed_schema_alone_gives_every_claim_a_verdict(tmp_path: Path) -> None:
     """The first label of the scale is "supported", so all claims are: 1."""
     scored = score(enforces_the_schema_alone, tmp_path, reply_schema="closed")
-    assert (scored.done.returncode, scored.mean, scored.scored, scored.paid) == (0, 1.0, SAMPLES, CALLS)
+    assert (scored.done.returncode, scored.mean, scored.scored, scored.paid) == (
+        0,
+        1.0,
+        SAMPLES,
+        CALLS,
+    )
 
 
 def test_no_bound_is_sent_again_to_a_server_that_refuses_it(tmp_path: Path) -> None:
     with serve(HABITS["refuses a bound of the schema"]) as server:
-        call("score", data(tmp_path), "-j", f"openai:judge@{server.url}", "-m", "faithfulness", "-o", tmp_path / "run")
-    good = [body for body, answer in zip(server.asked, server.answers, strict=True) if answer.status == 200]
+        call(
+            "score",
+            data(tmp_path),
+            "-j",
+            f"openai:judge@{server.url}",
+            "-m",
+            "faithfulness",
+            "-o",
+            tmp_path / "run",
+        )
+    good = [
+        body
+        for body, answer in zip(server.asked, server.answers, strict=True)
+        if answer.status == 200
+    ]
     assert all("response_format" in body for body in good)
     assert not any("maxLength" in json.dumps(body) for body in good)
 
@@ -214,7 +253,10 @@ def test_ten_useless_replies_in_a_row_stop_the_run(tmp_path: Path) -> None:
     examples = json.loads((tmp_path / "run" / "summary.json").read_text())["failures"].values()
     assert f"{NONSENSE} ⟨U+001B⟩[31m" in [example["excerpt"] for example in examples]
     said = " ".join(scored.done.stderr.split())
-    assert f'gave 10 unreadable replies in a row ("{NONSENSE} ⟨U+001B⟩[31m": not one JSON value' in said
+    assert (
+        f'gave 10 unreadable replies in a row ("{NONSENSE} ⟨U+001B⟩[31m": not one JSON value'
+        in said
+    )
     assert (
         "reads --extract-prompt bullets and --assess-prompt tags; `claimeval doctor --judge openai:judge@http://127.0.0.1:"
         in said
@@ -239,9 +281,21 @@ def test_more_than_four_in_five_useless_among_the_first_fifty_stop_the_run(tmp_p
     with serve(respond) as server:
         judge = f"openai:judge@{server.url}"
         done = call(
-            "score", file, "-j", judge, "-m", "faithfulness", "-o", tmp_path / "run", "--concurrency", 1, exits=3
+            "score",
+            file,
+            "-j",
+            judge,
+            "-m",
+            "faithfulness",
+            "-o",
+            tmp_path / "run",
+            "--concurrency",
+            1,
+            exits=3,
         )
-        assert re.search(r"gave 4\d unreadable replies among the first 50", " ".join(done.stderr.split()))
+        assert re.search(
+            r"gave 4\d unreadable replies among the first 50", " ".join(done.stderr.split())
+        )
         assert 50 <= server.paid <= 56
 
 
@@ -252,7 +306,9 @@ def test_a_useless_judge_is_stopped_when_its_fiftieth_reply_is_readable(tmp_path
     useless = Failure(reason="unparsable", message="not one JSON value")
     executor = ReviewingExecutor(OfflineExecutor(), lambda *stop: stopped.append(stop))
     for number in range(1, 51):
-        executor.review(request, Completion(body=b"", text=NONSENSE), None if number in (1, 50) else useless)
+        executor.review(
+            request, Completion(body=b"", text=NONSENSE), None if number in (1, 50) else useless
+        )
     ((name, why),) = stopped
     assert name == "house"
     assert f'48 unreadable replies among the first 50 ("{NONSENSE}": not one JSON value)' in why

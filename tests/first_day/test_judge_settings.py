@@ -29,7 +29,18 @@ def judge_file(folder: Path, server: HabitServer, model: str = "judge", **settin
 
 
 def score(judge: object, folder: Path, *options: object) -> Done:
-    return call("score", data(folder), "-j", judge, "-m", "faithfulness", "-o", folder / "run", *options, exits=None)
+    return call(
+        "score",
+        data(folder),
+        "-j",
+        judge,
+        "-m",
+        "faithfulness",
+        "-o",
+        folder / "run",
+        *options,
+        exits=None,
+    )
 
 
 def summary(folder: Path) -> Any:
@@ -40,14 +51,26 @@ def manifest(folder: Path) -> Any:
     return json.loads((folder / "run" / "manifest.json").read_text())
 
 
-def test_extra_headers_query_and_names_are_sent_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extra_headers_query_and_names_are_sent_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOUSE_KEY", "house-secret-12345")
-    nested = {"chat_template_kwargs": {"enable_thinking": False}, "provider": {"order": ["a", "b"]}, "top_k": 3}
+    nested = {
+        "chat_template_kwargs": {"enable_thinking": False},
+        "provider": {"order": ["a", "b"]},
+        "top_k": 3,
+    }
     with serve(judged) as server:
         judge = judge_file(
-            tmp_path, server, extra=nested, query={"api-version": "2025-01"}, token_limit="max_completion_tokens",
-            headers={"x-team": "search", "api-key": "$HOUSE_KEY"}, reasoning_effort="low", name="house",
-        )  # fmt: skip
+            tmp_path,
+            server,
+            extra=nested,
+            query={"api-version": "2025-01"},
+            token_limit="max_completion_tokens",
+            headers={"x-team": "search", "api-key": "$HOUSE_KEY"},
+            reasoning_effort="low",
+            name="house",
+        )
         done = score(judge, tmp_path)
     assert done.returncode == 0, done.stderr
     sent = server.asked[0]
@@ -56,30 +79,47 @@ def test_extra_headers_query_and_names_are_sent_as_they_are(tmp_path: Path, monk
     assert "max_tokens" not in sent
     assert sent["reasoning_effort"] == "low"
     assert server.paths[0].endswith("/chat/completions?api-version=2025-01")
-    assert (server.headers[0]["x-team"], server.headers[0]["api-key"]) == ("search", "house-secret-12345")
-    assert not [file for file in (tmp_path / "run").iterdir() if b"house-secret" in file.read_bytes()]
+    assert (server.headers[0]["x-team"], server.headers[0]["api-key"]) == (
+        "search",
+        "house-secret-12345",
+    )
+    assert not [
+        file for file in (tmp_path / "run").iterdir() if b"house-secret" in file.read_bytes()
+    ]
 
 
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        ({"max_tokens": 50000}, "'max_tokens' is set by claimeval and counted by the caps; use max_tokens: or toke"),
-        ({"max_completion_tokens": 50000}, "'max_completion_tokens' is set by claimeval and counted by the caps"),
+        (
+            {"max_tokens": 50000},
+            "'max_tokens' is set by claimeval and counted by the caps; use max_tokens: or toke",
+        ),
+        (
+            {"max_completion_tokens": 50000},
+            "'max_completion_tokens' is set by claimeval and counted by the caps",
+        ),
         ({"n": 8}, "'n' asks for several replies"),
         ({"model": "other"}, "'model' names another model"),
         ({"messages": []}, "'messages' is set by claimeval"),
         ({"stream": True}, "'stream' is set by claimeval"),
-        ({"service_tier": "priority"}, "'service_tier' 'priority' has prices that the caps do not count"),
+        (
+            {"service_tier": "priority"},
+            "'service_tier' 'priority' has prices that the caps do not count",
+        ),
         ({"temperature": 1}, "use temperature:"),
         ({"models": ["other"]}, "'models' names other models than the judge"),
         ({"plugins": [{"id": "web"}]}, "'plugins' has a price that the caps do not count"),
         ({"options": {"num_predict": -1}}, "'num_predict' in 'options' is set by claimeval"),
         ({"reasoning": {"max_tokens": 50000}}, "'max_tokens' in 'reasoning' is set by claimeval"),
-        ({"thinking": {"budget_tokens": 50000}}, "'budget_tokens' in 'thinking' is set by claimeval"),
+        (
+            {"thinking": {"budget_tokens": 50000}},
+            "'budget_tokens' in 'thinking' is set by claimeval",
+        ),
         ({"extra_body": {}}, "'extra_body' may hide a field that undoes the caps"),
         ({"api_key": "abcdefgh"}, "'api_key' is a secret; use key_variable:"),
     ],
-)  # fmt: skip
+)
 def test_no_extra_field_undoes_a_cap(tmp_path: Path, extra: dict[str, object], words: str) -> None:
     with serve(judged) as server:
         done = score(judge_file(tmp_path, server, extra=extra), tmp_path)
@@ -104,9 +144,18 @@ def test_other_order_of_the_samples_opens_no_new_cap(tmp_path: Path) -> None:
         lines = data(tmp_path).read_text().splitlines(keepends=True)
         (tmp_path / "turned.jsonl").write_text("".join(reversed(lines)))
         again = call(
-            "score", tmp_path / "turned.jsonl", "-j", f"openai:judge@{server.url}", "-m", "faithfulness",
-            "-o", tmp_path / "turned", "--max-calls", 6, exits=3
-        )  # fmt: skip
+            "score",
+            tmp_path / "turned.jsonl",
+            "-j",
+            f"openai:judge@{server.url}",
+            "-m",
+            "faithfulness",
+            "-o",
+            tmp_path / "turned",
+            "--max-calls",
+            6,
+            exits=3,
+        )
     assert (first.returncode, again.returncode) == (3, 3)
     assert server.paid == 6
 
@@ -114,13 +163,24 @@ def test_other_order_of_the_samples_opens_no_new_cap(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "reasoning"),
     [
-        ("gpt-5-mini", True), ("gpt-5-mini-2025-08-07", True), ("o3-2025-04-16", True), ("gpt-5.1", True),
-        ("gpt-5.2-pro", True), ("openai/gpt-5-nano", True), ("azure/o4-mini", True), ("gpt-5-chat-latest", False),
-        ("gpt-4o", False), ("gpt-oss-20b", False), ("gpt-4.1-mini-2025-04-14", False), ("o365", False),
+        ("gpt-5-mini", True),
+        ("gpt-5-mini-2025-08-07", True),
+        ("o3-2025-04-16", True),
+        ("gpt-5.1", True),
+        ("gpt-5.2-pro", True),
+        ("openai/gpt-5-nano", True),
+        ("azure/o4-mini", True),
+        ("gpt-5-chat-latest", False),
+        ("gpt-4o", False),
+        ("gpt-oss-20b", False),
+        ("gpt-4.1-mini-2025-04-14", False),
+        ("o365", False),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("url", ["", "@https://eu.api.openai.com/v1", "@http://127.0.0.1:1/v1"])
-def test_reasoning_models_are_known_by_pattern_behind_any_gateway(model: str, reasoning: bool, url: str) -> None:
+def test_reasoning_models_are_known_by_pattern_behind_any_gateway(
+    model: str, reasoning: bool, url: str
+) -> None:
     judge = parse_judge(f"openai:{model}{url}")
     assert (judge.temperature, judge.max_tokens) == ((None, 16_384) if reasoning else (0.0, 4096))
     official = "127.0.0.1" not in url
@@ -128,7 +188,9 @@ def test_reasoning_models_are_known_by_pattern_behind_any_gateway(model: str, re
 
 
 def test_an_address_may_have_a_query(tmp_path: Path) -> None:
-    judge = parse_judge("openai:gpt-4o@http://127.0.0.1:1/openai/deployments/gpt-4o?api-version=2024-10-21")
+    judge = parse_judge(
+        "openai:gpt-4o@http://127.0.0.1:1/openai/deployments/gpt-4o?api-version=2024-10-21"
+    )
     assert judge.endpoint == "http://127.0.0.1:1/openai/deployments/gpt-4o"
     assert judge.query == {"api-version": "2024-10-21"}
 
@@ -154,14 +216,24 @@ def test_a_secret_in_a_header_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("setting", ["headers", "query", "extra"])
 def test_a_secret_in_any_open_setting_is_refused(setting: str) -> None:
     with pytest.raises(UsageError, match=rf"{setting}: 'access_token' holds a secret") as caught:
-        parse_judge(Judge.model_validate({"name": "j", "model": "openai:m", setting: {"access_token": "abc"}}))
+        parse_judge(
+            Judge.model_validate(
+                {"name": "j", "model": "openai:m", setting: {"access_token": "abc"}}
+            )
+        )
     assert "abc" not in str(caught.value)
-    harmless: dict[str, JsonValue] = {"stop_token_ids": [1], "prompt_cache_key": "claims", "skip_special_tokens": True}
+    harmless: dict[str, JsonValue] = {
+        "stop_token_ids": [1],
+        "prompt_cache_key": "claims",
+        "skip_special_tokens": True,
+    }
     assert parse_judge(Judge(name="j", model="openai:m", extra=harmless)).extra == harmless
 
 
 @pytest.mark.parametrize("parameter", ["key", "code", "sig", "api-key"])
-def test_a_secret_in_the_query_of_an_address_is_refused_unprinted(tmp_path: Path, parameter: str) -> None:
+def test_a_secret_in_the_query_of_an_address_is_refused_unprinted(
+    tmp_path: Path, parameter: str
+) -> None:
     done = score(f"openai:m@http://127.0.0.1:9300/v1?v=2&{parameter}=tr0ub4dor", tmp_path)
     assert done.returncode == 2
     assert "tr0ub4dor" not in done.stderr + done.stdout
@@ -176,7 +248,9 @@ def test_a_parameter_of_the_address_is_read_from_the_environment(
         done = score(judge_file(tmp_path, server, query={"key": "$HOUSE_KEY"}), tmp_path)
     assert done.returncode == 0, done.stderr
     assert server.paths[0].endswith("?key=house-secret-12345")
-    assert not [file for file in (tmp_path / "run").iterdir() if b"house-secret" in file.read_bytes()]
+    assert not [
+        file for file in (tmp_path / "run").iterdir() if b"house-secret" in file.read_bytes()
+    ]
 
 
 def test_what_is_learned_is_told_once_kept_and_not_paid_or_asked_again(tmp_path: Path) -> None:
@@ -187,7 +261,9 @@ def test_what_is_learned_is_told_once_kept_and_not_paid_or_asked_again(tmp_path:
         refusals = len(server.asked) - server.paid
         second = score(judge, tmp_path)
         offline = score(judge, tmp_path, "--offline", "--overwrite")
-    assert [done.returncode for done in (first, second, offline)] == [0, 0, 0], first.stderr + offline.stderr
+    assert [done.returncode for done in (first, second, offline)] == [0, 0, 0], (
+        first.stderr + offline.stderr
+    )
     assert (server.paid, len(server.asked)) == (CALLS, CALLS + refusals)
     assert first.stderr.count("refuses temperature") == 1
     (learned,) = [one["learned"] for one in manifest(tmp_path)["judges"]]
@@ -205,7 +281,9 @@ def schema_at_the_second_step(body: Body) -> Answer | None:
 def long_prompts(body: Body) -> Answer | None:
     """Refuse what does not fit a window that the prompts of assessments pass, but not those of extractions."""
     if "<claims>" in json.dumps(body["messages"]) and body["max_tokens"] > 2000:
-        return refusal("This model's maximum context length is 2500 tokens. However, you requested 5000 tokens.")
+        return refusal(
+            "This model's maximum context length is 2500 tokens. However, you requested 5000 tokens."
+        )
     return None
 
 
@@ -222,26 +300,37 @@ def test_what_the_second_step_teaches_leaves_the_replies_of_the_first_where_they
         offline = score(judge, tmp_path, "--offline", "--overwrite")
         call("cache", "export", tmp_path / "replies.jsonl")
         call("cache", "import", tmp_path / "replies.jsonl", "--cache", tmp_path / "other")
-        elsewhere = score(judge, tmp_path, "--offline", "--overwrite", "--cache", tmp_path / "other")
+        elsewhere = score(
+            judge, tmp_path, "--offline", "--overwrite", "--cache", tmp_path / "other"
+        )
     assert elsewhere.returncode == 0, elsewhere.stderr
-    assert [done.returncode for done in (first, again, plan, offline)] == [0, 0, 0, 0], first.stderr + offline.stderr
+    assert [done.returncode for done in (first, again, plan, offline)] == [0, 0, 0, 0], (
+        first.stderr + offline.stderr
+    )
     assert (server.paid, len(server.asked)) == (CALLS, refused_once)
     assert refused_once > CALLS
     rebuilder = Rebuilder(load_manifest(tmp_path / "run"))
-    assert all(rebuilder.rebuild(result, call) for result in Run.load(tmp_path / "run") for call in result.calls)
+    assert all(
+        rebuilder.rebuild(result, call)
+        for result in Run.load(tmp_path / "run")
+        for call in result.calls
+    )
     assert [line["calls"] for line in json.loads(plan.stdout)["lines"]] == [[0, 0], [0, 0]]
     assert summary(tmp_path)["n"] == SAMPLES
 
 
-def test_a_setting_of_the_user_is_not_left_out_and_stops_the_run_at_the_second_step(tmp_path: Path) -> None:
+def test_a_setting_of_the_user_is_not_left_out_and_stops_the_run_at_the_second_step(
+    tmp_path: Path,
+) -> None:
     """The first step succeeds each time; the second is refused each time."""
 
     def respond(body: Body) -> Answer:
         if "top_logprobs" in body:
             return refusal(
                 "litellm.UnsupportedParamsError: anthropic does not support parameters: ['logprobs', 'top_logprobs']",
-                type="None", code="400",
-            )  # fmt: skip
+                type="None",
+                code="400",
+            )
         return judged(body)
 
     with serve(respond) as server:
@@ -255,7 +344,9 @@ def test_a_small_window_is_learned_and_replies_fit_it(tmp_path: Path) -> None:
     def respond(body: Body) -> Answer:
         prompt = len(json.dumps(body["messages"])) // 4
         if prompt + body["max_tokens"] > 4096:
-            return refusal(f"This model's maximum context length is 4096 tokens. However, you requested {prompt} more.")
+            return refusal(
+                f"This model's maximum context length is 4096 tokens. However, you requested {prompt} more."
+            )
         return judged(body)
 
     with serve(respond) as server:
@@ -294,7 +385,9 @@ def test_a_certificate_that_is_not_trusted_is_not_tried_again() -> None:
 
     from claimeval.providers.http import connection_error
 
-    error = connection_error(httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"), SecretStr("none"))
+    error = connection_error(
+        httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"), SecretStr("none")
+    )
     assert error.fatal
     assert "SSL_CERT_FILE" in error.message
 
@@ -310,8 +403,19 @@ def test_a_refusal_in_prose_is_no_ignored_schema(tmp_path: Path) -> None:
 def test_replies_with_a_schema_that_is_ignored_are_told_if_it_can_be_enforced(
     tmp_path: Path, reasons: str, told: int
 ) -> None:
-    with serve(lambda body: reply(f"Here:\n{judged(body).body['choices'][0]['message']['content']}")) as server:
-        done = score(f"openai:judge@{server.url}", tmp_path, "--extractor", "local:lexical", "--reasons", reasons)
+    with serve(
+        lambda body: reply(f"Here:\n{judged(body).body['choices'][0]['message']['content']}")
+    ) as server:
+        done = score(
+            f"openai:judge@{server.url}",
+            tmp_path,
+            "--extractor",
+            "local:lexical",
+            "--reasons",
+            reasons,
+        )
     assert done.returncode == 0
     assert done.stderr.count("ignores response_format") == told
-    assert manifest(tmp_path)["judges"][0]["learned"].get("schema_honoured") is (False if told else None)
+    assert manifest(tmp_path)["judges"][0]["learned"].get("schema_honoured") is (
+        False if told else None
+    )

@@ -84,10 +84,22 @@ def llama(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("reasons", ["all", "none"])
-def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_path: Path, reasons: str) -> None:
-    answers = ["The tower is 58 metres high. It stands in the town.", "The tower is old. Bees live in it."]
-    rows = [{"id": str(n), "question": "How is it?", "answer": a, "contexts": ["The tower is 58 metres high."]}
-            for n, a in enumerate(answers)]  # fmt: skip
+def test_a_server_that_enforces_the_schema_judges_every_claim(
+    llama: str, tmp_path: Path, reasons: str
+) -> None:
+    answers = [
+        "The tower is 58 metres high. It stands in the town.",
+        "The tower is old. Bees live in it.",
+    ]
+    rows = [
+        {
+            "id": str(n),
+            "question": "How is it?",
+            "answer": a,
+            "contexts": ["The tower is 58 metres high."],
+        }
+        for n, a in enumerate(answers)
+    ]
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     bias = [[token, False] for token in BYTES] + [[QUOTE, 4.0]]
     judge = tmp_path / "tiny.yaml"
@@ -102,9 +114,21 @@ def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_pa
         )
     )
     done = call(
-        "score", tmp_path / "d.jsonl", "-j", judge, "--extractor", "local:lexical", "-m", "faithfulness",
-        "-o", tmp_path / "run", "--concurrency", 1, "--reasons", reasons,
-    )  # fmt: skip
+        "score",
+        tmp_path / "d.jsonl",
+        "-j",
+        judge,
+        "--extractor",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        "-o",
+        tmp_path / "run",
+        "--concurrency",
+        1,
+        "--reasons",
+        reasons,
+    )
     assert done.returncode == 0, done.stderr
     metric = json.loads((tmp_path / "run" / "summary.json").read_text())["metrics"]["faithfulness"]
     assert (metric["judged"], metric["total"]) == (4, 4)

@@ -33,16 +33,17 @@ def reply(prompt: str) -> str:
     if '"grades"' in prompt:
         return f'{{"grades": [{{"id": "d1", "grade": 2, {odd}}}]}}'
     if '"claims":[' in prompt:
-        return (
-            f'{{"claims": [{{"claim": "It is high \\ud800", "sentences": [1, {HUGE}], "quote": "The tower", {odd}}}]}}'
-        )
+        return f'{{"claims": [{{"claim": "It is high \\ud800", "sentences": [1, {HUGE}], "quote": "The tower", {odd}}}]}}'
     if '"verdicts"' in prompt:
         return f'{{"verdicts": [{{"id": "c1", "evidence": ["d1"], "label": "supported", {odd}}}]}}'
     if '"queries"' in prompt or '"questions"' in prompt:
-        return json.dumps({name: [{"question": f"How {HALF}?", "answer": "8"}] for name in ("queries", "questions")})
-    return (
-        f'{{"rating": "{"yes" if "yes|no" in prompt else "partly"}", "noncommittal": false, "kind": "partly", {odd}}}'
-    )
+        return json.dumps(
+            {
+                name: [{"question": f"How {HALF}?", "answer": "8"}]
+                for name in ("queries", "questions")
+            }
+        )
+    return f'{{"rating": "{"yes" if "yes|no" in prompt else "partly"}", "noncommittal": false, "kind": "partly", {odd}}}'
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +65,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "replies.jsonl").write_text(
         '{"id": "a\\ud800", "c": "C \\ud800", "j": "m\\ud800", "r": "supported \\ud800"}\n'
     )
-    (here / "map.yaml").write_text("{id: id, claim: c, judge: j, reply: r, against: contexts, forms: [word]}")
+    (here / "map.yaml").write_text(
+        "{id: id, claim: c, judge: j, reply: r, against: contexts, forms: [word]}"
+    )
     for out in ("run", "other"):
-        call("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", out, folder=here)
+        call(
+            "score",
+            "data.jsonl",
+            "-j",
+            "local:lexical",
+            "-m",
+            "faithfulness",
+            "-o",
+            out,
+            folder=here,
+        )
     return here
 
 
@@ -105,10 +118,24 @@ import-replies replies.jsonl --mapping map.yaml -o imported
 def test_no_command_ends_on_an_odd_value(command: str, folder: Path, judge: str) -> None:
     before = set(folder.rglob("*"))
     call(*command.replace("JUDGE", judge).split(), folder=folder)
-    written = [path for path in set(folder.rglob("*")) - before if path.suffix in (".json", ".jsonl", ".csv", ".md")]
+    written = [
+        path
+        for path in set(folder.rglob("*")) - before
+        if path.suffix in (".json", ".jsonl", ".csv", ".md")
+    ]
     assert not [path for path in written if "\ud800" in path.read_text(encoding="utf-8")]
 
 
 def test_labels_of_people_are_read_with_odd_ids(folder: Path, judge: str) -> None:
-    call("annotate", "other", "-n", "4", "--metric", "faithfulness", "--export", "claims.csv", folder=folder)
+    call(
+        "annotate",
+        "other",
+        "-n",
+        "4",
+        "--metric",
+        "faithfulness",
+        "--export",
+        "claims.csv",
+        folder=folder,
+    )
     call("correct", "other", "--labels", "labels.jsonl", folder=folder)

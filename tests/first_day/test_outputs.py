@@ -15,7 +15,11 @@ from tests.command_line import call
 NAME = "f\u00fcr-\u4e2d\u6587-\U0001f600-\u2013"
 """An id with characters that cp1252 has and has not, and one beyond the first plane."""
 ROWS = [
-    {"id": NAME, "question": "Wie hoch \u2013 \u9ad8\u3055?", "answer": "The tower is 63 m high \u2013 \u9ad8\u3044."},
+    {
+        "id": NAME,
+        "question": "Wie hoch \u2013 \u9ad8\u3055?",
+        "answer": "The tower is 63 m high \u2013 \u9ad8\u3044.",
+    },
     {"id": "other", "question": "How old?", "answer": "It was built in 1887 \u2192 1889."},
 ]
 SHARED = {
@@ -33,8 +37,12 @@ def answer(body: Body) -> Reply:
     if '"grades"' in text:
         return Reply(json.dumps({"grades": [{"id": "d1", "reason": "\u9ad8", "grade": 2}]}))
     if '"rating"' in text:
-        return Reply(json.dumps({"reason": "\u2013", "rating": "yes" if "yes|no" in text else "fully"}))
-    return Reply(json.dumps({"question": "\u9ad8\u3055 \u2013?", "answer": "63 m", "verdict": "yes"}))
+        return Reply(
+            json.dumps({"reason": "\u2013", "rating": "yes" if "yes|no" in text else "fully"})
+        )
+    return Reply(
+        json.dumps({"question": "\u9ad8\u3055 \u2013?", "answer": "63 m", "verdict": "yes"})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +56,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
     """A folder with data, runs, and a reply cache."""
     here = tmp_path_factory.mktemp("outputs")
     rows = [{**row, **SHARED} for row in ROWS]
-    (here / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (here / "pages.jsonl").write_text(json.dumps({"id": NAME, "text": "The tower is 63 m high \u2013."}) + "\n")
+    (here / "data.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    (here / "pages.jsonl").write_text(
+        json.dumps({"id": NAME, "text": "The tower is 63 m high \u2013."}) + "\n"
+    )
     (here / "labels.csv").write_text(LABELS, encoding="utf-8")
     (here / "qrels.txt").write_text(QRELS, encoding="utf-8")
     (here / "bm25.run").write_text(TREC_RUN, encoding="utf-8")
     for command in (
         ("score", "data.jsonl", "-j", "local:lexical", "-o", "a"),
         ("score", "data.jsonl", "-j", "local:lexical", "-o", "b"),
-        ("rate", "data.jsonl", "-j", judge, "-o", "rated", "--cache", "replies", "--max-missing", "1"),
+        (
+            "rate",
+            "data.jsonl",
+            "-j",
+            judge,
+            "-o",
+            "rated",
+            "--cache",
+            "replies",
+            "--max-missing",
+            "1",
+        ),
     ):
         call(*command, folder=here, OPENAI_API_KEY="k", CLAIMEVAL_CACHE=str(here / "replies"))
     return here
@@ -92,7 +115,18 @@ COMMANDS = [
     ("prompts", "diff", "assess/three_way", "assess/binary"),
     ("prompts", "check", "assess/three_way"),
     ("prompts", "render", "assess/three_way", "a"),
-    ("rate", "data.jsonl", "-j", "JUDGE", "-o", "rated", "--cache", "replies", "--max-missing", "1"),
+    (
+        "rate",
+        "data.jsonl",
+        "-j",
+        "JUDGE",
+        "-o",
+        "rated",
+        "--cache",
+        "replies",
+        "--max-missing",
+        "1",
+    ),
     ("grade", "data.jsonl", "-j", "JUDGE", "-o", "graded", "--max-missing", "1"),
     ("write-queries", "pages.jsonl", "-j", "JUDGE", "-o", "written"),
 ]
@@ -104,14 +138,21 @@ def test_no_encoding_and_no_width_ends_a_command(
     folder: Path, judge: str, command: tuple[str, ...], encoding: str, columns: int
 ) -> None:
     arguments = [judge if word == "JUDGE" else word for word in command]
-    environment = {"PYTHONIOENCODING": encoding, "COLUMNS": str(columns), "NO_COLOR": "1", "OPENAI_API_KEY": "k"}
+    environment = {
+        "PYTHONIOENCODING": encoding,
+        "COLUMNS": str(columns),
+        "NO_COLOR": "1",
+        "OPENAI_API_KEY": "k",
+    }
     done = call(*arguments, folder=folder, **environment, exits=1 if "diff" in command else 0)
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout
     assert done.stdout
 
 
-@pytest.mark.parametrize("command", [("doctor", "data.jsonl"), ("report", "a", "--format", "json"), ("metrics",)])
+@pytest.mark.parametrize(
+    "command", [("doctor", "data.jsonl"), ("report", "a", "--format", "json"), ("metrics",)]
+)
 def test_json_is_utf_8_in_every_locale(folder: Path, command: tuple[str, ...]) -> None:
     more = () if "report" in command else ("--json",)
     as_usual = call(*command, *more, folder=folder)

@@ -52,7 +52,9 @@ def judge(function: Any, **settings: Any) -> Judge:
 
 
 def score(folder: Path, judges: Judge, **options: Any) -> ce.Run:
-    return ce.score(data(folder), judges=judges, metrics="faithfulness", options=ce.RunOptions(**options))
+    return ce.score(
+        data(folder), judges=judges, metrics="faithfulness", options=ce.RunOptions(**options)
+    )
 
 
 FORMS: dict[str, Callable[[House], Any]] = {
@@ -134,7 +136,9 @@ run = ce.score(rows, judges=judge, metrics="faithfulness",
                options=ce.RunOptions(cache="replies", timeout=0.2, attempts=1))
 print(run["faithfulness"].missing)
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "{'timeout': 1}\n", done.stderr
 
 
@@ -147,10 +151,23 @@ def test_what_is_no_function_or_no_price_is_refused() -> None:
 
 def test_its_family_is_that_which_was_given(tmp_path: Path) -> None:
     house = House()
-    rows = [{"id": "1", "question": "Q?", "answer": "A tower.", "contexts": ["A tower."], "generator": "llama-9"}]
+    rows = [
+        {
+            "id": "1",
+            "question": "Q?",
+            "answer": "A tower.",
+            "contexts": ["A tower."],
+            "generator": "llama-9",
+        }
+    ]
     given = judge(house.plain, model="secret-model", family="llama")
     with pytest.raises(ce.UsageError, match="family"):
-        ce.score(rows, judges=given, metrics="faithfulness", panel=ce.PanelOptions(on_same_family="error"))
+        ce.score(
+            rows,
+            judges=given,
+            metrics="faithfulness",
+            panel=ce.PanelOptions(on_same_family="error"),
+        )
     assert house.calls == 0
 
 
@@ -169,8 +186,12 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     info = package / "acme_judges-1.0.dist-info"
     info.mkdir(parents=True)
     (package / "acme_judges.py").write_text(code, encoding="utf-8")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-judges\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[claimeval.providers]\n{entry}".replace('"', ""), encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: acme-judges\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        f"[claimeval.providers]\n{entry}".replace('"', ""), encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(package)
     monkeypatch.setenv("ACME_KEY", "key-of-acme-12345")
     yield package
@@ -182,7 +203,12 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_provider_of_the_page_pays_its_second_run_nothing(acme: Path, tmp_path: Path) -> None:
     with serve(judged) as server:
         command = ("score", data(tmp_path), "-j", "acme:judge-1", "-m", "faithfulness", "-o")
-        first = spawn(*command, tmp_path / "a", PYTHONPATH=os.pathsep.join([str(acme), str(ROOT)]), ACME_URL=server.url)
+        first = spawn(
+            *command,
+            tmp_path / "a",
+            PYTHONPATH=os.pathsep.join([str(acme), str(ROOT)]),
+            ACME_URL=server.url,
+        )
         paid = server.paid
         second = call(*command, tmp_path / "b", ACME_URL=server.url)
         assert second.returncode == 0, first.stderr
@@ -195,42 +221,59 @@ def test_the_provider_of_the_page_pays_its_second_run_nothing(acme: Path, tmp_pa
 
 def test_a_reply_that_a_provider_does_not_keep_stops_the_run(tmp_path: Path, acme: Path) -> None:
     file = acme / "acme_judges.py"
-    file.write_text(file.read_text().replace("ResponseRecorder(self._key, keep)", "ResponseRecorder(self._key, print)"))
+    file.write_text(
+        file.read_text().replace(
+            "ResponseRecorder(self._key, keep)", "ResponseRecorder(self._key, print)"
+        )
+    )
     with serve(judged) as server:
         options = ("-m", "faithfulness", "--concurrency", 1, "-o", tmp_path / "run")
-        done = call("score", data(tmp_path), "-j", "acme:judge-1", *options, ACME_URL=server.url, exits=3)
+        done = call(
+            "score", data(tmp_path), "-j", "acme:judge-1", *options, ACME_URL=server.url, exits=3
+        )
     assert done.returncode == 3
     assert "returned a reply that it did not keep" in " ".join(done.stderr.split())
     assert server.paid == 1
 
 
-def test_a_judge_that_answers_other_questions_stops_the_run_before_verdicts_are_paid(tmp_path: Path) -> None:
+def test_a_judge_that_answers_other_questions_stops_the_run_before_verdicts_are_paid(
+    tmp_path: Path,
+) -> None:
     """As after a batch whose results come back under one another's ids."""
     house = House()
     texts = [f"Tower {n} is {100 + n} metres high." for n in range(40)]
     samples = [
-        {"id": str(n), "question": "How high?", "answer": text, "contexts": [text]} for n, text in enumerate(texts)
+        {"id": str(n), "question": "How high?", "answer": text, "contexts": [text]}
+        for n, text in enumerate(texts)
     ]
 
     def mixed_up(messages: list[dict[str, str]]) -> str:
         content = messages[-1]["content"]
         number = next(n for n in reversed(range(40)) if texts[n][:9] in content)
         other = [
-            {**message, "content": message["content"].replace(texts[number], texts[-number])} for message in messages
+            {**message, "content": message["content"].replace(texts[number], texts[-number])}
+            for message in messages
         ]
         return house.plain(other)
 
     options = ce.RunOptions(cache=tmp_path / "cache", concurrency=1)
-    with pytest.raises(ce.StoppedEarly, match=r"of its first \d+ claims are not in the texts it was asked about"):
+    with pytest.raises(
+        ce.StoppedEarly, match=r"of its first \d+ claims are not in the texts it was asked about"
+    ):
         ce.score(samples, judges=judge(mixed_up), metrics="faithfulness", options=options)
     asked = house.calls
     with pytest.raises(ce.StoppedEarly, match="replies belong to other questions"):
         ce.score(samples, judges=judge(mixed_up), metrics="faithfulness", options=options)
     assert house.calls <= asked + 2
-    assert ce.score(samples, judges=judge(house.plain), metrics="faithfulness")["faithfulness"].mean == 1.0
+    assert (
+        ce.score(samples, judges=judge(house.plain), metrics="faithfulness")["faithfulness"].mean
+        == 1.0
+    )
 
 
-def test_another_function_under_the_name_of_one_before_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_another_function_under_the_name_of_one_before_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def first(messages: list[dict[str, str]]) -> str:
         return "a"
 

@@ -24,13 +24,26 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 SPAN = "b7ad6b7169203331"
 ROWS: list[dict[str, Any]] = [
     {
-        "id": "a", "question": "How tall is the tower?", "answer": "The tower is 63 metres tall. It is green.",
+        "id": "a",
+        "question": "How tall is the tower?",
+        "answer": "The tower is 63 metres tall. It is green.",
         "contexts": ["The tower is 63 metres tall."],
         "metadata": {"trace_id": TRACE, "span_id": SPAN, "response_id": "chatcmpl-1"},
     },
-    {"id": "b", "question": "Who built it?", "answer": "Anna Muster built it.", "contexts": ["Anna Muster built it."]},
-    {"id": "c", "question": "Why?", "answer": "", "contexts": ["No."], "metadata": {"trace_id": "1" * 32}},
-]  # fmt: skip
+    {
+        "id": "b",
+        "question": "Who built it?",
+        "answer": "Anna Muster built it.",
+        "contexts": ["Anna Muster built it."],
+    },
+    {
+        "id": "c",
+        "question": "Why?",
+        "answer": "",
+        "contexts": ["No."],
+        "metadata": {"trace_id": "1" * 32},
+    },
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +69,9 @@ def serving(**settings: Any) -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            found.requests.append(
+                (self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            )
             self.send_response(found.status)
             self.send_header("Content-Type", found.content_type)
             self.send_header("Content-Length", str(len(found.reply)))
@@ -116,10 +131,17 @@ def test_scores_and_verdicts_are_events_of_their_trace(run: ce.Run) -> None:
     assert told["gen_ai.evaluation.explanation"].startswith(
         "faithfulness is 0.500 (1 of 2 claims)\nnot_found: It is green."
     )
-    assert (told["claimeval.hits"], told["claimeval.judged"], told["claimeval.sample"]) == (1, 2, "a")
+    assert (told["claimeval.hits"], told["claimeval.judged"], told["claimeval.sample"]) == (
+        1,
+        2,
+        "a",
+    )
     told = values(green)
     assert told["gen_ai.evaluation.name"] == "faithfulness.claim"
-    assert (told["gen_ai.evaluation.score.label"], told["gen_ai.evaluation.score.value"]) == ("not_found", 0.0)
+    assert (told["gen_ai.evaluation.score.label"], told["gen_ai.evaluation.score.value"]) == (
+        "not_found",
+        0.0,
+    )
     assert (told["claimeval.claim"], told["claimeval.evidence"]) == ("It is green.", "contexts")
     assert values(supported)["gen_ai.evaluation.score.label"] == "supported"
     alone = next(record for record in found if values(record)["claimeval.sample"] == "b")
@@ -150,7 +172,9 @@ def test_the_names_are_those_of_the_conventions() -> None:
     }
 
 
-def test_a_collector_is_found_by_the_usual_variables(run: ce.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collector_is_found_by_the_usual_variables(
+    run: ce.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(content_type="application/x-protobuf") as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=search")
@@ -162,7 +186,9 @@ def test_a_collector_is_found_by_the_usual_variables(run: ce.Run, monkeypatch: p
 def test_a_collector_that_refuses_is_an_error_of_one_line(run: ce.Run) -> None:
     with serving(status=400) as collector, pytest.raises(ce.UsageError) as told:
         run.push("otlp", url=collector.url)
-    assert str(told.value).startswith(f"otlp at {collector.url}: Failed to export logs batch code: 400")
+    assert str(told.value).startswith(
+        f"otlp at {collector.url}: Failed to export logs batch code: 400"
+    )
     assert "\n" not in str(told.value)
 
 
@@ -184,7 +210,9 @@ def test_an_address_that_takes_traces_only_is_said(run: ce.Run, tmp_path: Path) 
         ("langfuse", "Undefined scores, and samples without a trace, do not arrive"),
     ],
 )
-def test_the_command_says_what_does_not_arrive(run: ce.Run, tmp_path: Path, platform: str, cannot: str) -> None:
+def test_the_command_says_what_does_not_arrive(
+    run: ce.Run, tmp_path: Path, platform: str, cannot: str
+) -> None:
     folder = run.save(tmp_path / "run")
     told = call("push", folder, "--to", platform, "--dry-run", "--json").stdout
     assert cannot in json.loads(told)["note"]
@@ -221,7 +249,11 @@ def test_scores_of_traces_go_to_langfuse(run: ce.Run, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("status", "reply", "problem"),
     [
-        (401, b'{"message": "Invalid credentials"}', "HTTP 401: check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY"),
+        (
+            401,
+            b'{"message": "Invalid credentials"}',
+            "HTTP 401: check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY",
+        ),
         (
             207,
             b'{"accepted": 0, "rejected": 1, "errors": [{"message": "bad name"}]}',
@@ -229,7 +261,9 @@ def test_scores_of_traces_go_to_langfuse(run: ce.Run, monkeypatch: pytest.Monkey
         ),
     ],
 )
-def test_what_langfuse_refuses_is_said(run: ce.Run, status: int, reply: bytes, problem: str) -> None:
+def test_what_langfuse_refuses_is_said(
+    run: ce.Run, status: int, reply: bytes, problem: str
+) -> None:
     with serving(status=status, reply=reply) as server, pytest.raises(ce.UsageError, match=problem):
         run.push("langfuse", url=server.url)
 
@@ -238,12 +272,16 @@ def test_langfuse_needs_keys_and_traces(run: ce.Run, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("LANGFUSE_SECRET_KEY", raising=False)
     with pytest.raises(ce.UsageError, match="set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY"):
         run.push("langfuse")
-    with pytest.raises(ce.UsageError, match=r"no sample has a trace for langfuse in metadata.request; .* --field"):
+    with pytest.raises(
+        ce.UsageError, match=r"no sample has a trace for langfuse in metadata.request; .* --field"
+    ):
         run.push("langfuse", field="request")
     assert run.push("langfuse", field="id", dry_run=True).records == {"scores": 2}
 
 
-def test_an_unknown_platform_and_a_missing_package_are_said(run: ce.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_platform_and_a_missing_package_are_said(
+    run: ce.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ce.UsageError, match="unknown platform 'mlfow'"):
         run.push("mlfow")  # type: ignore[arg-type]
     for name in ("mlflow", "mlflow.exceptions"):
@@ -254,20 +292,30 @@ def test_an_unknown_platform_and_a_missing_package_are_said(run: ce.Run, monkeyp
 
 def test_the_command_counts_in_a_dry_run(run: ce.Run, tmp_path: Path) -> None:
     folder = run.save(tmp_path / "run")
-    done = call("push", folder, "--to", "otlp", "--dry-run", "--json", "--url", "http://collector:4318")
+    done = call(
+        "push", folder, "--to", "otlp", "--dry-run", "--json", "--url", "http://collector:4318"
+    )
     told = json.loads(done.stdout)
     assert told["records"] == {"scores": 3, "claim verdicts": 3}
     assert (told["to"], told["where"], told["dry_run"]) == ("otlp", "http://collector:4318", True)
     done = call("push", folder, "--to", "mlflow", "--dry-run")
-    assert "To send: metrics 7, parameters 4, tables 4, reports 1; to experiment claimeval" in done.stdout
+    assert (
+        "To send: metrics 7, parameters 4, tables 4, reports 1; to experiment claimeval"
+        in done.stdout
+    )
 
 
-def test_an_empty_run_has_nothing_to_send_and_an_unknown_platform_is_that_of_to(run: ce.Run, tmp_path: Path) -> None:
+def test_an_empty_run_has_nothing_to_send_and_an_unknown_platform_is_that_of_to(
+    run: ce.Run, tmp_path: Path
+) -> None:
     empty = run.save(tmp_path / "empty")
     (empty / "results.jsonl").write_text("")
     assert "To send: nothing; to http" in call("push", empty, "--to", "otlp", "--dry-run").stdout
     done = call("push", empty, "--to", "mlfow", "--dry-run", exits=2)
-    assert "unknown value of --to: 'mlfow'. Did you mean 'mlflow'? Known: langfuse, mlflow, otlp" in done.stderr
+    assert (
+        "unknown value of --to: 'mlfow'. Did you mean 'mlflow'? Known: langfuse, mlflow, otlp"
+        in done.stderr
+    )
 
 
 @pytest.fixture
@@ -357,7 +405,10 @@ def test_mlflow_gets_bounds_where_the_interval_is_withdrawn(
     import mlflow
 
     judge = ScriptedJudge({"It is green.": "supported"}, default="unsure")
-    rows = [{"question": f"{text}?", "answer": text, "contexts": ["C."]} for text in ("It is green.", "It is tall.")]
+    rows = [
+        {"question": f"{text}?", "answer": text, "contexts": ["C."]}
+        for text in ("It is green.", "It is tall.")
+    ]
     monkeypatch.chdir(tmp_path)
     ce.score(rows, judges=judge, metrics="faithfulness").push("mlflow", url=store)
     (found,) = mlflow.MlflowClient(tracking_uri=store).search_runs(["1"])
@@ -379,7 +430,10 @@ def test_scorers_of_mlflow(store: str, tmp_path: Path, monkeypatch: pytest.Monke
     mlflow.set_tracking_uri(store)
     mlflow.set_experiment("answers")
     data = [
-        {"inputs": {"question": row["question"], "contexts": row["contexts"]}, "outputs": row["answer"]}
+        {
+            "inputs": {"question": row["question"], "contexts": row["contexts"]},
+            "outputs": row["answer"],
+        }
         for row in ROWS[:2]
     ]
     found = genai.evaluate(data=data, scorers=scorers("faithfulness", judge="local:lexical"))
@@ -390,6 +444,11 @@ def test_scorers_of_mlflow(store: str, tmp_path: Path, monkeypatch: pytest.Monke
     trace = mlflow.get_trace(span.trace_id, flush=True)
     judged = scorers("faithfulness", judge="local:lexical")[0]
     feedback = judged(inputs=ROWS[0]["question"], outputs=ROWS[0]["answer"], trace=trace)
-    expected = ce.check(ROWS[0]["answer"], ROWS[0]["contexts"][:1], judge="local:lexical", question=ROWS[0]["question"])
+    expected = ce.check(
+        ROWS[0]["answer"],
+        ROWS[0]["contexts"][:1],
+        judge="local:lexical",
+        question=ROWS[0]["question"],
+    )
     assert feedback.value == expected.faithfulness
     assert feedback.value

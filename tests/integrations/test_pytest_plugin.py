@@ -45,7 +45,13 @@ ROWS = [
 @pytest.fixture(autouse=True, scope="module")
 def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a session in this process loads it also unloads, and numpy does not bear that; so all is there before."""
-    row = {"id": "a", "question": "?", "answer": "It.", "contexts": ["It."], "reference_answers": ["It."]}
+    row = {
+        "id": "a",
+        "question": "?",
+        "answer": "It.",
+        "contexts": ["It."],
+        "reference_answers": ["It."],
+    }
     run = ce.score([row], judges=ScriptedJudge())
     run.save(tmp_path_factory.mktemp("loaded") / "run")
     ce.check("It.", ["It."], judge="local:lexical")
@@ -71,7 +77,9 @@ def of_session(pytester: pytest.Pytester) -> ce.Run:
     return ce.Run.load(pytester.path / "out")
 
 
-def test_a_green_session_has_a_run_directory_and_costs_nothing_the_second_time(pytester: pytest.Pytester) -> None:
+def test_a_green_session_has_a_run_directory_and_costs_nothing_the_second_time(
+    pytester: pytest.Pytester,
+) -> None:
     done = session(pytester, TESTS)
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(
@@ -86,11 +94,15 @@ def test_a_green_session_has_a_run_directory_and_costs_nothing_the_second_time(p
     assert (result.sample.id, result.sample.metadata) == (HEIGHT, {"test": HEIGHT})
     assert run["faithfulness"].mean == 1.0
     assert (pytester.path / "out" / "report.html").read_text().startswith("<!doctype html>")
-    session(pytester, TESTS).stdout.fnmatch_lines(["answers judged: 1, calls: 0, replies from the cache: 2"])
+    session(pytester, TESTS).stdout.fnmatch_lines(
+        ["answers judged: 1, calls: 0, replies from the cache: 2"]
+    )
     assert run == of_session(pytester)
 
 
-def test_a_red_session_prints_the_claims_with_verdict_and_evidence(pytester: pytest.Pytester) -> None:
+def test_a_red_session_prints_the_claims_with_verdict_and_evidence(
+    pytester: pytest.Pytester,
+) -> None:
     done = session(pytester, TESTS + RED)
     done.assert_outcomes(passed=1, failed=2)
     done.stdout.fnmatch_lines(
@@ -106,7 +118,9 @@ def test_a_red_session_prints_the_claims_with_verdict_and_evidence(pytester: pyt
             "    contexts 1: The tower is 58 m high.",
         ]
     )
-    assert done.stdout.str().count("contradicted: It is red.") == 1, "what the assertion says is not said again"
+    assert done.stdout.str().count("contradicted: It is red.") == 1, (
+        "what the assertion says is not said again"
+    )
     assert "assert_at_least(self" not in done.stdout.str(), "the code of claimeval is not shown"
     assert [result.faithfulness for result in of_session(pytester)] == [0.5, 0.5, 1.0]
 
@@ -134,7 +148,9 @@ def test_count(claimeval):
     assert "test_bot.py::test_low: b" in [result.sample.id for result in of_session(pytester)]
 
 
-def test_offline_without_replies_a_score_is_undefined_and_fails_with_its_reason(pytester: pytest.Pytester) -> None:
+def test_offline_without_replies_a_score_is_undefined_and_fails_with_its_reason(
+    pytester: pytest.Pytester,
+) -> None:
     done = session(pytester, TESTS, "--claimeval-offline")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
@@ -170,38 +186,55 @@ def test_none_of_ones_own(claimeval):
     )
 
 
-def test_the_summary_names_the_judge_of_each_run_and_no_interval_where_there_is_none(pytester: pytest.Pytester) -> None:
+def test_the_summary_names_the_judge_of_each_run_and_no_interval_where_there_is_none(
+    pytester: pytest.Pytester,
+) -> None:
     tests = """
 def test_nothing_said(claimeval):
     assert claimeval.check("I do not know.", DOCS, judge="local:lexical").faithfulness is None
 """
     session(pytester, TESTS + tests).stdout.fnmatch_lines(
-        ["faithfulness 1.000, no interval, n 1, scripted", "faithfulness undefined, no interval, n 0, local:lexical"]
+        [
+            "faithfulness 1.000, no interval, n 1, scripted",
+            "faithfulness undefined, no interval, n 0, local:lexical",
+        ]
     )
 
 
-def test_a_second_run_of_the_same_judge_is_named_with_its_directory(pytester: pytest.Pytester) -> None:
+def test_a_second_run_of_the_same_judge_is_named_with_its_directory(
+    pytester: pytest.Pytester,
+) -> None:
     tests = """
 def test_other_prompt(claimeval):
     claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", assess_prompt="binary")
 """
     done = session(pytester, TESTS + ROWS + tests)
-    done.stdout.fnmatch_lines(["faithfulness *, n 2, scripted", "faithfulness *, n 1, scripted, score-2"])
+    done.stdout.fnmatch_lines(
+        ["faithfulness *, n 2, scripted", "faithfulness *, n 1, scripted, score-2"]
+    )
     assert list(of_session(pytester).attached) == ["score-2"]
 
 
-def test_a_wrong_argument_is_shown_without_another_error_before_it(pytester: pytest.Pytester) -> None:
+def test_a_wrong_argument_is_shown_without_another_error_before_it(
+    pytester: pytest.Pytester,
+) -> None:
     tests = """
 def test_one_text(claimeval):
     claimeval.check("It is 58 m high.", "The tower is 58 m high.", judge=JUDGE)
 """
     done = session(pytester, TESTS + tests)
-    done.stdout.fnmatch_lines(["E*UsageError: contexts: one text; give a list of texts, as in [[]text]"])
+    done.stdout.fnmatch_lines(
+        ["E*UsageError: contexts: one text; give a list of texts, as in [[]text]"]
+    )
     done.stdout.no_fnmatch_line("*no running event loop*")
 
 
-def test_parallel_workers_write_one_run_directory(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    done = session(pytester, TESTS + RED, "-p", "xdist", "-n", "2", f"--junit-xml={tmp_path / 'tests.xml'}")
+def test_parallel_workers_write_one_run_directory(
+    pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    done = session(
+        pytester, TESTS + RED, "-p", "xdist", "-n", "2", f"--junit-xml={tmp_path / 'tests.xml'}"
+    )
     done.assert_outcomes(passed=1, failed=2)
     done.stdout.fnmatch_lines(["answers judged: 3, calls: 6, replies from the cache: 0"])
     assert [(result.sample.id, result.faithfulness) for result in of_session(pytester)] == [
@@ -209,7 +242,9 @@ def test_parallel_workers_write_one_run_directory(pytester: pytest.Pytester, tmp
         ("test_bot.py::test_colour_by_a_plain_assertion", 0.5),
         ("test_bot.py::test_height", 1.0),
     ]
-    values = [one.attrib["value"] for one in ElementTree.parse(tmp_path / "tests.xml").iter("property")]
+    values = [
+        one.attrib["value"] for one in ElementTree.parse(tmp_path / "tests.xml").iter("property")
+    ]
     assert sorted(values) == ["0.5000", "0.5000", "1.0000"]
 
 
@@ -220,12 +255,17 @@ def test_three(claimeval):
         claimeval.check(answer, DOCS, judge=JUDGE)
     claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness")
 """
-    session(pytester, TESTS + ROWS + tests, f"--junit-xml={tmp_path / 'tests.xml'}").assert_outcomes(passed=2)
+    session(
+        pytester, TESTS + ROWS + tests, f"--junit-xml={tmp_path / 'tests.xml'}"
+    ).assert_outcomes(passed=2)
     case = ElementTree.parse(tmp_path / "tests.xml").findall(".//testcase")[1]
     found = {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
     assert found["claimeval.faithfulness"] == "1.0000"
     assert found["claimeval[2].faithfulness"] == "0.0000"
-    assert (found["claimeval[3].faithfulness"], found["claimeval[3].faithfulness.n"]) == ("0.7500", "2")
+    assert (found["claimeval[3].faithfulness"], found["claimeval[3].faithfulness.n"]) == (
+        "0.7500",
+        "2",
+    )
 
 
 def test_bounds_stand_for_a_withdrawn_interval(pytester: pytest.Pytester, tmp_path: Path) -> None:
@@ -237,18 +277,26 @@ def test_doubt(claimeval):
     run = claimeval.score(ROWS, judges=judge, metrics="faithfulness")
     run.assert_at_least("low", faithfulness=0.76)
 """
-    done = session(pytester, TESTS + ROWS + tests, "-k", "doubt", f"--junit-xml={tmp_path / 'tests.xml'}")
+    done = session(
+        pytester, TESTS + ROWS + tests, "-k", "doubt", f"--junit-xml={tmp_path / 'tests.xml'}"
+    )
     done.assert_outcomes(failed=1, deselected=1)
     done.stdout.fnmatch_lines(
         ["E*faithfulness: low is 0.000, below 0.76", "faithfulness 1.000, bounds 0.00 to 1.00, n 2"]
     )
     found = {
-        one.attrib["name"]: one.attrib["value"] for one in ElementTree.parse(tmp_path / "tests.xml").iter("property")
+        one.attrib["name"]: one.attrib["value"]
+        for one in ElementTree.parse(tmp_path / "tests.xml").iter("property")
     }
-    assert (found["claimeval.faithfulness.low"], found["claimeval.faithfulness.high"]) == ("0.0000", "1.0000")
+    assert (found["claimeval.faithfulness.low"], found["claimeval.faithfulness.high"]) == (
+        "0.0000",
+        "1.0000",
+    )
 
 
-def test_answers_that_were_asked_about_in_other_ways_are_a_run_beside(pytester: pytest.Pytester) -> None:
+def test_answers_that_were_asked_about_in_other_ways_are_a_run_beside(
+    pytester: pytest.Pytester,
+) -> None:
     """Other metrics are the same run; another judge, or another job, is another."""
     tests = """
 def test_gold(claimeval):
@@ -262,16 +310,24 @@ def test_words(claimeval):
 """
     session(pytester, TESTS + ROWS + tests).assert_outcomes(passed=4)
     run = of_session(pytester)
-    assert [result.sample.id for result in run] == ["test_bot.py::test_gold", "test_bot.py::test_height"]
+    assert [result.sample.id for result in run] == [
+        "test_bot.py::test_gold",
+        "test_bot.py::test_height",
+    ]
     assert run["faithfulness"].missing == {"not_asked": 1}
     assert (run["correctness"].mean, run["correctness"].failure_rate) == (1.0, 0.0)
     others = {name: [result.sample.id for result in other] for name, other in run.attached.items()}
-    assert others == {"measure": ["test_bot.py::test_words: a"], "score-2": ["test_bot.py::test_other_judge"]}
+    assert others == {
+        "measure": ["test_bot.py::test_words: a"],
+        "score-2": ["test_bot.py::test_other_judge"],
+    }
     session(pytester, TESTS)
     assert dict(of_session(pytester).attached) == {}, "those of an earlier session are gone"
 
 
-def test_an_answer_and_a_data_set_that_one_judge_read_are_one_run(pytester: pytest.Pytester) -> None:
+def test_an_answer_and_a_data_set_that_one_judge_read_are_one_run(
+    pytester: pytest.Pytester,
+) -> None:
     """Only the run of the data set has what was learned about the judge: that it honors the JSON schema."""
     tests = """
 def test_answer(claimeval):
@@ -300,14 +356,18 @@ def test_without_a_cache_and_a_folder_there_is_no_report(pytester: pytest.Pytest
     done.stdout.no_fnmatch_line("*report:*")
 
 
-def test_the_judge_is_that_of_the_call_the_option_or_the_settings(pytester: pytest.Pytester) -> None:
+def test_the_judge_is_that_of_the_call_the_option_or_the_settings(
+    pytester: pytest.Pytester,
+) -> None:
     tests = """
 def test_it(claimeval):
     claimeval.check("It is high.", ["It is high."]).assert_at_least(faithfulness=0.9)
 """
     done = session(pytester, tests)
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["E*UsageError: no judge named; give judge=..., --claimeval-judge or *"])
+    done.stdout.fnmatch_lines(
+        ["E*UsageError: no judge named; give judge=..., --claimeval-judge or *"]
+    )
     session(pytester, tests, "--claimeval-judge", "local:lexical").assert_outcomes(passed=1)
     pytester.makeini("[pytest]\nclaimeval_judge = judges/words.yaml")
     pytester.mkdir("judges").joinpath("words.yaml").write_text("model: local:lexical")
@@ -316,13 +376,20 @@ def test_it(claimeval):
 
 
 def test_the_plugin_is_an_entry_point() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads(
+        (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    )["project"]
     assert project["entry-points"]["pytest11"] == {"claimeval": PLUGIN}
 
 
 def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
     session(pytester, "", "--help").stdout.fnmatch_lines(
-        ["*--claimeval-judge=JUDGE", "*--claimeval-offline*", "*--claimeval-out=DIR*", "*claimeval_judge (string):*"]
+        [
+            "*--claimeval-judge=JUDGE",
+            "*--claimeval-offline*",
+            "*--claimeval-out=DIR*",
+            "*claimeval_judge (string):*",
+        ]
     )
 
 

@@ -40,7 +40,9 @@ IDS = st.text(alphabet="ab1", min_size=1, max_size=3)
 QUERIES = st.sampled_from(["q1", "q2", "q3", "q4"])
 SCORES = st.integers(-8, 8).map(lambda number: number / 4)
 """Exact as 32-bit floats, which pytrec_eval compares."""
-QRELS = st.dictionaries(QUERIES, st.dictionaries(IDS, st.integers(0, 3), min_size=1, max_size=15), min_size=1)
+QRELS = st.dictionaries(
+    QUERIES, st.dictionaries(IDS, st.integers(0, 3), min_size=1, max_size=15), min_size=1
+)
 RUN = st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES, min_size=1, max_size=25), min_size=1)
 
 
@@ -49,9 +51,9 @@ RUN = st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES, min_size=1, max_size
 def test_values_are_those_of_pytrec_eval(
     qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], level: int
 ) -> None:
-    reference = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures, relevance_level=level).evaluate(
-        run
-    )
+    reference = pytrec_eval.RelevanceEvaluator(
+        qrels, pytrec_eval.supported_measures, relevance_level=level
+    ).evaluate(run)
     if not reference:
         return
 
@@ -68,8 +70,13 @@ def test_values_are_those_of_pytrec_eval(
 def test_long_runs_agree_as_well(seed: int) -> None:
     random = Random(seed)
     names = [f"doc{i}" for i in range(600)]
-    qrels = {q: {d: random.choice((0, 0, 1, 2)) for d in random.sample(names, 80)} for q in ("q1", "q2")}
-    run = {q: {d: random.randint(0, 400) / 8 for d in random.sample(names, 400)} for q in ("q1", "q2", "q3")}
+    qrels = {
+        q: {d: random.choice((0, 0, 1, 2)) for d in random.sample(names, 80)} for q in ("q1", "q2")
+    }
+    run = {
+        q: {d: random.randint(0, 400) / 8 for d in random.sample(names, 400)}
+        for q in ("q1", "q2", "q3")
+    }
 
     reference = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures).evaluate(run)
     result = ir.evaluate(qrels, run, list(TWINS))

@@ -44,9 +44,14 @@ def test_equal_scores_keep_the_place_of_the_better_passage() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "message", "error"),
-    [("(", "is not a regular expression", UsageError), (".*", "leaves nothing of the document id", DataError)],
+    [
+        ("(", "is not a regular expression", UsageError),
+        (".*", "leaves nothing of the document id", DataError),
+    ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused(pattern: str, message: str, error: type[Exception]) -> None:
+def test_a_pattern_that_cannot_be_used_is_refused(
+    pattern: str, message: str, error: type[Exception]
+) -> None:
     with pytest.raises(error, match=message):
         ir.evaluate(QRELS, RUN, "mrr", collapse_ids=pattern)
 
@@ -79,8 +84,14 @@ def test_pages_of_reports_against_judgments_of_reports() -> None:
         documents = best.setdefault(query, {})
         document = page.partition("#")[0]
         documents[document] = max(float(score), documents.get(document, 0.0))
-    ranked = {query: sorted(found, key=lambda d: (found[d], d), reverse=True) for query, found in best.items()}
-    ranks = [next((i for i, d in enumerate(found, 1) if (q, d) in relevant), None) for q, found in ranked.items()]
+    ranked = {
+        query: sorted(found, key=lambda d: (found[d], d), reverse=True)
+        for query, found in best.items()
+    }
+    ranks = [
+        next((i for i, d in enumerate(found, 1) if (q, d) in relevant), None)
+        for q, found in ranked.items()
+    ]
     mean = ir.evaluate(qrels, pages, "map,ndcg@10,mrr,P@10,recall@100", collapse_ids="#.*").mean
     assert mean["mrr"] == pytest.approx(sum(1 / rank for rank in ranks if rank) / len(ranks))
     assert {name: round(value or 0, 4) for name, value in mean.items()} == {

@@ -28,11 +28,15 @@ def content(text: str) -> FileContent:
 def draw_data(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
     """Queries and ids of many lengths, ties, unjudged documents, negative grades, queries in one file only."""
     rng = random.Random(seed)
-    names = [f"{'d' * rng.choice((1, 7, 8, 9, 30))}{i}{rng.choice(('', 'é', '#x'))}" for i in range(40)]
+    names = [
+        f"{'d' * rng.choice((1, 7, 8, 9, 30))}{i}{rng.choice(('', 'é', '#x'))}" for i in range(40)
+    ]
     queries = [f"{rng.choice(('q', 'topic-with-a-long-name-', '2024-'))}{i}" for i in range(12)]
     rng.shuffle(queries)
     qrels = {
-        query: {name: rng.choice((-1, 0, 0, 1, 2, 3)) for name in rng.sample(names, rng.randint(1, 25))}
+        query: {
+            name: rng.choice((-1, 0, 0, 1, 2, 3)) for name in rng.sample(names, rng.randint(1, 25))
+        }
         for query in queries
         if rng.random() < 0.9
     }
@@ -59,11 +63,17 @@ def test_files_give_the_numbers_of_dicts(
     qrels, run = draw_data(seed)
     separator = random.Random(seed).choice((" ", "\t", "  \t "))
     (tmp_path / "qrels").write_text(
-        "".join(separator.join((q, "0", d, str(g))) + "\n" for q, ds in qrels.items() for d, g in ds.items())
+        "".join(
+            separator.join((q, "0", d, str(g))) + "\n"
+            for q, ds in qrels.items()
+            for d, g in ds.items()
+        )
     )
     (tmp_path / "run").write_text(
         "".join(
-            separator.join((q, "Q0", d, "1", repr(s), "tag")) + "\n" for q, ds in run.items() for d, s in ds.items()
+            separator.join((q, "Q0", d, "1", repr(s), "tag")) + "\n"
+            for q, ds in run.items()
+            for d, s in ds.items()
         )
     )
 
@@ -73,7 +83,12 @@ def test_files_give_the_numbers_of_dicts(
 
         assert from_files.per_query == from_dicts.per_query
         assert from_files.counts == from_dicts.counts
-    assert columnar.rank(FileContent.read(tmp_path / "qrels"), FileContent.read(tmp_path / "run"), "trec") is not None
+    assert (
+        columnar.rank(
+            FileContent.read(tmp_path / "qrels"), FileContent.read(tmp_path / "run"), "trec"
+        )
+        is not None
+    )
     assert from_files.run_id == "tag"
 
 
@@ -154,7 +169,9 @@ def test_qrels_with_comments_go_with_a_regular_run(tmp_path: Path) -> None:
         ({}, "the qrels have no queries"),
     ],
 )
-def test_wrong_qrels_of_a_dict_are_named_beside_the_run_of_a_file(qrels: object, message: str, tmp_path: Path) -> None:
+def test_wrong_qrels_of_a_dict_are_named_beside_the_run_of_a_file(
+    qrels: object, message: str, tmp_path: Path
+) -> None:
     (tmp_path / "run").write_text("q Q0 a 1 2.0 t\n")
 
     with pytest.raises(DataError, match=message):
@@ -222,7 +239,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def numbers(*texts: str) -> list[float]:
     table = TextTable(content("".join(f"{text}\n" for text in texts)))
-    return [value for block in table.blocks(1) for value in decimals(table, block.fields[0]).tolist()]
+    return [
+        value for block in table.blocks(1) for value in decimals(table, block.fields[0]).tolist()
+    ]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=True), min_size=1, max_size=20))
@@ -237,12 +256,16 @@ def test_long_decimals_are_rounded_like_float_does() -> None:
     for _ in range(600):
         digits = f"{draw.randrange(10**24):024d}"[: draw.randint(1, 24)]
         place = draw.randint(0, len(digits) - 1)
-        texts.append(f"{draw.choice(('', '-'))}{digits[:place]}{draw.choice(('.', ''))}{digits[place:]}")
+        texts.append(
+            f"{draw.choice(('', '-'))}{digits[:place]}{draw.choice(('.', ''))}{digits[place:]}"
+        )
     texts += ["9007199254740993", "-123456789012345678"]
     assert numbers(*texts) == [float(text) for text in texts]
 
 
-def test_long_decimals_are_right_without_extended_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_decimals_are_right_without_extended_precision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("claimeval.ir.columnar._HAS_EXTENDED", False)
     texts = ["12.345678901234567", "0.6898301657029192", "9007199254740993", "1.5"]
 
@@ -250,13 +273,16 @@ def test_long_decimals_are_right_without_extended_precision(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    "text", ["1e", "--1", "1-", "1.2.3", ".", "-", "0x1f", "1,5", "12345678.1234567.1", "nan", "1_0"]
+    "text",
+    ["1e", "--1", "1-", "1.2.3", ".", "-", "0x1f", "1,5", "12345678.1234567.1", "nan", "1_0"],
 )
 def test_what_is_no_number_is_not_taken_for_one(text: str) -> None:
     with pytest.raises(Irregular):
         numbers("1.0", text)
 
 
-@pytest.mark.parametrize("text", ["5.", ".5", "+5", "007.50", "1E3", "inf", "-0.0", "123456789012345678901234567890"])
+@pytest.mark.parametrize(
+    "text", ["5.", ".5", "+5", "007.50", "1E3", "inf", "-0.0", "123456789012345678901234567890"]
+)
 def test_unusual_numbers_are_what_float_makes_of_them(text: str) -> None:
     assert numbers("1.0", text) == [1.0, float(text)]

@@ -15,12 +15,16 @@ from tests.command_line import call
 def files(tmp_path: Path) -> tuple[str, str, str]:
     """Qrels and two runs; the second run lacks a query."""
     (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 n 0\nq2 0 a 1\n")
-    (tmp_path / "one.run").write_text("q1 Q0 n 1 2 one\nq1 Q0 a 2 1 one\nq2 Q0 x 1 2 one\nq2 Q0 a 2 1 one\n")
+    (tmp_path / "one.run").write_text(
+        "q1 Q0 n 1 2 one\nq1 Q0 a 2 1 one\nq2 Q0 x 1 2 one\nq2 Q0 a 2 1 one\n"
+    )
     (tmp_path / "two.run").write_text("q1 Q0 a 1 2 two\nq9 Q0 z 1 1 two\n")
     return str(tmp_path / "qrels"), str(tmp_path / "one.run"), str(tmp_path / "two.run")
 
 
-def test_table_has_a_row_a_measure_and_a_column_a_run_and_says_what_is_missing(files: tuple[str, str, str]) -> None:
+def test_table_has_a_row_a_measure_and_a_column_a_run_and_says_what_is_missing(
+    files: tuple[str, str, str],
+) -> None:
     result = call("rank", *files, "-m", "mrr,P@1", "-m", "num_ret")
 
     assert result.stdout == (
@@ -36,7 +40,9 @@ def test_table_has_a_row_a_measure_and_a_column_a_run_and_says_what_is_missing(f
     )
 
 
-def test_formats_of_judgments_that_only_trec_eval_reads_are_refused(files: tuple[str, str, str]) -> None:
+def test_formats_of_judgments_that_only_trec_eval_reads_are_refused(
+    files: tuple[str, str, str],
+) -> None:
     command = ("rank", *files[:2], "--trec", "-m", "map")
     assert call(*command, "-R", "qrels").stdout == call(*command).stdout
     refused = call(*command, "-R", "prefs", exits=2)
@@ -46,7 +52,9 @@ def test_formats_of_judgments_that_only_trec_eval_reads_are_refused(files: tuple
 def test_per_query_values_come_first(files: tuple[str, str, str]) -> None:
     result = call("rank", *files[:2], "-m", "mrr", "-q")
 
-    assert result.stdout.startswith("one.run\nquery     mrr\nq1     0.5000\nq2     0.5000\n\nmeasure")
+    assert result.stdout.startswith(
+        "one.run\nquery     mrr\nq1     0.5000\nq2     0.5000\n\nmeasure"
+    )
 
 
 def test_complete_counts_missing_queries_as_zero(files: tuple[str, str, str]) -> None:
@@ -67,15 +75,21 @@ def test_json_holds_means_counts_and_where_asked_each_query(files: tuple[str, st
     assert long["runs"][0]["run_id"] == "one"
 
 
-def test_letters_of_trec_eval_may_be_written_as_trec_eval_takes_them(files: tuple[str, str, str]) -> None:
+def test_letters_of_trec_eval_may_be_written_as_trec_eval_takes_them(
+    files: tuple[str, str, str],
+) -> None:
     joined = call("rank", files[0], files[1], "--trec", "-qn", "-mP.1,2", "-l1", "-M1", "-J")
-    apart = call("rank", files[0], files[1], "--trec", "-q", "-n", "-m", "P.1,2", "-l", "1", "-M", "1", "-J")
+    apart = call(
+        "rank", files[0], files[1], "--trec", "-q", "-n", "-m", "P.1,2", "-l", "1", "-M", "1", "-J"
+    )
 
     assert joined.stdout == apart.stdout
     assert joined.stdout.splitlines()[0] == "P_1                   \tq1\t0.0000"
 
 
-def test_trec_output_goes_with_a_note_of_what_is_missing_on_standard_error(files: tuple[str, str, str]) -> None:
+def test_trec_output_goes_with_a_note_of_what_is_missing_on_standard_error(
+    files: tuple[str, str, str],
+) -> None:
     result = call("rank", files[0], files[2], "--trec", "-m", "map", "-m", "gm_bpref")
 
     assert result.stdout == "map                   \tall\t1.0000\n"
@@ -83,7 +97,9 @@ def test_trec_output_goes_with_a_note_of_what_is_missing_on_standard_error(files
     assert "not computed here: gm_bpref" in result.stderr
 
 
-def test_a_measure_only_trec_eval_has_is_refused_outside_trec_output(files: tuple[str, str, str]) -> None:
+def test_a_measure_only_trec_eval_has_is_refused_outside_trec_output(
+    files: tuple[str, str, str],
+) -> None:
     for options in (("-m", "map,gm_bpref"), ("--trec", "-m", "gm_bpref")):
         result = call("rank", *files, *options, exits=2)
 
@@ -105,7 +121,9 @@ def test_qrels_may_be_a_beir_folder(files: tuple[str, str, str], tmp_path: Path)
     assert "mrr       0.5000" in result.stdout
 
 
-def test_runs_of_the_same_name_are_told_apart_by_their_paths(files: tuple[str, str, str], tmp_path: Path) -> None:
+def test_runs_of_the_same_name_are_told_apart_by_their_paths(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "one.run").write_text(Path(files[1]).read_text())
 
@@ -119,8 +137,17 @@ def test_plot_draws_an_svg_of_both_runs(files: tuple[str, str, str], tmp_path: P
 
     result = call("rank", *files, "-m", "num_ret,mrr", "--plot", str(target))
 
-    texts = [element.text for element in ElementTree.parse(target).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"one.run", "two.run", "nDCG over k", "Precision over recall", "mrr: two.run minus one.run"} <= set(texts)
+    texts = [
+        element.text
+        for element in ElementTree.parse(target).iter("{http://www.w3.org/2000/svg}text")
+    ]
+    assert {
+        "one.run",
+        "two.run",
+        "nDCG over k",
+        "Precision over recall",
+        "mrr: two.run minus one.run",
+    } <= set(texts)
     assert "queries; higher: 1, lower: 0, of 1" in texts
     assert "iprec" not in result.stdout
     assert "ndcg" not in result.stdout
@@ -135,19 +162,33 @@ def test_a_picture_of_another_kind_is_refused_before_anything_is_read(tmp_path: 
 def test_fuse_writes_a_run_that_rank_reads(files: tuple[str, str, str], tmp_path: Path) -> None:
     out = tmp_path / "fused.run"
 
-    printed = call("fuse", files[1], files[2], "-k", "60", "--tag", "both", "--out", "-", folder=tmp_path)
+    printed = call(
+        "fuse", files[1], files[2], "-k", "60", "--tag", "both", "--out", "-", folder=tmp_path
+    )
     written = call("fuse", files[1], files[2], "--out", str(out), "--tag", "both")
 
     assert printed.stdout == out.read_text() != ""
     assert [file.name for file in tmp_path.iterdir() if file.name == "-"] == []
     assert written.stdout == ""
-    assert out.read_text().startswith(f"q1 Q0 a 1 {1 / 62 + 1 / 61!r} both\nq1 Q0 n 2 {1 / 61!r} both\n")
+    assert out.read_text().startswith(
+        f"q1 Q0 a 1 {1 / 62 + 1 / 61!r} both\nq1 Q0 n 2 {1 / 61!r} both\n"
+    )
     assert "mrr         0.7500" in call("rank", files[0], str(out), "-m", "mrr").stdout
 
 
 def test_fuse_adds_weighted_scores(files: tuple[str, str, str]) -> None:
     """By rank: n has 1 and a has .5 in the first run, a has 1 in the second."""
-    printed = call("fuse", files[1], files[2], "--method", "sum", "--normalization", "rank", "--weights", "0.25,1")
+    printed = call(
+        "fuse",
+        files[1],
+        files[2],
+        "--method",
+        "sum",
+        "--normalization",
+        "rank",
+        "--weights",
+        "0.25,1",
+    )
     wrong = call("fuse", files[1], files[2], "--weights", "many", exits=2)
 
     assert printed.stdout.startswith("q1 Q0 a 1 1.125 sum\nq1 Q0 n 2 0.25 sum\n")
@@ -159,7 +200,11 @@ def eight(tmp_path: Path) -> tuple[str, str, str]:
     """Eight queries with one relevant document: the first run ranks it second, the other first in all but one."""
     (tmp_path / "qrels").write_text("".join(f"q{i} 0 a 1\n" for i in range(8)))
     for name, best in (("first.run", []), ("other.run", range(7))):
-        lines = [f"q{i} Q0 {d} 1 {s} t\n" for i in range(8) for d, s in (("a", 3 if i in best else 1), ("b", 2))]
+        lines = [
+            f"q{i} Q0 {d} 1 {s} t\n"
+            for i in range(8)
+            for d, s in (("a", 3 if i in best else 1), ("b", 2))
+        ]
         (tmp_path / name).write_text("".join(lines))
     return str(tmp_path / "qrels"), str(tmp_path / "first.run"), str(tmp_path / "other.run")
 
@@ -168,7 +213,12 @@ def test_paired_compares_every_later_run_with_the_first(eight: tuple[str, str, s
     result = call("rank", *eight, "-m", "mrr", "--paired", "--json")
     (pair,) = json.loads(result.stdout)["pairs"]
 
-    assert (pair["run"], pair["minus"], pair["measure"], pair["n"]) == ("other.run", "first.run", "mrr", 8)
+    assert (pair["run"], pair["minus"], pair["measure"], pair["n"]) == (
+        "other.run",
+        "first.run",
+        "mrr",
+        8,
+    )
     assert pair["value"] == 0.5 * 7 / 8
     assert pair["p"] == pytest.approx(2 / 2**7)
     assert pair["p_adjusted"] == pair["p"]

@@ -112,7 +112,9 @@ class Columns:
         return self._columns[name]
 
 
-@pytest.mark.parametrize("number", range(5), ids=["tuples", "ir_measures", "pandas", "beir", "columns"])
+@pytest.mark.parametrize(
+    "number", range(5), ids=["tuples", "ir_measures", "pandas", "beir", "columns"]
+)
 def test_tables_and_tuples_are_taken(number: int) -> None:
     result = ir.evaluate(*frames()[number], "map,nDCG@10")  # type: ignore[arg-type]
 
@@ -171,9 +173,13 @@ def test_ids_that_are_numbers_on_one_side_are_refused(queries: int) -> None:
     names = [f"q{number}" for number in range(queries)]
     qrels: dict[str, dict[Any, int]] = {name: {1: 1, 2: 0} for name in names}
     run = {name: {str(document): 1.0 for document in range(10)} for name in names}
-    with pytest.raises(DataError, match="document ids are text in the run and numbers in the qrels"):
+    with pytest.raises(
+        DataError, match="document ids are text in the run and numbers in the qrels"
+    ):
         ir.evaluate(qrels, run, "map")
-    with pytest.raises(DataError, match="document ids are text in the qrels and numbers in the run"):
+    with pytest.raises(
+        DataError, match="document ids are text in the qrels and numbers in the run"
+    ):
         ir.evaluate(run, qrels, "map")
     assert ir.evaluate({name: {"other": 1} for name in names}, run, "map").mean == {"map": 0}
 
@@ -186,7 +192,9 @@ def test_runs_of_ms_marco_and_json_are_read(tmp_path: Path) -> None:
 
     for qrels in ("qrels", "qrels.json"):
         for run in ("marco", "run.json"):
-            assert ir.evaluate(tmp_path / qrels, tmp_path / run, "mrr").mean["mrr"] == (1 / 2 + 1) / 2
+            assert (
+                ir.evaluate(tmp_path / qrels, tmp_path / run, "mrr").mean["mrr"] == (1 / 2 + 1) / 2
+            )
 
 
 @pytest.mark.parametrize(
@@ -211,7 +219,11 @@ def test_z_scores_are_distances_in_standard_deviations(tmp_path: Path) -> None:
 
     result = ir.evaluate({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, "map,P@1,mrr")
 
-    assert result.z_scores(ir.read_z_scores(tmp_path / "z")).mean == {"map": pytest.approx(3), "P@1": 0, "mrr": None}
+    assert result.z_scores(ir.read_z_scores(tmp_path / "z")).mean == {
+        "map": pytest.approx(3),
+        "P@1": 0,
+        "mrr": None,
+    }
 
 
 def test_every_measure_is_computed_one_by_one_or_both_ways() -> None:

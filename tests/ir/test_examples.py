@@ -31,6 +31,8 @@ def test_examples_of_the_page_are_true() -> None:
 
 
 def test_the_page_lists_every_measure() -> None:
-    listed = {name.split("@")[0] for name in re.findall(r"`([\w@]+)`", PAGE.read_text(encoding="utf-8"))}
+    listed = {
+        name.split("@")[0] for name in re.findall(r"`([\w@]+)`", PAGE.read_text(encoding="utf-8"))
+    }
 
     assert {row.name for row in MEASURES} <= listed

@@ -47,7 +47,9 @@ def test_names_that_would_not_read_back_are_refused(name: str) -> None:
 
 
 def test_a_query_that_would_read_back_as_a_comment_is_refused() -> None:
-    with pytest.raises(DataError, match="query '#1' cannot be written to a TREC file: the line would be a comment"):
+    with pytest.raises(
+        DataError, match="query '#1' cannot be written to a TREC file: the line would be a comment"
+    ):
         ir.write_run({"#1": {"a": 1.0}}, StringIO())
     with pytest.raises(DataError, match="the line would be a comment"):
         ir.write_qrels({"#1": {"#a": 1}}, StringIO())

@@ -30,7 +30,10 @@ def test_equal_scores_are_ordered_by_the_best_rank_then_by_falling_id() -> None:
 
     assert list(ir.fuse([first, second], k=1)["q"])[:2] == ["x", "y"]
     assert list(ir.fuse([third, {"q": {"m": 1.0, "n": 1.0}}])["q"]) == ["n", "m"]
-    assert list(ir.fuse([{"q": {"m": 2.0, "n": 1.0}}, {"q": {"n": 2.0, "m": 1.0}}])["q"]) == ["n", "m"]
+    assert list(ir.fuse([{"q": {"m": 2.0, "n": 1.0}}, {"q": {"n": 2.0, "m": 1.0}}])["q"]) == [
+        "n",
+        "m",
+    ]
 
 
 def test_scores_as_text_are_ordered_as_numbers() -> None:
@@ -70,7 +73,14 @@ THIRD = {"q": {"a": 0.0, "b": 4.0}}
 
 @pytest.mark.parametrize(
     ("method", "a", "b"),
-    [("sum", 2, 1.5), ("mnz", 6, 3), ("min", 0, 0.5), ("max", 1, 1), ("anz", 2 / 3, 0.75), ("med", 1, 0.75)],
+    [
+        ("sum", 2, 1.5),
+        ("mnz", 6, 3),
+        ("min", 0, 0.5),
+        ("max", 1, 1),
+        ("anz", 2 / 3, 0.75),
+        ("med", 1, 0.75),
+    ],
 )
 def test_methods_combine_the_normalized_scores(method: ir.Fusion, a: float, b: float) -> None:
     fused = ir.fuse([FIRST, SECOND, THIRD], method)["q"]
@@ -89,17 +99,27 @@ def test_methods_combine_the_normalized_scores(method: ir.Fusion, a: float, b: f
         ("none", {"a": 5, "b": 3, "c": 1}),
     ],
 )
-def test_scores_are_normalized_per_query(normalization: ir.ScoreNormalization, expected: dict[str, float]) -> None:
+def test_scores_are_normalized_per_query(
+    normalization: ir.ScoreNormalization, expected: dict[str, float]
+) -> None:
     assert ir.fuse([FIRST], "sum", normalization=normalization)["q"] == pytest.approx(expected)
 
 
 def test_weights_multiply_runs() -> None:
-    assert ir.fuse([FIRST, THIRD], "sum", weights=[0.75, 0.25])["q"] == {"a": 0.75, "b": 0.625, "c": 0}
+    assert ir.fuse([FIRST, THIRD], "sum", weights=[0.75, 0.25])["q"] == {
+        "a": 0.75,
+        "b": 0.625,
+        "c": 0,
+    }
     assert ir.fuse([FIRST, THIRD], weights=[2, 1])["q"]["a"] == pytest.approx(2 / 61 + 1 / 62)
 
 
 def test_one_document_and_equal_scores_are_zero_under_min_max() -> None:
-    assert ir.fuse([{"q": {"a": 7.0}}, {"q": {"b": 2.0, "c": 2.0}}], "sum")["q"] == {"c": 0, "a": 0, "b": 0}
+    assert ir.fuse([{"q": {"a": 7.0}}, {"q": {"b": 2.0, "c": 2.0}}], "sum")["q"] == {
+        "c": 0,
+        "a": 0,
+        "b": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -134,14 +154,22 @@ def test_values_are_those_of_ranx(normalization: ir.ScoreNormalization) -> None:
     runs: list[dict[str, dict[str, float]]] = []
     for _ in range(3):
         scores = sorted((chance.uniform(0, 30) for _ in range(12)), reverse=True)
-        runs.append({"q": dict(zip(chance.sample("abcdefghijklmnopqrst", 12), scores, strict=True))})
+        runs.append(
+            {"q": dict(zip(chance.sample("abcdefghijklmnopqrst", 12), scores, strict=True))}
+        )
     methods: tuple[ir.Fusion, ...] = ("sum", "mnz", "min", "max", "anz", "med")
     for method in methods:
-        theirs = ranx.fuse([ranx.Run(run) for run in runs], norm=normalization, method=method).to_dict()["q"]
+        theirs = ranx.fuse(
+            [ranx.Run(run) for run in runs], norm=normalization, method=method
+        ).to_dict()["q"]
         assert ir.fuse(runs, method, normalization=normalization)["q"] == pytest.approx(theirs)
     params = {"weights": [0.2, 0.3, 0.5]}
-    theirs = ranx.fuse([ranx.Run(run) for run in runs], norm=normalization, method="wsum", params=params).to_dict()["q"]
-    assert ir.fuse(runs, "sum", normalization=normalization, weights=[0.2, 0.3, 0.5])["q"] == pytest.approx(theirs)
+    theirs = ranx.fuse(
+        [ranx.Run(run) for run in runs], norm=normalization, method="wsum", params=params
+    ).to_dict()["q"]
+    assert ir.fuse(runs, "sum", normalization=normalization, weights=[0.2, 0.3, 0.5])[
+        "q"
+    ] == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize("k", [0, -5])

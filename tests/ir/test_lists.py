@@ -71,7 +71,9 @@ def test_array_row_is_the_list_of_its_documents(grades: list[int], k: int) -> No
 
     table = ir.evaluate_array([grades], measures)
 
-    assert table.per_query["0"] == ir.evaluate_list(documents, dict(zip(documents, grades, strict=True)), measures)
+    assert table.per_query["0"] == ir.evaluate_list(
+        documents, dict(zip(documents, grades, strict=True)), measures
+    )
 
 
 def test_scores_rank_an_array_and_equal_ones_keep_the_order_given() -> None:

@@ -106,7 +106,9 @@ def test_a_document_gains_less_for_a_subtopic_seen_before(tmp_path: Path) -> Non
     nested = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "c": {"3": 1, "2": 0}}}
     best = 2 + 1 / THREE + 0.5 / 2
 
-    values = ir.evaluate(tmp_path / "qrels", run, "alpha_ndcg,alpha_ndcg@1,alpha_ndcg(alpha=0),ndcg").mean
+    values = ir.evaluate(
+        tmp_path / "qrels", run, "alpha_ndcg,alpha_ndcg@1,alpha_ndcg(alpha=0),ndcg"
+    ).mean
 
     assert values["alpha_ndcg"] == pytest.approx((2 + 0.5 / THREE) / best)
     assert values["alpha_ndcg@1"] == 1
@@ -130,11 +132,15 @@ def test_pooled_documents_without_judgment_lift_inferred_ap() -> None:
     qrels = {"q": {"a": 1, "p": -1, "b": 1}}
     run = {"q": {"a": 3.0, "p": 2.0, "b": 1.0}}
 
-    assert ir.evaluate(qrels, run, "infAP").mean["infAP"] == pytest.approx((1 + 1 / 3 + 2 / 3 * 1.00001 / 1.00002) / 2)
+    assert ir.evaluate(qrels, run, "infAP").mean["infAP"] == pytest.approx(
+        (1 + 1 / 3 + 2 / 3 * 1.00001 / 1.00002) / 2
+    )
 
 
 def test_a_grade_above_the_scale_of_err_is_refused() -> None:
-    with pytest.raises(DataError, match=r"the grade 5 is above max=4, the highest of the scale; write ERR\(max=5\)"):
+    with pytest.raises(
+        DataError, match=r"the grade 5 is above max=4, the highest of the scale; write ERR\(max=5\)"
+    ):
         ir.evaluate({"q": {"a": 5}}, {"q": {"a": 1.0}}, "ERR")
 
 
@@ -143,16 +149,26 @@ def test_fractional_grades_are_gains_and_compared_with_the_level(tmp_path: Path)
     grades = {"a": 0.5, "b": 2.25, "c": 0.0, "d": 1.5}
     scores = {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}
     expected = (0.5 + 2.25 / THREE + 1.5 / FIVE) / (2.25 + 1.5 / THREE + 0.5 / 2)
-    (tmp_path / "qrels").write_text("".join(f"q 0 {name} {grade}\n" for name, grade in grades.items()))
+    (tmp_path / "qrels").write_text(
+        "".join(f"q 0 {name} {grade}\n" for name, grade in grades.items())
+    )
     many = {f"q{number}": grades for number in range(200)}
 
     for qrels, run in (({"q": grades}, {"q": scores}), (tmp_path / "qrels", {"q": scores})):
         result = ir.evaluate(qrels, run, "ndcg,num_rel,P(rel=0.5)@4", level=1.5)
-        assert result.mean == {"ndcg": pytest.approx(expected, abs=1e-15), "num_rel": 2, "P(rel=0.5)@4": 3 / 4}
-    assert ir.evaluate(many, dict.fromkeys(many, scores), "ndcg").mean["ndcg"] == pytest.approx(expected, abs=1e-14)
+        assert result.mean == {
+            "ndcg": pytest.approx(expected, abs=1e-15),
+            "num_rel": 2,
+            "P(rel=0.5)@4": 3 / 4,
+        }
+    assert ir.evaluate(many, dict.fromkeys(many, scores), "ndcg").mean["ndcg"] == pytest.approx(
+        expected, abs=1e-14
+    )
 
 
-@pytest.mark.parametrize("row", [row for row in MEASURES if row.name != "alpha_ndcg"], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [row for row in MEASURES if row.name != "alpha_ndcg"], ids=lambda row: row.name
+)
 def test_measure_is_zero_when_nothing_is_judged_and_nothing_retrieved(row: object) -> None:
     name = next(n for n in EXPECTED if ir.parse([n])[0].row is row)
 
@@ -161,7 +177,9 @@ def test_measure_is_zero_when_nothing_is_judged_and_nothing_retrieved(row: objec
     assert result.per_query["q"][name] == (1 if name == "num_q" else 0)
 
 
-def test_bpref_ignores_unjudged_documents_and_is_one_when_no_nonrelevant_document_precedes() -> None:
+def test_bpref_ignores_unjudged_documents_and_is_one_when_no_nonrelevant_document_precedes() -> (
+    None
+):
     qrels = {"q": {"b": 1, "c": 0}}
 
     assert ir.evaluate(qrels, {"q": {"x": 3.0, "b": 2.0, "c": 1.0}}, "bpref").mean["bpref"] == 1
@@ -169,7 +187,9 @@ def test_bpref_ignores_unjudged_documents_and_is_one_when_no_nonrelevant_documen
 
 
 def test_negative_grades_are_not_judged() -> None:
-    result = ir.evaluate({"q": {"a": -1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, "judged@2,ndcg,bpref,num_rel")
+    result = ir.evaluate(
+        {"q": {"a": -1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}, "judged@2,ndcg,bpref,num_rel"
+    )
 
     assert result.mean["judged@2"] == 1 / 2
     assert result.mean["ndcg"] == pytest.approx(1 / THREE)
@@ -208,7 +228,9 @@ def test_gm_map_is_a_geometric_mean_in_which_zero_counts_as_a_hundred_thousandth
 def test_counts_are_whole_numbers_and_are_summed() -> None:
     qrels = {"q1": {"a": 1, "b": 2}, "q2": {"a": 1}}
 
-    result = ir.evaluate(qrels, {"q1": {"a": 1.0}, "q2": {"x": 1.0, "a": 0.5}}, "num_rel,num_ret,num_q")
+    result = ir.evaluate(
+        qrels, {"q1": {"a": 1.0}, "q2": {"x": 1.0, "a": 0.5}}, "num_rel,num_ret,num_q"
+    )
 
     assert result.mean == {"num_rel": 3, "num_ret": 3, "num_q": 2}
     assert all(isinstance(value, int) for value in result.mean.values())

@@ -23,7 +23,10 @@ def trec_names(text: str) -> list[str]:
         ("P.5,7,3", ["P_3", "P_5", "P_7"]),
         ("P.5,7,map", ["P_5", "P_7", "map"]),
         ("ndcg_cut.10,20,23.4", ["ndcg_cut_10", "ndcg_cut_20", "ndcg_cut_23"]),
-        ("iprec_at_recall..10,.20,.25", ["iprec_at_recall_0.10", "iprec_at_recall_0.20", "iprec_at_recall_0.25"]),
+        (
+            "iprec_at_recall..10,.20,.25",
+            ["iprec_at_recall_0.10", "iprec_at_recall_0.20", "iprec_at_recall_0.25"],
+        ),
         ("ndcg.1=3,2=9,4=4.5", ["ndcg_1=3,2=9,4=4.5"]),
         ("ndcg(1=3,2=9,4=4.5)", ["ndcg_1=3,2=9,4=4.5"]),
         ("utility.2,-1,0,0", ["utility_2,-1,0,0"]),
@@ -99,7 +102,10 @@ def test_explicit_cutoffs_replace_those_of_a_group() -> None:
         ("P@5@6", "must be a whole number"),
         ("@5", "cannot be read"),
         ("", "no measure was requested"),
-        ("gm_bpref", "not computed here: gm_bpref (measures of trec_eval that claimeval does not have; it has num_q"),
+        (
+            "gm_bpref",
+            "not computed here: gm_bpref (measures of trec_eval that claimeval does not have; it has num_q",
+        ),
         ("map,Rprec_mult.2,1", "not computed here: Rprec_mult.2,1"),
         ("utility.2,-1", "utility has four coefficients"),
     ],

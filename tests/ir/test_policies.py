@@ -53,14 +53,22 @@ def test_missing_queries_count_as_zero_when_asked(from_files: bool, tmp_path: Pa
 
 
 def test_missing_queries_are_refused_when_asked() -> None:
-    with pytest.raises(DataError, match="the run lacks 1 of the 3 queries of the qrels, first 'q2'"):
+    with pytest.raises(
+        DataError, match="the run lacks 1 of the 3 queries of the qrels, first 'q2'"
+    ):
         ir.evaluate(QRELS, RUN, "map", missing="error")
 
 
 def test_queries_no_relevant_documents_can_be_undefined() -> None:
     result = ir.evaluate(QRELS, RUN, "map,ndcg,P@1,num_rel,judged", no_relevant="undefined")
 
-    assert result.per_query["q3"] == {"map": None, "ndcg": None, "P@1": None, "num_rel": 0, "judged": 1 / 2}
+    assert result.per_query["q3"] == {
+        "map": None,
+        "ndcg": None,
+        "P@1": None,
+        "num_rel": 0,
+        "judged": 1 / 2,
+    }
     assert result.mean == {"map": 1, "ndcg": 1, "P@1": 1, "num_rel": 1, "judged": 3 / 4}
 
 
@@ -73,7 +81,9 @@ def test_a_mean_over_no_query_is_none() -> None:
 def test_undefined_follows_the_level_for_binary_measures_and_grades_for_graded_ones() -> None:
     qrels = {"q": {"a": 1}}
 
-    result = ir.evaluate(qrels, {"q": {"a": 1.0}}, "P@1,ndcg,P(rel=1)@1", level=2, no_relevant="undefined")
+    result = ir.evaluate(
+        qrels, {"q": {"a": 1.0}}, "P@1,ndcg,P(rel=1)@1", level=2, no_relevant="undefined"
+    )
 
     assert result.per_query["q"] == {"P@1": None, "ndcg": 1, "P(rel=1)@1": 1}
 
@@ -88,7 +98,9 @@ def test_level_moves_binary_measures_and_leaves_ndcg_alone() -> None:
 
 
 def test_level_zero_makes_every_judged_document_relevant() -> None:
-    result = ir.evaluate({"q": {"a": 0, "b": 1}}, {"q": {"x": 3.0, "a": 2.0}}, "mrr,recall@5", level=0)
+    result = ir.evaluate(
+        {"q": {"a": 0, "b": 1}}, {"q": {"x": 3.0, "a": 2.0}}, "mrr,recall@5", level=0
+    )
 
     assert result.mean == {"mrr": 1 / 2, "recall@5": 1 / 2}
 
@@ -105,7 +117,9 @@ def test_judged_only_drops_unjudged_documents_first() -> None:
 def test_max_retrieved_cuts_each_query() -> None:
     run = {"q": {"x": 4.0, "a": 3.0, "b": 2.0}}
 
-    result = ir.evaluate({"q": {"a": 1, "b": 1}}, run, "num_ret,num_rel_ret,map,judged", max_retrieved=2)
+    result = ir.evaluate(
+        {"q": {"a": 1, "b": 1}}, run, "num_ret,num_rel_ret,map,judged", max_retrieved=2
+    )
 
     assert result.mean == {"num_ret": 2, "num_rel_ret": 1, "map": (1 / 2) / 2, "judged": 1 / 2}
 
@@ -145,20 +159,36 @@ def test_no_query_in_common_is_an_error_that_shows_one_of_each() -> None:
     [
         ({}, {"q": {"a": 1.0}}, "the qrels have no queries"),
         ({"q": {"a": 1}}, {}, "the run has no queries"),
-        ({"q": {"a": 1}}, {"q": {"a": float("nan")}}, "run: the score of document 'a' for query 'q' is nan"),
+        (
+            {"q": {"a": 1}},
+            {"q": {"a": float("nan")}},
+            "run: the score of document 'a' for query 'q' is nan",
+        ),
         (
             {"q": {"a": 1}},
             {"q": {"a": None}},
             "run: the score of document 'a' for query 'q' is None; expected a number",
         ),
-        ({"q": {"a": 1}}, {"q": ["a"]}, "run: query 'q' has list; expected a mapping of document id to score"),
+        (
+            {"q": {"a": 1}},
+            {"q": ["a"]},
+            "run: query 'q' has list; expected a mapping of document id to score",
+        ),
         (
             {"q": {"a": float("inf")}},
             {"q": {"a": 1.0}},
             "qrels: the grade of document 'a' for query 'q' is inf; expected a number such as 0, 1 or 2",
         ),
-        ({"q": {"a": "high"}}, {"q": {"a": 1.0}}, "qrels: the grade of document 'a' for query 'q' is 'high'"),
-        ({"q": {"a"}}, {"q": {"a": 1.0}}, "qrels: query 'q' has set; expected a mapping of document id to grade"),
+        (
+            {"q": {"a": "high"}},
+            {"q": {"a": 1.0}},
+            "qrels: the grade of document 'a' for query 'q' is 'high'",
+        ),
+        (
+            {"q": {"a"}},
+            {"q": {"a": 1.0}},
+            "qrels: query 'q' has set; expected a mapping of document id to grade",
+        ),
     ],
 )
 def test_wrong_dicts_are_named(qrels: object, run: object, message: str) -> None:

@@ -18,7 +18,9 @@ def files(tmp_path: Path, run: ir.TrecRun = RUN) -> tuple[Path, Path]:
     qrels = tmp_path / "qrels"
     results = tmp_path / "run"
     qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, ds in QRELS.items() for d, g in ds.items()))
-    results.write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, ds in run.items() for d, s in ds.items()))
+    results.write_text(
+        "".join(f"{q} Q0 {d} 0 {s} t\n" for q, ds in run.items() for d, s in ds.items())
+    )
     return qrels, results
 
 
@@ -49,7 +51,10 @@ def test_error_refuses_equal_scores_and_names_query_and_score(tmp_path: Path) ->
 def test_error_accepts_different_scores() -> None:
     run = {"q": {"b": 2.0, "c": 3.0}, "r": {"a": 3.0}}
 
-    assert ir.evaluate({"q": {"b": 1}, "r": {"a": 1}}, run, "mrr", ties="error").mean["mrr"] == (1 / 2 + 1) / 2
+    assert (
+        ir.evaluate({"q": {"b": 1}, "r": {"a": 1}}, run, "mrr", ties="error").mean["mrr"]
+        == (1 / 2 + 1) / 2
+    )
 
 
 def test_ids_are_compared_as_bytes_like_strcmp_does(tmp_path: Path) -> None:

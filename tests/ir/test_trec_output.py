@@ -24,7 +24,9 @@ COMMANDS = [
 ] or [{"qrels": "none", "trec_eval_options": ""}]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command['qrels']}{command['trec_eval_options']}")
+@pytest.mark.parametrize(
+    "command", COMMANDS, ids=lambda command: f"{command['qrels']}{command['trec_eval_options']}"
+)
 def test_expected_output_is_reproduced(command: dict[str, str]) -> None:
     """Whole where all measures are ours, else every line of a measure that is, in the same order."""
     folder = shared_data("trec_eval")
@@ -35,12 +37,18 @@ def test_expected_output_is_reproduced(command: dict[str, str]) -> None:
         str(folder / command["qrels"]),
         str(folder / command["results"]),
         "--trec",
-        *shlex.split(command["trec_eval_options"].replace("zscores_file", str(folder / "zscores_file"))),
+        *shlex.split(
+            command["trec_eval_options"].replace("zscores_file", str(folder / "zscores_file"))
+        ),
     )
 
     printed = {line.split()[0] for line in result.stdout.splitlines()}
-    expected = re.sub("^Zgm_map.*\n", "", expected, flags=re.MULTILINE)  # a geometric mean of what is no number
-    ours = "".join(line for line in expected.splitlines(keepends=True) if line.split()[0] in printed)
+    expected = re.sub(
+        "^Zgm_map.*\n", "", expected, flags=re.MULTILINE
+    )  # a geometric mean of what is no number
+    ours = "".join(
+        line for line in expected.splitlines(keepends=True) if line.split()[0] in printed
+    )
     assert result.stdout == ours
     for line in expected.splitlines():
         assert line.split()[0] in printed or is_foreign(line.split()[0])
@@ -69,7 +77,9 @@ def test_no_summary_leaves_the_queries_only() -> None:
 
 def test_complete_counts_grades_above_zero_whatever_the_level_as_trec_eval_does() -> None:
     """trec_eval 9.0.4 -c -l2 on this input prints num_rel all 2."""
-    result = ir.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"a": 1.0}}, "num_rel", level=2, missing="zero")
+    result = ir.evaluate(
+        {"q": {"a": 2, "b": 1}}, {"q": {"a": 1.0}}, "num_rel", level=2, missing="zero"
+    )
 
     assert ir.trec_text(result, per_query=True, run_id=False) == (
         "num_rel               \tq\t1\nnum_rel               \tall\t2\n"

@@ -10,8 +10,12 @@ from claimeval import ir
 def test_dcg_and_ndcg_of_three_rankings() -> None:
     result = ir.evaluate_array([[0, 0, 1, 1, 1], [1, 0, 1, 0, 1], [1, 0, 0, 0, 0]], "dcg,ndcg")
 
-    assert [result.per_query[q]["dcg"] for q in "012"] == pytest.approx([1.3175, 1.8869, 1], abs=5e-5)
-    assert [result.per_query[q]["ndcg"] for q in "012"] == pytest.approx([0.6183, 0.8855, 1], abs=5e-5)
+    assert [result.per_query[q]["dcg"] for q in "012"] == pytest.approx(
+        [1.3175, 1.8869, 1], abs=5e-5
+    )
+    assert [result.per_query[q]["ndcg"] for q in "012"] == pytest.approx(
+        [0.6183, 0.8855, 1], abs=5e-5
+    )
 
 
 def test_two_of_four_relevant_documents_retrieved_at_ranks_one_and_three() -> None:

@@ -15,7 +15,10 @@ from claimeval.testing import provider
 from claimeval.types.records import Claim
 from claimeval.types.requests import ClaimsPerCall, Judge
 
-CLAIMS = [Claim(grounding="ungrounded", id=f"answer-{i}", text=f"Lamp {i} is lit.", of="answer") for i in range(1, 13)]
+CLAIMS = [
+    Claim(grounding="ungrounded", id=f"answer-{i}", text=f"Lamp {i} is lit.", of="answer")
+    for i in range(1, 13)
+]
 SAMPLE = {
     "id": "pier",
     "question": "Which lamps are lit?",
@@ -41,11 +44,21 @@ def test_every_place_in_the_question_is_taken_by_every_claim() -> None:
 def reply(prompt: str) -> str:
     """Take a claim a sentence; call lamps up to the sixth lit."""
     if "<sentences>" in prompt:
-        claims = [{"claim": c.text, "sentences": [i], "quote": c.text} for i, c in enumerate(CLAIMS, 1)]
+        claims = [
+            {"claim": c.text, "sentences": [i], "quote": c.text} for i, c in enumerate(CLAIMS, 1)
+        ]
         return json.dumps({"claims": claims})
-    asked = [line.partition(": ") for line in prompt.splitlines() if line.startswith("c") and ': "Lamp' in line]
-    labels = {name: "supported" if int(text.split()[1]) <= 6 else "not_found" for name, _, text in asked}
-    return json.dumps({"verdicts": [{"id": name, "label": label} for name, label in labels.items()]})
+    asked = [
+        line.partition(": ")
+        for line in prompt.splitlines()
+        if line.startswith("c") and ': "Lamp' in line
+    ]
+    labels = {
+        name: "supported" if int(text.split()[1]) <= 6 else "not_found" for name, _, text in asked
+    }
+    return json.dumps(
+        {"verdicts": [{"id": name, "label": label} for name, label in labels.items()]}
+    )
 
 
 @pytest.mark.parametrize(("asked", "calls"), [(None, 3), (1, 12), (20, 1), ("auto", 1)])
@@ -55,16 +68,31 @@ def test_a_server_of_ones_own_is_asked_about_five_at_a_time(
     options = ce.RunOptions(cache=tmp_path)
     with provider(reply) as server:
         ahead = ce.plan(
-            ce.score, [SAMPLE], judges=server.judge, metrics=["faithfulness"], claims_per_call=asked, options=options
+            ce.score,
+            [SAMPLE],
+            judges=server.judge,
+            metrics=["faithfulness"],
+            claims_per_call=asked,
+            options=options,
         )
-        run = ce.score([SAMPLE], judges=server.judge, metrics=["faithfulness"], claims_per_call=asked, options=options)
+        run = ce.score(
+            [SAMPLE],
+            judges=server.judge,
+            metrics=["faithfulness"],
+            claims_per_call=asked,
+            options=options,
+        )
     (result,) = run.results
     of_claims = [call for call in result.calls if call.step == "assess"]
     assert len(of_claims) == calls
     assert ahead.calls[0] - 1 <= calls <= ahead.calls[1] - 1
-    assert [i for call in of_claims for i in call.subjects] == [claim.id for claim in shuffled(CLAIMS, "pier")]
+    assert [i for call in of_claims for i in call.subjects] == [
+        claim.id for claim in shuffled(CLAIMS, "pier")
+    ]
     assert [a.subject for a in result.assessments] == [claim.id for claim in CLAIMS]
-    assert {a.subject for a in result.assessments if a.label == "supported"} == {c.id for c in CLAIMS[:6]}
+    assert {a.subject for a in result.assessments if a.label == "supported"} == {
+        c.id for c in CLAIMS[:6]
+    }
     assert run.manifest.judges[0].claims_per_call == (asked or 5)
 
 
@@ -94,7 +122,9 @@ def test_rejudging_with_another_number_asks_again_and_takes_no_claim_anew(tmp_pa
         ("local:lexical", 50),
     ],
 )
-def test_a_hosted_model_is_asked_about_as_many_as_fit_and_any_other_about_five(judge: str | Judge, size: int) -> None:
+def test_a_hosted_model_is_asked_about_as_many_as_fit_and_any_other_about_five(
+    judge: str | Judge, size: int
+) -> None:
     assert claims_per_call(parse_judge(judge)) == size
 
 

@@ -16,10 +16,20 @@ SENTENCES = [(0, 24), (25, 61), (62, len(TEXT))]
     [
         ("It opened.", "opened in 1901", (), ("exact", "opened in 1901")),
         # white space and compatibility forms do not matter
-        ("Rooms.", "has nine rooms and 340 clocks", (), ("exact", "has  nine rooms and\u00a0340 clocks")),
+        (
+            "Rooms.",
+            "has nine rooms and 340 clocks",
+            (),
+            ("exact", "has  nine rooms and\u00a0340 clocks"),
+        ),
         ("Cafe.", "The café opened", (), ("exact", "The café opened")),
         ("It opened.", "The cafe opened in 1901", (), ("fuzzy", "The café opened in 1901")),
-        ("Something reworded entirely.", "not in the text at all, anywhere", (2, 3), ("ids_only", TEXT[25:])),
+        (
+            "Something reworded entirely.",
+            "not in the text at all, anywhere",
+            (2, 3),
+            ("ids_only", TEXT[25:]),
+        ),
         ("Something reworded entirely.", None, (0, 9), ("ungrounded", None)),
         # a number of the question may be used
         ("In 2024 it had rooms.", "nine rooms", (), ("exact", "nine rooms")),
@@ -40,7 +50,14 @@ def test_a_number_that_is_nowhere_makes_a_claim_ungrounded_but_keeps_its_place()
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("1,200.50", "1200.5"), ("1200.5", "1200.5"), ("10", "10"), ("3.0", "3"), ("１２", "12"), ("1,2", "1,2")],
+    [
+        ("1,200.50", "1200.5"),
+        ("1200.5", "1200.5"),
+        ("10", "10"),
+        ("3.0", "3"),
+        ("１２", "12"),
+        ("1,2", "1,2"),
+    ],
 )
 def test_numbers_are_compared_by_value_as_far_as_the_form_tells(text: str, found: str) -> None:
     assert numbers(text) == {found}
@@ -59,18 +76,30 @@ CITED = "Brandi【1†source】 was a historian [2]. According to document 3, he
     ("claim", "quote", "found"),
     [
         ("Brandi was a historian.", None, ("exact", "Brandi【1†source】 was a historian [2].", ())),
-        ("x", "historian. he wrote 12", ("exact", "historian [2]. According to document 3, he wrote 12", ())),
+        (
+            "x",
+            "historian. he wrote 12",
+            ("exact", "historian [2]. According to document 3, he wrote 12", ()),
+        ),
         ("x", "was a historian [2]", ("exact", "was a historian [2]", ())),
         ("He wrote 12 books [7].", "wrote 12 books", ("exact", "wrote 12 books", ())),
         ("He wrote 2 books.", "wrote 12 books", ("ungrounded", "wrote 12 books", ("2",))),
-        ("As stated in document 5, he wrote 1 book.", "he wrote", ("ungrounded", "he wrote", ("1",))),
+        (
+            "As stated in document 5, he wrote 1 book.",
+            "he wrote",
+            ("ungrounded", "he wrote", ("1",)),
+        ),
     ],
 )
 def test_citations_in_the_midst_of_a_text_do_not_matter_and_their_numbers_do_not_count(
     claim: str, quote: str | None, found: tuple[str, str, tuple[str, ...]]
 ) -> None:
     where = place(claim, quote, (), CITED, [], "")
-    assert (where.grounding, CITED[slice(*where.span)] if where.span else None, where.missing_numbers) == found
+    assert (
+        where.grounding,
+        CITED[slice(*where.span)] if where.span else None,
+        where.missing_numbers,
+    ) == found
 
 
 def test_the_number_of_a_citation_is_no_number_of_the_text() -> None:

@@ -32,7 +32,9 @@ CALLS = 2 * len(SAMPLES)
 
 def ids(change: Callable[[str], object]) -> Callable[[str], str]:
     """A reply with its ids changed; `change` gets the number."""
-    return lambda text: re.sub(r'(?<="id": )"c(\d+)"', lambda match: json.dumps(change(match[1])), text)
+    return lambda text: re.sub(
+        r'(?<="id": )"c(\d+)"', lambda match: json.dumps(change(match[1])), text
+    )
 
 
 HABITS: dict[str, Callable[[str], str]] = {
@@ -50,8 +52,12 @@ HABITS: dict[str, Callable[[str], str]] = {
     "an introduction and a fence": lambda text: f"Sure! Here is the JSON:\n\n```json\n{text}\n```",
     "a closing remark": lambda text: f"{text}\n\nI hope this helps!",
     "reasoning": lambda text: f"<think>\nThe evidence [d1] says so.\n</think>\n\n{text}",
-    "reasoning without its opening tag": lambda text: f"The evidence [d1] says so.\n</think>\n\n{text}",
-    "reasoning with a draft": lambda text: f"<think>{text.replace('supported', 'not_found')}</think>{text}",
+    "reasoning without its opening tag": lambda text: (
+        f"The evidence [d1] says so.\n</think>\n\n{text}"
+    ),
+    "reasoning with a draft": lambda text: (
+        f"<think>{text.replace('supported', 'not_found')}</think>{text}"
+    ),
     "a draft that is kept": lambda text: f"{text}\nFinal answer:\n{text}",
 }
 
@@ -98,7 +104,9 @@ LINES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("habit", LINES)
-def test_the_same_holds_for_bullets_and_marks(start_server: StartServer, tmp_path: Path, habit: str) -> None:
+def test_the_same_holds_for_bullets_and_marks(
+    start_server: StartServer, tmp_path: Path, habit: str
+) -> None:
     server = start_server(judge=says(LINES[habit]))
     judges = [judge_at(server, "openai")]
     ran = run(judges, tmp_path / "store", SAMPLES, extract_prompt="bullets", assess_prompt="tags")
@@ -106,7 +114,9 @@ def test_the_same_holds_for_bullets_and_marks(start_server: StartServer, tmp_pat
     assert len(server.exchanges()) == CALLS
 
 
-def test_an_unknown_label_is_unparsable_and_named_in_the_record(start_server: StartServer, tmp_path: Path) -> None:
+def test_an_unknown_label_is_unparsable_and_named_in_the_record(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     """The claim that is not found gets the label "mostly true": supported, contradicted, unread, supported are 2 of 3.
 
     It is asked about once more, alone, and stays open.
@@ -123,7 +133,9 @@ def test_an_unknown_label_is_unparsable_and_named_in_the_record(start_server: St
     assert result["faithfulness"].bounds == (0.5, 0.75)
 
 
-def test_a_claim_that_a_reply_leaves_out_is_incomplete(start_server: StartServer, tmp_path: Path) -> None:
+def test_a_claim_that_a_reply_leaves_out_is_incomplete(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     def without_the_third(text: str) -> str:
         reply = json.loads(text)
         kept = [

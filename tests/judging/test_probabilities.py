@@ -28,9 +28,15 @@ Alternatives = dict[str, float]
 
 
 def request(prompt: str = "three_way", **settings: Any) -> Request:
-    judge = Judge.model_validate({"name": "j", "model": "scripted:j", "top_logprobs": 5, **settings})
+    judge = Judge.model_validate(
+        {"name": "j", "model": "scripted:j", "top_logprobs": 5, **settings}
+    )
     return assess.ask(
-        prompts.load("assess", prompt), judge, CLAIMS, assess.ShownDocuments(DOCUMENTS), "What is it like?"
+        prompts.load("assess", prompt),
+        judge,
+        CLAIMS,
+        assess.ShownDocuments(DOCUMENTS),
+        "What is it like?",
     )
 
 
@@ -59,7 +65,10 @@ def reply(
 ) -> list[tuple[str, Alternatives]]:
     """Two verdicts; a token of each label's own, the labels' ends and all the rest in tokens without alternatives."""
     return [
-        ('{"verdicts": [{"id": "c1", "reason": "It says \\"id\\": so – ja.", "evidence": [], "label": "', {}),
+        (
+            '{"verdicts": [{"id": "c1", "reason": "It says \\"id\\": so – ja.", "evidence": [], "label": "',
+            {},
+        ),
         first,
         (f'{rest}"}}, {{"id": "c2", "reason": "r", "evidence": [], "label": "', {}),
         second,
@@ -70,7 +79,10 @@ def reply(
 def verdicts(
     tokens: list[tuple[str, Alternatives]], text: str | None = None, asked: Request | None = None
 ) -> list[ReadVerdict]:
-    return [verdict for (verdict,) in assess.read(completion(tokens, text), asked or request()).values.values()]
+    return [
+        verdict
+        for (verdict,) in assess.read(completion(tokens, text), asked or request()).values.values()
+    ]
 
 
 def test_probabilities_by_hand() -> None:
@@ -91,17 +103,24 @@ def test_entries_may_stand_under_their_ids() -> None:
         ("not_found", {"not_found": 0.9, "supported": 0.1}),
         ('"}}}', {}),
     ]
-    assert [verdict.probability for verdict in verdicts(tokens)] == [pytest.approx(0.8), pytest.approx(0.1)]
+    assert [verdict.probability for verdict in verdicts(tokens)] == [
+        pytest.approx(0.8),
+        pytest.approx(0.1),
+    ]
 
 
 def test_spellings_are_taken_together() -> None:
     one = ("supported", {"supported": 0.3, " Supported": 0.2, "SUPPORT": 0.1, "not": 0.4})
-    assert verdicts(reply(one, ("not_found", {"not_found": 1.0})))[0].probability == pytest.approx(0.6)
+    assert verdicts(reply(one, ("not_found", {"not_found": 1.0})))[0].probability == pytest.approx(
+        0.6
+    )
 
 
 def test_a_label_of_several_tokens_is_known_by_its_first() -> None:
     one = ("contr", {"contr": 0.7, "supported": 0.3})
-    assert verdicts(reply(one, ("not_found", {"not_found": 1.0}), rest="adicted"))[0].probability == pytest.approx(0.3)
+    assert verdicts(reply(one, ("not_found", {"not_found": 1.0}), rest="adicted"))[
+        0
+    ].probability == pytest.approx(0.3)
 
 
 def test_a_token_may_hold_the_quotation_mark_before_the_label() -> None:
@@ -142,7 +161,10 @@ def test_marks_at_the_end_of_lines() -> None:
         ("\n- It is red. SUPPORTED=", {}),
         ("0", {"0": 0.9, "1": 0.1}),
     ]
-    assert [v.probability for v in verdicts(tokens, asked=asked)] == [pytest.approx(0.75), pytest.approx(0.1)]
+    assert [v.probability for v in verdicts(tokens, asked=asked)] == [
+        pytest.approx(0.75),
+        pytest.approx(0.1),
+    ]
 
 
 def test_yes_and_no() -> None:
@@ -160,13 +182,19 @@ def test_without_being_asked_for_there_are_none() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["openai", "mistral"])
-def test_both_providers_are_asked_for_them_and_the_panel_has_them(start_server: StartServer, dialect: Any) -> None:
+def test_both_providers_are_asked_for_them_and_the_panel_has_them(
+    start_server: StartServer, dialect: Any
+) -> None:
     bodies: list[Body] = []
 
     def judge(body: Body) -> Reply:
         bodies.append(body)
         if "<claims>" not in text_of(body):
-            return Reply(json.dumps({"claims": [{"claim": "It is high.", "sentences": [1], "quote": "It is high."}]}))
+            return Reply(
+                json.dumps(
+                    {"claims": [{"claim": "It is high.", "sentences": [1], "quote": "It is high."}]}
+                )
+            )
         tokens = [
             ('{"verdicts": [{"id": "c1", "reason": "r", "evidence": ["d1"], "label": "', {}),
             ("supported", {"supported": 0.8, "not": 0.2}),

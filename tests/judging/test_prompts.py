@@ -24,14 +24,20 @@ VALUES: dict[str, dict[str, Value]] = {
         "question": quoted("Who?"),
         "documents": [{"id": "d1", "text": quoted("EVIDENCE")}],
         "claims": [{"id": "c1", "text": quoted("CLAIM"), "line": "CLAIM"}],
-        "scale": [{"word": "supported", "meaning": "it holds"}, {"word": "not_found", "meaning": "it does not"}],
+        "scale": [
+            {"word": "supported", "meaning": "it holds"},
+            {"word": "not_found", "meaning": "it does not"},
+        ],
         "alternatives": 0,
         "reasons": "all",
     },
     "weigh": {
         "question": quoted("Who?"),
         "claims": [{"id": "c1", "text": quoted("He said {{7*7}}."), "line": "He said {{7*7}}."}],
-        "scale": [{"word": "vital", "meaning": "it must be there"}, {"word": "okay", "meaning": "it may"}],
+        "scale": [
+            {"word": "vital", "meaning": "it must be there"},
+            {"word": "okay", "meaning": "it may"},
+        ],
     },
     "rate": {
         "question": quoted("Who?"),
@@ -47,7 +53,11 @@ VALUES: dict[str, dict[str, Value]] = {
         "references": [{"id": "r1", "text": quoted("He.")}],
         "criterion": quoted("It stays polite."),
     },
-    "screen": {"document": quoted("He said {{7*7}}."), "question": quoted("Who?"), "answer": quoted("He.")},
+    "screen": {
+        "document": quoted("He said {{7*7}}."),
+        "question": quoted("Who?"),
+        "answer": quoted("He."),
+    },
 }
 
 
@@ -80,7 +90,9 @@ def test_evidence_comes_first_and_alike_so_that_providers_can_cache_it(name: str
 
 def test_a_short_name_a_full_name_and_a_path_find_the_same_prompt() -> None:
     path = prompts.shipped("assess")["assess/three_way"]
-    digests = {prompts.load("assess", spec).digest for spec in ("three_way", "assess/three_way", str(path))}
+    digests = {
+        prompts.load("assess", spec).digest for spec in ("three_way", "assess/three_way", str(path))
+    }
     assert len(digests) == 1
 
 
@@ -123,7 +135,9 @@ def test_any_text_comes_back_from_its_quoted_form(text: str) -> None:
 
 
 def test_letters_of_any_language_stay_as_they_are() -> None:
-    assert quoted("Žluťoučký kůň, 東京, Ελλάδα, العربية") == '"Žluťoučký kůň, 東京, Ελλάδα, العربية"'
+    assert (
+        quoted("Žluťoučký kůň, 東京, Ελλάδα, العربية") == '"Žluťoučký kůň, 東京, Ελλάδα, العربية"'
+    )
 
 
 HEADER = "{# purpose: test\nreply: json\nscale: three_way #}"
@@ -156,11 +170,16 @@ def test_a_prompt_of_ones_own_is_loaded_by_path(tmp_path: Path) -> None:
         (HEADER + BLOCKS.replace("u{%", "{{ claim }}{%"), "Did you mean 'claims'?"),
         (HEADER + BLOCKS.replace("u{%", "{{ claims }{%"), "line "),
         (HEADER + "{% block user %}", "own.j2"),
-        (HEADER + BLOCKS.replace("u{%", "{{ question | tojson2 }}{%"), "line 3: No filter named 'tojson2'."),
+        (
+            HEADER + BLOCKS.replace("u{%", "{{ question | tojson2 }}{%"),
+            "line 3: No filter named 'tojson2'.",
+        ),
         (HEADER + BLOCKS.replace("in claims", "in documents"), "does not use 'claims'"),
     ],
 )
-def test_what_is_wrong_with_a_prompt_is_said_when_it_is_loaded(tmp_path: Path, source: str, words: str) -> None:
+def test_what_is_wrong_with_a_prompt_is_said_when_it_is_loaded(
+    tmp_path: Path, source: str, words: str
+) -> None:
     with pytest.raises(PromptError) as raised:
         load(tmp_path, source)
     assert words in str(raised.value)
@@ -189,7 +208,11 @@ def test_only_text_and_whole_numbers_are_ever_printed(tmp_path: Path, expression
 
 @pytest.mark.parametrize(
     ("spec", "words"),
-    [("three_ways", "Did you mean 'assess/three_way'?"), ("missing.j2", "cannot read"), ("extract/atomic", "unknown")],
+    [
+        ("three_ways", "Did you mean 'assess/three_way'?"),
+        ("missing.j2", "cannot read"),
+        ("extract/atomic", "unknown"),
+    ],
 )
 def test_an_unknown_prompt_gets_the_closest_name(spec: str, words: str) -> None:
     with pytest.raises(PromptError, match=words.replace("?", r"\?")):
@@ -203,8 +226,9 @@ def test_a_prompt_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         prompts.load("assess", str(path))
 
 
-SWEPT = "{# purpose: test\nreply: json\nscale: binary\nparameters: {strictness: [strict, lenient]} #}" + BLOCKS.replace(
-    "u{%", "Be {{ strictness }}.{%"
+SWEPT = (
+    "{# purpose: test\nreply: json\nscale: binary\nparameters: {strictness: [strict, lenient]} #}"
+    + BLOCKS.replace("u{%", "Be {{ strictness }}.{%")
 )
 
 
@@ -213,7 +237,10 @@ def test_a_prompt_may_have_parameters_of_its_own(tmp_path: Path) -> None:
     path.write_text(SWEPT)
     strict = prompts.load("assess", str(path))
     lenient = prompts.load("assess", str(path), {"strictness": "lenient"})
-    assert [p.render(VALUES["assess"])[1].content for p in (strict, lenient)] == ["Be strict.", "Be lenient."]
+    assert [p.render(VALUES["assess"])[1].content for p in (strict, lenient)] == [
+        "Be strict.",
+        "Be lenient.",
+    ]
     assert lenient.name.endswith("own.j2[strictness=lenient]")
     assert strict.digest != lenient.digest
     assert prompts.load("assess", str(path)).id == strict.id
@@ -221,9 +248,14 @@ def test_a_prompt_may_have_parameters_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"strictnes": "strict"}, "Did you mean 'strictness'"), ({"strictness": "lenent"}, "Did you mean 'lenient'")],
+    [
+        ({"strictnes": "strict"}, "Did you mean 'strictness'"),
+        ({"strictness": "lenent"}, "Did you mean 'lenient'"),
+    ],
 )
-def test_parameters_that_a_prompt_does_not_offer_are_refused(tmp_path: Path, given: dict[str, str], words: str) -> None:
+def test_parameters_that_a_prompt_does_not_offer_are_refused(
+    tmp_path: Path, given: dict[str, str], words: str
+) -> None:
     path = tmp_path / "own.j2"
     path.write_text(SWEPT)
     with pytest.raises(PromptError, match=words):
@@ -231,9 +263,12 @@ def test_parameters_that_a_prompt_does_not_offer_are_refused(tmp_path: Path, giv
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"), [("{claims: [a]}", "the name of a variable"), ("[a]", "are written as")]
+    ("parameters", "words"),
+    [("{claims: [a]}", "the name of a variable"), ("[a]", "are written as")],
 )
 def test_malformed_parameters_are_explained(tmp_path: Path, parameters: str, words: str) -> None:
-    source = SWEPT.replace("{strictness: [strict, lenient]}", parameters).replace("{{ strictness }}", "")
+    source = SWEPT.replace("{strictness: [strict, lenient]}", parameters).replace(
+        "{{ strictness }}", ""
+    )
     with pytest.raises(PromptError, match=words):
         load(tmp_path, source)

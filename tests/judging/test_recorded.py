@@ -47,7 +47,11 @@ def test_every_form_reads_its_own_example(name: str) -> None:
         ('Therefore the answer is "No".', NO, "answer"),
         ("The answer is:\n\nAnswer: Yes", YES, "answer"),
         ("It fits. [[Yes]]", YES, "brackets"),
-        ("The summary is not factually consistent with the document. It says she.", NO, "statement"),
+        (
+            "The summary is not factually consistent with the document. It says she.",
+            NO,
+            "statement",
+        ),
         ("The summary is factually inconsistent with the document.", NO, "statement"),
         ("Based on the page, the statement is fully supported.", YES, "statement"),
         ("The candidate is partially correct. It was Henry.", NO, "statement"),
@@ -89,12 +93,18 @@ REFUSED = {
         "Nothing is known of yesterday's answer.",
         "Notably, it is late.",
     ],
-    "another item": ["Answer: Yes, it is there.\n\nSummary 2: The clock stopped.\nAnswer: Yes, it did."],
+    "another item": [
+        "Answer: Yes, it is there.\n\nSummary 2: The clock stopped.\nAnswer: Yes, it did."
+    ],
 }
 
 
-@pytest.mark.parametrize(("words", "text"), [(words, text) for words, texts in REFUSED.items() for text in texts])
-def test_a_text_that_says_both_or_neither_or_goes_on_to_other_items_is_refused(words: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "text"), [(words, text) for words, texts in REFUSED.items() for text in texts]
+)
+def test_a_text_that_says_both_or_neither_or_goes_on_to_other_items_is_refused(
+    words: str, text: str
+) -> None:
     with pytest.raises(Unparsable, match=words):
         read(text)
 
@@ -107,27 +117,47 @@ def test_a_text_that_says_both_or_neither_or_goes_on_to_other_items_is_refused(w
             "<output><explanation>A & B <b> says <no></explanation><answer>partially_supported</answer></output>",
             NO,
         ),
-        ("tag:answer", "<explanation>The answer is wrong.</explanation>\n<answer> Fully Supported </answer>", YES),
+        (
+            "tag:answer",
+            "<explanation>The answer is wrong.</explanation>\n<answer> Fully Supported </answer>",
+            YES,
+        ),
         ("tag:answer", "<ANSWER>no</ANSWER> <answer>No.</answer>", NO),
         ("json:verdict", '{"verdict": "yes"}', YES),
         ("json:verdict", '```json\n{"verdict": false}\n```', NO),
         ("json:verdict", '{"verdict": "Entailment"}', YES),
     ],
 )
-def test_a_tagged_block_or_json_decides_whatever_stands_around_it(form: str, text: str, meaning: str) -> None:
+def test_a_tagged_block_or_json_decides_whatever_stands_around_it(
+    form: str, text: str, meaning: str
+) -> None:
     assert read(text, form)[0] == meaning
 
 
 UNREAD = {
-    "tag:answer": ["<answer>yes</answer><answer>no</answer>", "<answer>perhaps</answer>", "<answer>yes", "answer: yes"],
+    "tag:answer": [
+        "<answer>yes</answer><answer>no</answer>",
+        "<answer>perhaps</answer>",
+        "<answer>yes",
+        "answer: yes",
+    ],
     "json:verdict": ['{"label": "yes"}', '{"verdict": "maybe"}', 'Sure! {"verdict": "yes"}', "{"],
-    "score": ["##final score: 4", "##final score: -1", "##final score: 2.5", "##final score: 1\n##final score: 2"],
+    "score": [
+        "##final score: 4",
+        "##final score: -1",
+        "##final score: 2.5",
+        "##final score: 1\n##final score: 2",
+    ],
     "number": ["The passage is from 2021.", "3.", "7"],
 }
 
 
-@pytest.mark.parametrize(("form", "text"), [(form, text) for form, texts in UNREAD.items() for text in texts])
-def test_what_is_doubled_unknown_open_off_the_scale_or_in_running_text_is_refused(form: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "text"), [(form, text) for form, texts in UNREAD.items() for text in texts]
+)
+def test_what_is_doubled_unknown_open_off_the_scale_or_in_running_text_is_refused(
+    form: str, text: str
+) -> None:
     grades = GRADES if form in ("score", "number") else None
     with pytest.raises(Unparsable):
         Reader([form], Vocabulary(binary=grades is None, grades=grades)).read(text)
@@ -135,7 +165,11 @@ def test_what_is_doubled_unknown_open_off_the_scale_or_in_running_text_is_refuse
 
 @pytest.mark.parametrize(
     ("text", "form", "grade"),
-    [("M: 2\nT: 1\n##final score: 2", "score", 2), ("## Final score : 0", "score", 0), (" 3\n", "number", 3)],
+    [
+        ("M: 2\nT: 1\n##final score: 2", "score", 2),
+        ("## Final score : 0", "score", 0),
+        (" 3\n", "number", 3),
+    ],
 )
 def test_grades(text: str, form: str, grade: int) -> None:
     said = Reader([form], Vocabulary(grades=GRADES)).read(text)
@@ -168,11 +202,15 @@ def test_forms_are_tried_in_order() -> None:
     assert read("No. It differs.", "tag:answer", "first_word")[1] == "first_word"
 
 
-@pytest.mark.parametrize("reasoning", ["<think>Answer: Yes? Answer: No.</think>", "Answer: Yes?\n</think>"])
+@pytest.mark.parametrize(
+    "reasoning", ["<think>Answer: Yes? Answer: No.</think>", "Answer: Yes?\n</think>"]
+)
 @pytest.mark.parametrize(
     ("reply", "form"), [("No.", "first_word"), ('{"a": "NO"}', "json:a"), ("not-supported", "word")]
 )
-def test_reasoning_before_a_recorded_reply_says_nothing(reasoning: str, reply: str, form: str) -> None:
+def test_reasoning_before_a_recorded_reply_says_nothing(
+    reasoning: str, reply: str, form: str
+) -> None:
     assert read(f"{reasoning}\n\n{reply}", form)[0] == NO
 
 

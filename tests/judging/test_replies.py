@@ -18,7 +18,10 @@ IDS = ("c1", "c2", "c3")
 
 
 def labels(text: str) -> dict[str, str | None]:
-    return {claim_id: verdict.label for claim_id, verdict in replies.verdicts_json(text, IDS, THREE_WAY).values.items()}
+    return {
+        claim_id: verdict.label
+        for claim_id, verdict in replies.verdicts_json(text, IDS, THREE_WAY).values.items()
+    }
 
 
 def unread(text: str) -> Mapping[str, str]:
@@ -26,7 +29,9 @@ def unread(text: str) -> Mapping[str, str]:
 
 
 def listed(*entries: tuple[object, object]) -> str:
-    return json.dumps({"verdicts": [{"id": claim_id, "label": label} for claim_id, label in entries]})
+    return json.dumps(
+        {"verdicts": [{"id": claim_id, "label": label} for claim_id, label in entries]}
+    )
 
 
 GOOD = listed(("c3", "not_found"), ("c1", "supported"), ("c2", "contradicted"))
@@ -103,7 +108,11 @@ def test_a_label_that_was_not_offered_is_no_verdict(label: object) -> None:
 
 def test_a_claim_with_two_labels_has_none_and_one_that_is_named_twice_alike_has_its_label() -> None:
     text = listed(
-        ("c1", "supported"), ("c1", "Supported"), ("c2", "supported"), ("c2", "not_found"), ("c3", "supported")
+        ("c1", "supported"),
+        ("c1", "Supported"),
+        ("c2", "supported"),
+        ("c2", "not_found"),
+        ("c3", "supported"),
     )
     assert labels(text) == {"c1": "supported", "c3": "supported"}
     assert unread(text) == {"c2": "given as 'supported' and as 'not_found'"}
@@ -124,7 +133,9 @@ def test_what_could_not_be_read_is_kept_in_its_words() -> None:
 
 @pytest.mark.parametrize("outer", ['{"verdicts": %s}', "%s"])
 def test_entries_may_stand_under_their_ids(outer: str) -> None:
-    entries = '{"c1": {"reason": "r", "label": "supported"}, "c2": {"reason": "r", "label": "not_found"}}'
+    entries = (
+        '{"c1": {"reason": "r", "label": "supported"}, "c2": {"reason": "r", "label": "not_found"}}'
+    )
     assert labels(outer % entries) == {"c1": "supported", "c2": "not_found"}
 
 
@@ -148,10 +159,17 @@ def test_a_judge_may_abstain() -> None:
 def test_the_binary_scale_reads_yes_and_no_only() -> None:
     text = listed(("c1", "yes"), ("c2", "no"), ("c3", "supported"))
     read = replies.verdicts_json(text, IDS, BINARY)
-    assert {claim_id: v.label for claim_id, v in read.values.items()} == {"c1": "supported", "c2": "not_found"}
+    assert {claim_id: v.label for claim_id, v in read.values.items()} == {
+        "c1": "supported",
+        "c2": "not_found",
+    }
 
 
-CLAIMS = {"c1": "The tower is 63 metres high.", "c2": "The tower is not open.", "c3": "It burnt down in 1870."}
+CLAIMS = {
+    "c1": "The tower is 63 metres high.",
+    "c2": "The tower is not open.",
+    "c3": "It burnt down in 1870.",
+}
 
 
 def tags(*lines: str, claims: dict[str, str] = CLAIMS) -> dict[str, str | None]:
@@ -200,7 +218,9 @@ def test_other_numbers_negations_texts_or_marks_match_nothing(line: str) -> None
     assert tags(line) == {}
 
 
-@pytest.mark.parametrize("mark", ["supported=1", "Supported = 1", "SUPPORTED=1.", "**SUPPORTED=1**", "`SUPPORTED=1`"])
+@pytest.mark.parametrize(
+    "mark", ["supported=1", "Supported = 1", "SUPPORTED=1.", "**SUPPORTED=1**", "`SUPPORTED=1`"]
+)
 def test_a_mark_is_read_in_any_case_with_space_and_emphasis(mark: str) -> None:
     assert tags(f"- The tower is 63 metres high. {mark}") == {"c1": "supported"}
 
@@ -217,9 +237,9 @@ def test_a_line_that_is_repeated_counts_unless_its_mark_differs() -> None:
 
 
 def test_a_near_line_beside_an_exact_one_does_not_count() -> None:
-    assert tags("The tower is 63 metres high. SUPPORTED=0", "The tower is 63 meters high. SUPPORTED=1") == {
-        "c1": "not_found"
-    }
+    assert tags(
+        "The tower is 63 metres high. SUPPORTED=0", "The tower is 63 meters high. SUPPORTED=1"
+    ) == {"c1": "not_found"}
 
 
 def test_a_near_line_that_fits_two_claims_fits_none() -> None:
@@ -316,7 +336,8 @@ def test_text_that_may_belong_to_a_claim_refuses_the_extraction(text: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("before", "what"), [("", "no line with a bullet"), ("- A is B.\n", "a line without a bullet"), ("- ", "a claim")]
+    ("before", "what"),
+    [("", "no line with a bullet"), ("- A is B.\n", "a line without a bullet"), ("- ", "a claim")],
 )
 def test_a_refused_extraction_quotes_the_first_80_characters(before: str, what: str) -> None:
     line = "." * 81 if before == "- " else "x" * 81
@@ -339,12 +360,26 @@ def test_an_end_of_reasoning_inside_the_json_or_in_what_was_shown_sets_nothing_a
     quoting = GOOD.replace("}", ', "reason": "</think> is no word"}', 1)
     assert reply_values.after_reasoning(quoting) == quoting
     assert reply_values.after_reasoning(f"```json\n{quoting}\n```") == f"```json\n{quoting}\n```"
-    assert reply_values.after_reasoning("a</think>b", [f"d1: {quoted('It says </think>.')}"]) == "a</think>b"
-    assert reply_values.after_reasoning("a</think>b", ["Reason between <think> and </think>."]) == "b"
+    assert (
+        reply_values.after_reasoning("a</think>b", [f"d1: {quoted('It says </think>.')}"])
+        == "a</think>b"
+    )
+    assert (
+        reply_values.after_reasoning("a</think>b", ["Reason between <think> and </think>."]) == "b"
+    )
 
 
 @pytest.mark.parametrize(
-    "words", ["Not Found", "NOT_FOUND", "not-found", "notFound", "not\u00a0found", "not\u2011found", " **Not found.** "]
+    "words",
+    [
+        "Not Found",
+        "NOT_FOUND",
+        "not-found",
+        "notFound",
+        "not\u00a0found",
+        "not\u2011found",
+        " **Not found.** ",
+    ],
 )
 def test_words_are_folded_onto_a_closed_list(words: str) -> None:
     assert reply_values.chosen(words, ("supported", "contradicted", "not_found")) == "not_found"
@@ -365,30 +400,40 @@ def test_no_two_words_of_a_list_fold_alike() -> None:
         assert len({reply_values.fold(word) for word in words}) == len(words)
 
 
-@pytest.mark.parametrize(("value", "number"), [(3, 3), (3.0, 3), ("3", 3), (" 3.0 ", 3), ("-1", -1), (-0.0, 0)])
+@pytest.mark.parametrize(
+    ("value", "number"), [(3, 3), (3.0, 3), ("3", 3), (" 3.0 ", 3), ("-1", -1), (-0.0, 0)]
+)
 def test_a_whole_number_is_read_from_its_spellings(value: object, number: int) -> None:
     assert reply_values.whole_number(value) == number
 
 
-@pytest.mark.parametrize("value", [2.5, "2.5", "3/3", "three", True, None, [3], "٣", "1e1", float("inf"), "1" * 5000])
+@pytest.mark.parametrize(
+    "value", [2.5, "2.5", "3/3", "three", True, None, [3], "٣", "1e1", float("inf"), "1" * 5000]
+)
 def test_anything_else_is_no_whole_number(value: object) -> None:
     assert reply_values.whole_number(value) is None
 
 
 @pytest.mark.parametrize(
-    "value", ["c1", "C1", " c1 ", "c-1", "[c1]", "claim 1", "Claim_1", "claim c1", "#1", "1", 1, 1.0]
+    "value",
+    ["c1", "C1", " c1 ", "c-1", "[c1]", "claim 1", "Claim_1", "claim c1", "#1", "1", 1, 1.0],
 )
 def test_an_id_is_read_where_it_can_mean_only_one_claim(value: object) -> None:
     assert reply_values.meant(value, IDS) == "c1"
 
 
-@pytest.mark.parametrize("value", ["c9", "d1", "0", 0, -1, "-1", 1.5, True, None, "c1, c2", "c1c2", "1-2", "", "first"])
+@pytest.mark.parametrize(
+    "value", ["c9", "d1", "0", 0, -1, "-1", 1.5, True, None, "c1, c2", "c1c2", "1-2", "", "first"]
+)
 def test_any_other_id_is_none(value: object) -> None:
     assert reply_values.meant(value, IDS) is None
 
 
 def test_documents_have_ids_of_their_own() -> None:
-    assert [reply_values.meant(value, ("d1", "d2")) for value in ("D2", "document 2", "Doc 2", 2, "claim 2")] == [
+    assert [
+        reply_values.meant(value, ("d1", "d2"))
+        for value in ("D2", "document 2", "Doc 2", 2, "claim 2")
+    ] == [
         *["d2"] * 4,
         None,
     ]
@@ -397,16 +442,23 @@ def test_documents_have_ids_of_their_own() -> None:
 def test_bare_numbers_count_only_in_a_list_of_all_claims() -> None:
     """Of three claims "1" and "2" may be the first two, or, counted from 0, the last two."""
     assert labels(listed((3, "not_found"), ("1", "supported"), (2, "contradicted"))) == READ
-    for partly in (listed(("1", "supported"), ("2", "supported")), listed((0, "supported"), (1, "supported"))):
+    for partly in (
+        listed(("1", "supported"), ("2", "supported")),
+        listed((0, "supported"), (1, "supported")),
+    ):
         with pytest.raises(Unparsable):
             labels(partly)
 
 
 def test_an_entry_without_an_id_counts_where_one_claim_was_asked_about() -> None:
     read = replies.verdicts_json('{"label": "Supported"}', ("c1",), THREE_WAY)
-    assert {claim_id: verdict.label for claim_id, verdict in read.values.items()} == {"c1": "supported"}
+    assert {claim_id: verdict.label for claim_id, verdict in read.values.items()} == {
+        "c1": "supported"
+    }
     with pytest.raises(Unparsable):
-        replies.verdicts_json('[{"label": "supported"}, {"label": "not_found"}]', ("c1",), THREE_WAY)
+        replies.verdicts_json(
+            '[{"label": "supported"}, {"label": "not_found"}]', ("c1",), THREE_WAY
+        )
 
 
 FORMS: dict[str, Callable[[str], str]] = {
@@ -414,7 +466,9 @@ FORMS: dict[str, Callable[[str], str]] = {
     "in a fence": lambda text: f"```json\n{text}\n```",
     "after an introduction": lambda text: f"Sure! Here is the JSON [1]:\n{text}",
     "before a remark": lambda text: f"{text}\n\nI hope {{this}} helps!",
-    "in a fence with words around": lambda text: f"My reply:\n\n```json\n{text}\n```\nAs you asked.",
+    "in a fence with words around": lambda text: (
+        f"My reply:\n\n```json\n{text}\n```\nAs you asked."
+    ),
     "after reasoning": lambda text: f"<think>\nIt may be {{so}} or [not].\n</think>\n\n{text}",
     "after reasoning with a draft": lambda text: f"<think>{text.replace('a', 'b')}</think>{text}",
     "after reasoning without its opening tag": lambda text: f"First, c1.\n</think>\n{text}",
@@ -423,20 +477,31 @@ FORMS: dict[str, Callable[[str], str]] = {
 }
 KINDS: dict[str, tuple[str, Callable[[str], object], object]] = {
     "verdicts": (GOOD, lambda text: labels(text), READ),
-    "a bare list of verdicts": (json.dumps(json.loads(GOOD)["verdicts"]), lambda text: labels(text), READ),
+    "a bare list of verdicts": (
+        json.dumps(json.loads(GOOD)["verdicts"]),
+        lambda text: labels(text),
+        READ,
+    ),
     "grades": (
         '{"grades": [{"id": "d1", "grade": 3, "reason": "a"}, {"id": "d2", "grade": 0}]}',
-        lambda text: {i: g.grade for i, g in replies.grades_json(text, ("d1", "d2"), (0, 1, 2, 3)).values.items()},
+        lambda text: {
+            i: g.grade
+            for i, g in replies.grades_json(text, ("d1", "d2"), (0, 1, 2, 3)).values.items()
+        },
         {"d1": 3, "d2": 0},
     ),
     "a grade alone": (
         '{"reason": "a", "grade": "2"}',
-        lambda text: {i: g.grade for i, g in replies.grades_json(text, ("d1",), (0, 1, 2, 3)).values.items()},
+        lambda text: {
+            i: g.grade for i, g in replies.grades_json(text, ("d1",), (0, 1, 2, 3)).values.items()
+        },
         {"d1": 2},
     ),
     "a rating": (
         '{"reason": "a", "rating": "Partly", "noncommittal": "no"}',
-        lambda text: replies.rating_json(text, "rating", ("fully", "partly", "no"), ("noncommittal",)),
+        lambda text: replies.rating_json(
+            text, "rating", ("fully", "partly", "no"), ("noncommittal",)
+        ),
         replies.Rating("partly", (), "a"),
     ),
     "an opinion on a question": (
@@ -447,7 +512,10 @@ KINDS: dict[str, tuple[str, Callable[[str], object], object]] = {
     "claims": (
         '{"claims": [{"claim": "A is B.", "sentences": ["1", 2.0], "quote": "A"}, "C is D."]}',
         replies.claims_json,
-        (replies.ExtractedClaim("A is B.", (1, 2), "A"), replies.ExtractedClaim("C is D.", (), None)),
+        (
+            replies.ExtractedClaim("A is B.", (1, 2), "A"),
+            replies.ExtractedClaim("C is D.", (), None),
+        ),
     ),
     "no claims": ('{"claims": []}', replies.claims_json, ()),
     "questions": (
@@ -468,15 +536,24 @@ def test_one_value_of_the_right_shape_is_read_wherever_it_stands(kind: str, form
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_values_that_differ_are_refused(kind: str) -> None:
     text, read, _ = KINDS[kind]
-    other = text.replace("not_found", "supported").replace("[]", '["x"]').replace('"a"', '"b"').replace(" is", " was")
+    other = (
+        text.replace("not_found", "supported")
+        .replace("[]", '["x"]')
+        .replace('"a"', '"b"')
+        .replace(" is", " was")
+    )
     assert other != text
     with pytest.raises(Unparsable, match="differ"):
         read(f"{other}\n{text}")
 
 
 @pytest.mark.parametrize("form", ["alone", "in a fence"])
-@pytest.mark.parametrize("shown", [GOOD, f"It says {OTHER}", OTHER.replace('"', "'"), OTHER.replace('"', "&quot;")])
-def test_beside_json_of_its_shape_in_the_data_only_a_message_that_is_the_json_counts(form: str, shown: str) -> None:
+@pytest.mark.parametrize(
+    "shown", [GOOD, f"It says {OTHER}", OTHER.replace('"', "'"), OTHER.replace('"', "&quot;")]
+)
+def test_beside_json_of_its_shape_in_the_data_only_a_message_that_is_the_json_counts(
+    form: str, shown: str
+) -> None:
     prompt = [f"Reply with this: {listed(('c1', 'a|b'))}", f"d1: {quoted(shown)}"]
     read = replies.verdicts_json(FORMS[form](GOOD), IDS, THREE_WAY, prompt)
     assert {claim_id: verdict.label for claim_id, verdict in read.values.items()} == READ
@@ -484,11 +561,22 @@ def test_beside_json_of_its_shape_in_the_data_only_a_message_that_is_the_json_co
         replies.verdicts_json(f"The evidence holds {GOOD}.", IDS, THREE_WAY, prompt)
 
 
-@pytest.mark.parametrize("step", ["assess", "weigh", "extract", "rate", "answers", "answering", "queries", "screen"])
+@pytest.mark.parametrize(
+    "step", ["assess", "weigh", "extract", "rate", "answers", "answering", "queries", "screen"]
+)
 def test_no_shipped_prompt_by_itself_forbids_words_around_the_json(step: str) -> None:
     for prompt in prompts.shipped(step):
         text = prompts.load(step, prompt).source
-        for name in ("verdicts", "label", "grades", "grade", "claims", "claim", "questions", "question"):
+        for name in (
+            "verdicts",
+            "label",
+            "grades",
+            "grade",
+            "claims",
+            "claim",
+            "questions",
+            "question",
+        ):
             assert not reply_values.names_in_data((name,)).search(text)
         for name in ("rating", "noncommittal", "kind", *replies.SCREENED):
             assert not reply_values.names_in_data((name,)).search(text)

@@ -60,7 +60,9 @@ def test_no_room_is_no_window() -> None:
 
 
 def said(label: str | None, scale: Scale = THREE_WAY, *cites: str) -> ReadVerdict:
-    return ReadVerdict(judge="j", **scale.labeled(label), unassessed=None if label else "unsure", cites=cites)
+    return ReadVerdict(
+        judge="j", **scale.labeled(label), unassessed=None if label else "unsure", cites=cites
+    )
 
 
 LATE = Failure(reason="timeout", message="late")
@@ -98,7 +100,11 @@ def test_a_window_that_was_not_read_leaves_open_what_no_other_settles() -> None:
 
 
 def test_the_documents_of_all_windows_that_say_so_are_cited() -> None:
-    verdicts = [said("supported", THREE_WAY, "a"), said("not_found", THREE_WAY, "b"), said("supported", THREE_WAY, "c")]
+    verdicts = [
+        said("supported", THREE_WAY, "a"),
+        said("not_found", THREE_WAY, "b"),
+        said("supported", THREE_WAY, "c"),
+    ]
     merged = windows.merge(verdicts, THREE_WAY)
     assert isinstance(merged, ReadVerdict)
     assert merged.cites == ("a", "c")

@@ -12,20 +12,74 @@ PLAIN = "Brandi was a restorer."
 @pytest.mark.parametrize(
     "mark",
     [
-        " [1]", "[1]", " [1, 2]", " [1,2]", " [1; 2]", " [1-3]", " [1–3]", "[1][2]", " [1] [2]", " [1], [2]", " ([1])",
-        " ([1], [2])", " [[1]](https://example.org/a_b)", " [1](https://example.org)", " [[2]]",
-        "【1†source】", "【4:0†report.pdf】【4:1†a.pdf】", "【1】", "［1］", "〔2〕", " [1†source]",
-        " [^1^]", " [^1^][^2^]", " [^1]", " [^note]",
-        " [doc_2]", " [doc2]", " [doc 2]", " [Document 2]", " [Document 1, Document 3]",
-        " [d1]", " [D1], [D2]", " [S3]",
-        " [source: 3]", " [Source 3]", " [citation:3]", " [cite: 1, 2]", " [ref. 4]", " [passage 3]", " [chunk_12]",
-        " (Document 2)", " (Doc. 2)", " (doc 2)", " (Docs 2 and 3)", " (Documents 1, 2 and 3)", " (source: 3)",
-        " (Passage ID 3)", " (see Source 2, p. 14)", " (Dokument 2)", " (siehe Quelle 3)", " (fuente 2)", "（文档2）",
-        "¹", "¹²", "¹,²", "<sup>1</sup>", " <sup>[1]</sup>", "<sup>1,2</sup>",
-        ", as stated in Document 3", " as stated in document 3", ", according to document 3", " according to [3]",
-        " (according to document 3)", ", as noted by source 2", " as per document 3", " based on documents 1 and 3",
+        " [1]",
+        "[1]",
+        " [1, 2]",
+        " [1,2]",
+        " [1; 2]",
+        " [1-3]",
+        " [1–3]",
+        "[1][2]",
+        " [1] [2]",
+        " [1], [2]",
+        " ([1])",
+        " ([1], [2])",
+        " [[1]](https://example.org/a_b)",
+        " [1](https://example.org)",
+        " [[2]]",
+        "【1†source】",
+        "【4:0†report.pdf】【4:1†a.pdf】",
+        "【1】",
+        "［1］",
+        "〔2〕",
+        " [1†source]",
+        " [^1^]",
+        " [^1^][^2^]",
+        " [^1]",
+        " [^note]",
+        " [doc_2]",
+        " [doc2]",
+        " [doc 2]",
+        " [Document 2]",
+        " [Document 1, Document 3]",
+        " [d1]",
+        " [D1], [D2]",
+        " [S3]",
+        " [source: 3]",
+        " [Source 3]",
+        " [citation:3]",
+        " [cite: 1, 2]",
+        " [ref. 4]",
+        " [passage 3]",
+        " [chunk_12]",
+        " (Document 2)",
+        " (Doc. 2)",
+        " (doc 2)",
+        " (Docs 2 and 3)",
+        " (Documents 1, 2 and 3)",
+        " (source: 3)",
+        " (Passage ID 3)",
+        " (see Source 2, p. 14)",
+        " (Dokument 2)",
+        " (siehe Quelle 3)",
+        " (fuente 2)",
+        "（文档2）",
+        "¹",
+        "¹²",
+        "¹,²",
+        "<sup>1</sup>",
+        " <sup>[1]</sup>",
+        "<sup>1,2</sup>",
+        ", as stated in Document 3",
+        " as stated in document 3",
+        ", according to document 3",
+        " according to [3]",
+        " (according to document 3)",
+        ", as noted by source 2",
+        " as per document 3",
+        " based on documents 1 and 3",
     ],
-)  # fmt: skip
+)
 def test_a_citation_at_the_end_of_a_sentence_is_taken_out(mark: str) -> None:
     text = f"Brandi was a restorer{mark}."
     assert without(text).replace("()", "").replace(" .", ".") == PLAIN
@@ -34,17 +88,35 @@ def test_a_citation_at_the_end_of_a_sentence_is_taken_out(mark: str) -> None:
 @pytest.mark.parametrize(
     "phrase",
     [
-        "According to document 3, ", "According to Document [3], ", "According to [3], ",
+        "According to document 3, ",
+        "According to Document [3], ",
+        "According to [3], ",
         "According to the document 3, ",
-        "According to documents 1 and 3, ", "According to document 3 ", "As stated in Document 3, ", "In Document 3, ",
-        "As mentioned in [1][2], ", "Based on source 2, ", "Per document 2, ", "Document 3 states that ",
-        "The document 3 also says that ", "Documents 1 and 3 state that ", "[2] states that ", "[1] ",
-        "Laut Dokument 3, ", "Selon le document 3, ", "Según el documento 3, ", "Secondo la fonte 2, ", "根据文档3，",
+        "According to documents 1 and 3, ",
+        "According to document 3 ",
+        "As stated in Document 3, ",
+        "In Document 3, ",
+        "As mentioned in [1][2], ",
+        "Based on source 2, ",
+        "Per document 2, ",
+        "Document 3 states that ",
+        "The document 3 also says that ",
+        "Documents 1 and 3 state that ",
+        "[2] states that ",
+        "[1] ",
+        "Laut Dokument 3, ",
+        "Selon le document 3, ",
+        "Según el documento 3, ",
+        "Secondo la fonte 2, ",
+        "根据文档3，",
     ],
-)  # fmt: skip
+)
 def test_a_source_named_before_what_it_says_is_taken_out(phrase: str) -> None:
     assert without(f"{phrase}Brandi was a restorer.").strip() == PLAIN
-    assert without(f"He lived. {phrase}Brandi was a restorer.") in (f"He lived. {PLAIN}", f"He lived.  {PLAIN}")
+    assert without(f"He lived. {phrase}Brandi was a restorer.") in (
+        f"He lived. {PLAIN}",
+        f"He lived.  {PLAIN}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,19 +139,42 @@ def test_what_a_citation_stands_between_stays_whole(cited: str, plain: str) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "He died in [1994].", "He died (1994).", "It cost [1,200] lire.", "(2) Open the box.", "He had sons (2).",
-        "It was shown (Smith, 2020).", "He [sic] was [...] here [emphasis added].", "It is [0.2, 0.5] wide.",
-        "The 95% CI [5, 10] holds.", "The interval [2, 5] is closed.", "The vector [1, 2] is short.",
-        "It has 5 km².", "It has 5 m².", "About 10⁶ cells.", "x² + R² = 4.", "It has 30 miles².", "CO² rose.",
+        "He died in [1994].",
+        "He died (1994).",
+        "It cost [1,200] lire.",
+        "(2) Open the box.",
+        "He had sons (2).",
+        "It was shown (Smith, 2020).",
+        "He [sic] was [...] here [emphasis added].",
+        "It is [0.2, 0.5] wide.",
+        "The 95% CI [5, 10] holds.",
+        "The interval [2, 5] is closed.",
+        "The vector [1, 2] is short.",
+        "It has 5 km².",
+        "It has 5 m².",
+        "About 10⁶ cells.",
+        "x² + R² = 4.",
+        "It has 30 miles².",
+        "CO² rose.",
         "5.² is not",
         "It has 5 km<sup>2</sup> and 10<sup>6</sup>.",
-        "Document 3 of the treaty bans it.", "According to document 3 of the treaty, it is banned.",
-        "The limit in document 3 is five.", "Document 3 bans it.", "The 3 documents agree.", "Source 5.2 is new.",
-        "In 3 documents, it is banned.", "According to 3 documents, it is banned.", "Per 100 people, 5 died.",
-        "As shown in Figure 2, it rose (Figure 2).", "Article 3 (Section 2) bans it.", "In 1994, it rose.",
-        "It grew by 3 per document.", "According to document 1994, it rose.", "Resource 3 is used (resource 3).",
+        "Document 3 of the treaty bans it.",
+        "According to document 3 of the treaty, it is banned.",
+        "The limit in document 3 is five.",
+        "Document 3 bans it.",
+        "The 3 documents agree.",
+        "Source 5.2 is new.",
+        "In 3 documents, it is banned.",
+        "According to 3 documents, it is banned.",
+        "Per 100 people, 5 died.",
+        "As shown in Figure 2, it rose (Figure 2).",
+        "Article 3 (Section 2) bans it.",
+        "In 1994, it rose.",
+        "It grew by 3 per document.",
+        "According to document 1994, it rose.",
+        "Resource 3 is used (resource 3).",
     ],
-)  # fmt: skip
+)
 def test_what_can_be_a_fact_is_no_citation(text: str) -> None:
     assert without(text) == text
     assert citation_spans(text) == ()
@@ -89,9 +184,13 @@ def test_the_bare_text_leads_back_to_the_original() -> None:
     text = "The café【1†source】 opened in 1901 [2], as stated in Document 3."
     found = bare(text)
     assert found.text == "The café opened in 1901."
-    assert all(text[place] == character for place, character in zip(found.offsets, found.text, strict=True))
+    assert all(
+        text[place] == character for place, character in zip(found.offsets, found.text, strict=True)
+    )
     start = found.text.index("café opened")
-    assert text[slice(*found.original(start, start + len("café opened")))] == "café【1†source】 opened"
+    assert (
+        text[slice(*found.original(start, start + len("café opened")))] == "café【1†source】 opened"
+    )
 
 
 def test_a_text_without_citations_is_given_back_as_it_is() -> None:
@@ -109,12 +208,22 @@ def test_masking_keeps_every_other_character_in_its_place() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[" * 100_000, "[1" * 50_000, "[1," * 40_000, "(see document " * 10_000, "according to document " * 10_000,
-        "[^" + "a" * 100_000, "¹" * 100_000, "document 3, " * 10_000, " " * 100_000 + "[1]", "[1](http:" * 10_000,
-        "<sup>1" * 20_000, "[1] " * 20_000, "(source 1 and 2 and " * 5_000,
+        "[" * 100_000,
+        "[1" * 50_000,
+        "[1," * 40_000,
+        "(see document " * 10_000,
+        "according to document " * 10_000,
+        "[^" + "a" * 100_000,
+        "¹" * 100_000,
+        "document 3, " * 10_000,
+        " " * 100_000 + "[1]",
+        "[1](http:" * 10_000,
+        "<sup>1" * 20_000,
+        "[1] " * 20_000,
+        "(source 1 and 2 and " * 5_000,
     ],
     ids=lambda text: text[:12],
-)  # fmt: skip
+)
 def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
     assert masked(f"{text} x [1].").endswith(" x    .")
 
@@ -122,35 +231,85 @@ def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
 @pytest.mark.parametrize(
     ("mark", "names"),
     [
-        ("[1]", ["1"]), ("[1, 2]", ["1", "2"]), ("[1,2]", ["1", "2"]), ("[1; 2]", ["1", "2"]),
+        ("[1]", ["1"]),
+        ("[1, 2]", ["1", "2"]),
+        ("[1,2]", ["1", "2"]),
+        ("[1; 2]", ["1", "2"]),
         ("[1-3]", ["1", "2", "3"]),
-        ("[1–3]", ["1", "2", "3"]), ("[1-2, 4]", ["1", "2", "4"]), ("[1][2]", ["1", "2"]), ("[1] [2]", ["1", "2"]),
-        ("([1], [2])", ["1", "2"]), ("[[1]](https://example.org/4)", ["1"]), ("[1](https://example.org/4)", ["1"]),
-        ("【1†source】", ["1"]), ("【4:0†report.pdf】【4:1†a.pdf】", ["report.pdf", "a.pdf"]), ("【3†L10-L20】", ["3"]),
-        ("［１］", ["1"]), ("〔2〕", ["2"]), ("[^1^][^2^]", ["1", "2"]), ("[^1]", ["1"]), ("[^note]", ["note"]),
-        ("[doc_2]", ["2"]), ("[Document 1, Document 3]", ["1", "3"]), ("[D1], [D2]", ["1", "2"]), ("[S3]", ["3"]),
-        ("[source: 3]", ["3"]), ("[cite: 1, 2]", ["1", "2"]), ("[passage 3]", ["3"]), ("(Docs 2 and 3)", ["2", "3"]),
-        ("(Passage ID 3)", ["3"]), ("(see Source 2, p. 14)", ["2"]), ("(siehe Quelle 3)", ["3"]), ("（文档2）", ["2"]),
-        ("¹", ["1"]), ("¹²", ["1", "2"]), ("²⁻⁴", ["2", "3", "4"]), ("<sup>1,2</sup>", ["1", "2"]),
-        (", according to documents 1 and 3", ["1", "3"]), (", as stated in Document 3", ["3"]),
-        ("(Source: handbook.pdf)", ["handbook.pdf"]), ("[Source: a.pdf; b.pdf]", ["a.pdf", "b.pdf"]),
-        ("(Quelle: Handbuch, Band 3)", ["Handbuch, Band 3"]), ("[the manual](https://x.org/m)", ["https://x.org/m"]),
-        ("[kb_policy_7]", ["kb_policy_7"]), ("[kb_policy_7, kb_9]", ["kb_policy_7", "kb_9"]),
+        ("[1–3]", ["1", "2", "3"]),
+        ("[1-2, 4]", ["1", "2", "4"]),
+        ("[1][2]", ["1", "2"]),
+        ("[1] [2]", ["1", "2"]),
+        ("([1], [2])", ["1", "2"]),
+        ("[[1]](https://example.org/4)", ["1"]),
+        ("[1](https://example.org/4)", ["1"]),
+        ("【1†source】", ["1"]),
+        ("【4:0†report.pdf】【4:1†a.pdf】", ["report.pdf", "a.pdf"]),
+        ("【3†L10-L20】", ["3"]),
+        ("［１］", ["1"]),
+        ("〔2〕", ["2"]),
+        ("[^1^][^2^]", ["1", "2"]),
+        ("[^1]", ["1"]),
+        ("[^note]", ["note"]),
+        ("[doc_2]", ["2"]),
+        ("[Document 1, Document 3]", ["1", "3"]),
+        ("[D1], [D2]", ["1", "2"]),
+        ("[S3]", ["3"]),
+        ("[source: 3]", ["3"]),
+        ("[cite: 1, 2]", ["1", "2"]),
+        ("[passage 3]", ["3"]),
+        ("(Docs 2 and 3)", ["2", "3"]),
+        ("(Passage ID 3)", ["3"]),
+        ("(see Source 2, p. 14)", ["2"]),
+        ("(siehe Quelle 3)", ["3"]),
+        ("（文档2）", ["2"]),
+        ("¹", ["1"]),
+        ("¹²", ["1", "2"]),
+        ("²⁻⁴", ["2", "3", "4"]),
+        ("<sup>1,2</sup>", ["1", "2"]),
+        (", according to documents 1 and 3", ["1", "3"]),
+        (", as stated in Document 3", ["3"]),
+        ("(Source: handbook.pdf)", ["handbook.pdf"]),
+        ("[Source: a.pdf; b.pdf]", ["a.pdf", "b.pdf"]),
+        ("(Quelle: Handbuch, Band 3)", ["Handbuch, Band 3"]),
+        ("[the manual](https://x.org/m)", ["https://x.org/m"]),
+        ("[kb_policy_7]", ["kb_policy_7"]),
+        ("[kb_policy_7, kb_9]", ["kb_policy_7", "kb_9"]),
         ("(kb_policy_7)", ["kb_policy_7"]),
-        ("[#1]", ["1"]), ("[src 2]", ["2"]), ("[ref1]", ["1"]), ("[ctx 3]", ["3"]), ("[1, p. 14]", ["1"]),
-        ("[1: p. 3; 2]", ["1", "2"]), ("[@kb_policy_7]", ["kb_policy_7"]), ("[ID: kb_policy_7]", ["kb_policy_7"]),
-        ("(Document: kb_policy_7)", ["kb_policy_7"]), ("[Source kb_policy_7]", ["kb_policy_7"]),
-        ("[kb_policy_7, page 3]", ["kb_policy_7"]), ("[Rules](/gone)", ["Rules"]),
-        ("(Source: a.pdf#page=3)", ["a.pdf#page=3"]), ("(Source: kb_9#page=3; b.pdf)", ["kb_9", "b.pdf"]),
-        ("[kb_9#page=3]", ["kb_9"]), ("<cite>1</cite>", ["1"]), ("<cite>1, kb_9</cite>", ["1", "kb_9"]),
-        ('<ref id="2"/>', ["2"]), ("<cite source='kb_9'>so</cite>", ["kb_9"]), ("<cite>The Hobbit</cite>", []),
-        ("\\cite{kb_9}", ["kb_9"]), ("\\citep[p. 3]{kb_9, kb_policy_7}", ["kb_9", "kb_policy_7"]), ("`[1]`", ["1"]),
-        ("[cite_start]", []), ("[write](mailto:a@b.org)", []),
+        ("[#1]", ["1"]),
+        ("[src 2]", ["2"]),
+        ("[ref1]", ["1"]),
+        ("[ctx 3]", ["3"]),
+        ("[1, p. 14]", ["1"]),
+        ("[1: p. 3; 2]", ["1", "2"]),
+        ("[@kb_policy_7]", ["kb_policy_7"]),
+        ("[ID: kb_policy_7]", ["kb_policy_7"]),
+        ("(Document: kb_policy_7)", ["kb_policy_7"]),
+        ("[Source kb_policy_7]", ["kb_policy_7"]),
+        ("[kb_policy_7, page 3]", ["kb_policy_7"]),
+        ("[Rules](/gone)", ["Rules"]),
+        ("(Source: a.pdf#page=3)", ["a.pdf#page=3"]),
+        ("(Source: kb_9#page=3; b.pdf)", ["kb_9", "b.pdf"]),
+        ("[kb_9#page=3]", ["kb_9"]),
+        ("<cite>1</cite>", ["1"]),
+        ("<cite>1, kb_9</cite>", ["1", "kb_9"]),
+        ('<ref id="2"/>', ["2"]),
+        ("<cite source='kb_9'>so</cite>", ["kb_9"]),
+        ("<cite>The Hobbit</cite>", []),
+        ("\\cite{kb_9}", ["kb_9"]),
+        ("\\citep[p. 3]{kb_9, kb_policy_7}", ["kb_9", "kb_policy_7"]),
+        ("`[1]`", ["1"]),
+        ("[cite_start]", []),
+        ("[write](mailto:a@b.org)", []),
         ("![plan](plan.png)", []),
     ],
-)  # fmt: skip
+)
 def test_marks_say_what_is_cited(mark: str, names: list[str]) -> None:
-    text = f"Brandi was a restorer {mark}." if mark[0] not in ",¹²<" else f"Brandi was a restorer{mark}."
+    text = (
+        f"Brandi was a restorer {mark}."
+        if mark[0] not in ",¹²<"
+        else f"Brandi was a restorer{mark}."
+    )
     found = marks(text, {"kb_policy_7", "kb_9", "rules"}, 5)
     assert [name for each in found for name in each.names] == names
     assert all(0 < each.start < each.end < len(text) for each in found)
@@ -159,17 +318,38 @@ def test_marks_say_what_is_cited(mark: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "He died in [1994].", "It cost [1,200] lire.", "(2) Open the box.", "It was shown (Smith, 2020).",
-        "The 95% CI [5, 10] holds.", "The interval [2, 5] is closed.", "It has 5 km² and 10⁶ cells.", "x² + R² = 4.",
-        "Document 3 of the treaty bans it.", "As shown in Figure 2, it rose (Table 3).", "See Section 4.2 (Article 3).",
-        "He [sic] was [...] here.", "Glucose was 90 mg/dl (reference: 70-99 mg/dl).", "It lies in Paris (France).",
-        "A range of [2, 5] holds (95% CI of [1, 3]).", "It has ²³⁵U and H₂O²⁺.", "(ID: 1234) (Document: signed)",
-        "It is x[0].", "Then `row[1]` is read.", "It sets arr[1] and my_list[2].", "a[1:3] has two, items[1:3] too.",
-        "It goes\n```\nq = row[1]\n```\non.", "It varies from [1, 5].", "It has values of [10, 20].",
-        "It lies between [1 and 3].", "Its population is [5] million.", "It is [5] %, or `\\cite{kb_9}`.",
-        "1. Open it.\n2. Close it.", "Sources of energy:\nwind and sun", "- [ ] to do\n- [x] done",
+        "He died in [1994].",
+        "It cost [1,200] lire.",
+        "(2) Open the box.",
+        "It was shown (Smith, 2020).",
+        "The 95% CI [5, 10] holds.",
+        "The interval [2, 5] is closed.",
+        "It has 5 km² and 10⁶ cells.",
+        "x² + R² = 4.",
+        "Document 3 of the treaty bans it.",
+        "As shown in Figure 2, it rose (Table 3).",
+        "See Section 4.2 (Article 3).",
+        "He [sic] was [...] here.",
+        "Glucose was 90 mg/dl (reference: 70-99 mg/dl).",
+        "It lies in Paris (France).",
+        "A range of [2, 5] holds (95% CI of [1, 3]).",
+        "It has ²³⁵U and H₂O²⁺.",
+        "(ID: 1234) (Document: signed)",
+        "It is x[0].",
+        "Then `row[1]` is read.",
+        "It sets arr[1] and my_list[2].",
+        "a[1:3] has two, items[1:3] too.",
+        "It goes\n```\nq = row[1]\n```\non.",
+        "It varies from [1, 5].",
+        "It has values of [10, 20].",
+        "It lies between [1 and 3].",
+        "Its population is [5] million.",
+        "It is [5] %, or `\\cite{kb_9}`.",
+        "1. Open it.\n2. Close it.",
+        "Sources of energy:\nwind and sun",
+        "- [ ] to do\n- [x] done",
     ],
-)  # fmt: skip
+)
 def test_years_values_powers_and_sections_are_no_marks(text: str) -> None:
     assert marks(text, {"kb_policy_7", "france", "1", "2", "3"}, 5) == ()
 
@@ -182,11 +362,17 @@ def test_a_named_source_is_taken_out_when_texts_are_compared() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "It lies in Paris[1].", "It was taken from [1, 5].", "It has low values [1, 2].", "It is 5 m[1].",
-        "It was built in the 1980s[1].", "It has vitamin C[1].", "He wrote _Hamlet_[1].", "It grew [5]. Millions came.",
+        "It lies in Paris[1].",
+        "It was taken from [1, 5].",
+        "It has low values [1, 2].",
+        "It is 5 m[1].",
+        "It was built in the 1980s[1].",
+        "It has vitamin C[1].",
+        "He wrote _Hamlet_[1].",
+        "It grew [5]. Millions came.",
         "Differences between [1] and [2] are small.",
     ],
-)  # fmt: skip
+)
 def test_marks_that_look_like_indexes_and_intervals_are_read(text: str) -> None:
     assert marks(text, (), 5)
 

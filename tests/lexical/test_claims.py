@@ -55,7 +55,16 @@ def test_sentences_without_spaces_between_them_are_cut_in_chinese() -> None:
 
 def test_list_items_are_sentences_without_their_markers() -> None:
     text = "Reasons:\n- It is cheap.\n* It works. Always.\n1. First\n2) Second\n(a) third\n• fourth"
-    assert said(text) == ["Reasons:", "It is cheap.", "It works.", "Always.", "First", "Second", "third", "fourth"]
+    assert said(text) == [
+        "Reasons:",
+        "It is cheap.",
+        "It works.",
+        "Always.",
+        "First",
+        "Second",
+        "third",
+        "fourth",
+    ]
 
 
 def test_numbered_steps_within_a_line_keep_their_numbers() -> None:
@@ -161,8 +170,13 @@ def test_what_follows_a_refusal_is_kept() -> None:
 
 
 def test_a_heading_without_a_mark_is_no_claim_where_text_follows() -> None:
-    text = "Operating expenses\nThe expenses of the company rose by 5 % in the second quarter.\nParis"
-    assert claimed(text) == ["The expenses of the company rose by 5 % in the second quarter.", "Paris"]
+    text = (
+        "Operating expenses\nThe expenses of the company rose by 5 % in the second quarter.\nParis"
+    )
+    assert claimed(text) == [
+        "The expenses of the company rose by 5 % in the second quarter.",
+        "Paris",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +198,10 @@ def test_a_heading_without_a_mark_is_no_claim_where_text_follows() -> None:
             "The company was founded in 1976; it has 164,000 employees.",
             ["The company was founded in 1976", "It has 164,000 employees."],
         ),
-        ("Prices rose by 3.1 % in 2021, and wages fell.", ["Prices rose by 3.1 % in 2021", "Wages fell."]),
+        (
+            "Prices rose by 3.1 % in 2021, and wages fell.",
+            ["Prices rose by 3.1 % in 2021", "Wages fell."],
+        ),
         (
             "Sales rose in Europe by 5 %, but the margins were lower than before.",
             ["Sales rose in Europe by 5 %", "The margins were lower than before."],
@@ -199,7 +216,9 @@ def test_a_heading_without_a_mark_is_no_claim_where_text_follows() -> None:
         ),
     ],
 )
-def test_clauses_that_stand_alone_are_claims_of_their_own(sentence: str, expected: list[str]) -> None:
+def test_clauses_that_stand_alone_are_claims_of_their_own(
+    sentence: str, expected: list[str]
+) -> None:
     assert claimed(sentence) == expected
 
 
@@ -252,9 +271,22 @@ CITED = (
 @pytest.mark.parametrize("sentence", CITED)
 @pytest.mark.parametrize(
     "mark",
-    ["[1]", " [1, 2]", "【1†source】", " [^1^]", "[^1]", " [doc_2]", " [d1][d2]", " (Document 2)", "¹²", "[source: 3]"],
+    [
+        "[1]",
+        " [1, 2]",
+        "【1†source】",
+        " [^1^]",
+        "[^1]",
+        " [doc_2]",
+        " [d1][d2]",
+        " (Document 2)",
+        "¹²",
+        "[source: 3]",
+    ],
 )
-def test_citations_of_every_form_change_neither_the_cuts_nor_the_claims(sentence: str, mark: str) -> None:
+def test_citations_of_every_form_change_neither_the_cuts_nor_the_claims(
+    sentence: str, mark: str
+) -> None:
     plain = sentence.replace("{}", "")
     cited = sentence.replace("{}", mark)
     assert claimed(cited) == claimed(plain)
@@ -271,7 +303,9 @@ def test_the_source_that_a_sentence_names_is_not_part_of_its_claim_but_of_its_qu
 
 
 def test_a_document_that_the_text_is_about_stays() -> None:
-    assert claimed("Document 3 of the treaty was signed in 1976.") == ["Document 3 of the treaty was signed in 1976."]
+    assert claimed("Document 3 of the treaty was signed in 1976.") == [
+        "Document 3 of the treaty was signed in 1976."
+    ]
 
 
 def test_table_rows_are_claims_named_by_the_header() -> None:
@@ -284,11 +318,15 @@ def test_table_rows_without_a_header_are_claims_as_they_are() -> None:
 
 
 def test_list_items_without_a_verb_are_claims() -> None:
-    assert claimed("The causes are:\n1. Lower volume\n2. A weak currency") == ["Lower volume", "A weak currency"]
+    assert claimed("The causes are:\n1. Lower volume\n2. A weak currency") == [
+        "Lower volume",
+        "A weak currency",
+    ]
 
 
 @pytest.mark.parametrize(
-    "text", ["he was; " * 25_000, "x" * 200_000, ". " * 100_000, "| a " * 50_000, "sorry but " * 20_000]
+    "text",
+    ["he was; " * 25_000, "x" * 200_000, ". " * 100_000, "| a " * 50_000, "sorry but " * 20_000],
 )
 def test_long_odd_texts_give_valid_claims(text: str) -> None:
     for claim in split_claims(text):
@@ -308,7 +346,11 @@ def test_real_answers_give_claims_that_quote_their_sentence_and_have_its_words_a
                 assert sentence.start <= claim.start < claim.end <= sentence.end
                 assert claim.start >= ends[-1]
                 ends.append(claim.end)
-                own = {one.lower() for i in claim.sentences for one in word.findall(answer[slice(*spans[i])])}
+                own = {
+                    one.lower()
+                    for i in claim.sentences
+                    for one in word.findall(answer[slice(*spans[i])])
+                }
                 assert {one.lower() for one in word.findall(claim.text)} - own <= {"a", "an"}
 
 

@@ -11,7 +11,9 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "lexical-metrics.md"
 
 
-@pytest.mark.parametrize("module", ["claimeval.lexical", "claimeval.lexical.metrics", "claimeval.lexical.words"])
+@pytest.mark.parametrize(
+    "module", ["claimeval.lexical", "claimeval.lexical.metrics", "claimeval.lexical.words"]
+)
 def test_docstring_examples_hold(module: str) -> None:
     failed, attempted = doctest.testmod(importlib.import_module(module))
     assert attempted

@@ -44,7 +44,9 @@ def test_a_claim_that_the_extractor_repeats_counts_each_time() -> None:
 
 
 def test_negations_and_hedges_are_looked_for_in_the_claims_of_their_sentence() -> None:
-    kept = counts(Statement("Maria Lind never married.", (1,)), Statement("She perhaps met Ibsen.", (2,)))
+    kept = counts(
+        Statement("Maria Lind never married.", (1,)), Statement("She perhaps met Ibsen.", (2,))
+    )
     lost = counts(Statement("Maria Lind married.", (1,)), Statement("She met Ibsen.", (2,)))
     assert (kept["negations_lost"], kept["hedges_lost"]) == ((0, 1), (0, 1))
     assert (lost["negations_lost"], lost["hedges_lost"]) == ((1, 1), (1, 1))
@@ -97,7 +99,9 @@ def test_steps_grow_with_the_claims_and_not_with_their_square() -> None:
         examine(" ".join(sentences), [])
         sys.setprofile(count)
         try:
-            examine(" ".join(sentences), [Statement(text, (i,)) for i, text in enumerate(sentences)])
+            examine(
+                " ".join(sentences), [Statement(text, (i,)) for i, text in enumerate(sentences)]
+            )
         finally:
             sys.setprofile(None)
         return taken

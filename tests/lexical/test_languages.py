@@ -13,7 +13,9 @@ LABELLED = sorted({case.language for case in cases()})
 @pytest.mark.parametrize("language", [language for language in LABELLED if language in NAMES])
 def test_a_few_sentences_show_their_language(language: str) -> None:
     text = " ".join(case.text for case in cases() if case.language == language)
-    assert language_of(text) in ((language,) if language != "tr" else ("tr", None))  # three sentences are too few
+    assert language_of(text) in (
+        (language,) if language != "tr" else ("tr", None)
+    )  # three sentences are too few
 
 
 @pytest.mark.parametrize("language", [language for language in LABELLED if language not in NAMES])

@@ -21,7 +21,9 @@ def test_values_are_those_of_the_libraries() -> None:
 
     scores = lexical.score_one(ANSWER, references=REFERENCES, metrics=NAMES)
 
-    rouge = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True).score_multi(REFERENCES, ANSWER)
+    rouge = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True).score_multi(
+        REFERENCES, ANSWER
+    )
     assert scores == {
         "rouge_1": rouge["rouge1"].fmeasure,
         "rouge_2": rouge["rouge2"].fmeasure,
@@ -34,13 +36,17 @@ def test_values_are_those_of_the_libraries() -> None:
 
 def test_words_are_stemmed_and_lines_are_sentences() -> None:
     """Stemmed the texts are alike, in another order of lines; without stemming, four of six words."""
-    scores = lexical.score_one("dogs barked\ncats ran off", references=["cats ran off\ndog barks"], metrics=NAMES)
+    scores = lexical.score_one(
+        "dogs barked\ncats ran off", references=["cats ran off\ndog barks"], metrics=NAMES
+    )
 
     assert (scores["rouge_1"], scores["rouge_lsum"]) == (1, 1)
     assert lexical.score_one("dogs barked", references=["dog barks"])["rouge_l"] == 0
 
 
-@pytest.mark.parametrize(("answer", "reference"), [("", ""), ("", "a b"), ("a b", ""), (" \n", "a")])
+@pytest.mark.parametrize(
+    ("answer", "reference"), [("", ""), ("", "a b"), ("a b", ""), (" \n", "a")]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_side_without_words_is_zero(name: str, answer: str, reference: str) -> None:
     assert lexical.score_one(answer, references=[reference], metrics=[name])[name] == 0
@@ -56,7 +62,9 @@ def test_equal_texts_reach_one_and_no_more(text: str) -> None:
 def test_scripts_without_spaces_are_split_by_the_multilingual_normalization() -> None:
     import sacrebleu
 
-    scores = lexical.score_one("首都東京", references=["東京首都"], metrics=NAMES, normalization="multilingual")
+    scores = lexical.score_one(
+        "首都東京", references=["東京首都"], metrics=NAMES, normalization="multilingual"
+    )
 
     assert (scores["rouge_1"], scores["rouge_lsum"]) == (1, 0.5)
     assert scores["rouge_2"] == pytest.approx(2 / 3)
@@ -65,7 +73,9 @@ def test_scripts_without_spaces_are_split_by_the_multilingual_normalization() ->
     )
 
 
-def test_a_library_that_is_not_installed_is_named_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_installed_is_named_before_anything_is_scored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     metrics._load.cache_clear()
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
 

@@ -8,7 +8,11 @@ from scipy.optimize import linear_sum_assignment
 
 from claimeval.lexical.extraction import assignment, match
 
-GOLD = ["Ada was born in London in 1815.", "Ada wrote notes on the engine.", "She never met Babbage's son."]
+GOLD = [
+    "Ada was born in London in 1815.",
+    "Ada wrote notes on the engine.",
+    "She never met Babbage's son.",
+]
 
 
 def test_equal_lists_match_wholly_and_empty_ones_not_at_all() -> None:
@@ -34,7 +38,10 @@ def test_the_guard_refuses_other_numbers_and_negation(claim: str, *, right: bool
 
 def test_pairs_are_one_to_one() -> None:
     whole = "Ada was born in London and wrote notes on the engine."
-    assert match([whole], ["Ada was born in London.", GOLD[1]]).found == (False, True)  # token F1 10/16 and 12/17
+    assert match([whole], ["Ada was born in London.", GOLD[1]]).found == (
+        False,
+        True,
+    )  # token F1 10/16 and 12/17
     assert match([GOLD[1], GOLD[1]], GOLD).right.count(True) == 1
 
 

@@ -25,7 +25,9 @@ def plain_words(text: str) -> list[str]:
     return re.sub(r"\b(a|an|the)\b", " ", bare).split()
 
 
-def plain_token_scores(answer: Sequence[str], reference: Sequence[str]) -> tuple[float, float, float]:
+def plain_token_scores(
+    answer: Sequence[str], reference: Sequence[str]
+) -> tuple[float, float, float]:
     """Precision, recall and F1 with the empty cases of instruct-qa."""
     common = sum((Counter(answer) & Counter(reference)).values())
     precision = common / len(answer) if answer else 0.0
@@ -40,7 +42,9 @@ def plain_lcs(first: Sequence[str], second: Sequence[str]) -> int:
     table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for i, one in enumerate(first):
         for j, other in enumerate(second):
-            table[i + 1][j + 1] = table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+            table[i + 1][j + 1] = (
+                table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+            )
     return table[-1][-1]
 
 
@@ -54,13 +58,19 @@ def test_reference_metrics_equal_the_plain_definitions(answer: str, references: 
     assert scores["token_recall"] == max(recall for _, recall, _ in each)
     assert scores["token_f1"] == max(f1 for _, _, f1 in each)
     assert scores["strict_recall"] == any(recall == 1 for _, recall, _ in each)
-    assert scores["exact_match"] == any(normal == " ".join(plain_words(reference)) for reference in references)
-    assert scores["contains_reference"] == any(" ".join(plain_words(reference)) in normal for reference in references)
+    assert scores["exact_match"] == any(
+        normal == " ".join(plain_words(reference)) for reference in references
+    )
+    assert scores["contains_reference"] == any(
+        " ".join(plain_words(reference)) in normal for reference in references
+    )
     assert scores["answer_length"] == len(words)
 
 
 @given(TEXTS, TEXTS, st.lists(TEXTS, min_size=1, max_size=4))
-def test_k_precision_equals_the_plain_definitions(answer: str, question: str, contexts: list[str]) -> None:
+def test_k_precision_equals_the_plain_definitions(
+    answer: str, question: str, contexts: list[str]
+) -> None:
     words = plain_words(answer)
     asked = plain_words(question)
     new = [word for word in words if word not in asked]
@@ -75,18 +85,32 @@ def test_k_precision_equals_the_plain_definitions(answer: str, question: str, co
         assert scores["k_precision_no_question"] == ignoring
 
 
-@given(st.lists(st.sampled_from("abcd"), max_size=90), st.lists(st.sampled_from("abcd"), max_size=90))
-def test_the_longest_common_subsequence_equals_the_plain_table(first: list[str], second: list[str]) -> None:
+@given(
+    st.lists(st.sampled_from("abcd"), max_size=90), st.lists(st.sampled_from("abcd"), max_size=90)
+)
+def test_the_longest_common_subsequence_equals_the_plain_table(
+    first: list[str], second: list[str]
+) -> None:
     assert lcs_length(first, second) == plain_lcs(first, second)
 
 
 @given(
-    TEXTS, TEXTS, st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3), st.sampled_from(["squad", "multilingual"])
+    TEXTS,
+    TEXTS,
+    st.lists(TEXTS, max_size=3),
+    st.lists(TEXTS, max_size=3),
+    st.sampled_from(["squad", "multilingual"]),
 )
 def test_shares_lie_between_0_and_1(
     answer: str, question: str, contexts: list[str], references: list[str], normalization: str
 ) -> None:
-    scores = score_one(answer, question=question, contexts=contexts, references=references, normalization=normalization)
+    scores = score_one(
+        answer,
+        question=question,
+        contexts=contexts,
+        references=references,
+        normalization=normalization,
+    )
     assert list(scores) == list(METRICS)
     for name, value in scores.items():
         assert value is None or 0 <= value <= (1 if METRICS[name].unit == "share" else float("inf"))
@@ -114,7 +138,11 @@ def test_exact_match_and_containment_compare_normalized_texts() -> None:
     scores = score_one("It was the F.B.I.", references=["an FBI", "it was FBI"])
     assert (scores["exact_match"], scores["contains_reference"]) == (1, 1)
     scores = score_one("a political party", references=["art"])
-    assert (scores["exact_match"], scores["contains_reference"], scores["token_recall"]) == (0, 1, 0)
+    assert (scores["exact_match"], scores["contains_reference"], scores["token_recall"]) == (
+        0,
+        1,
+        0,
+    )
 
 
 def test_strict_recall_needs_every_word_as_often_as_the_reference() -> None:
@@ -132,7 +160,9 @@ def test_k_precision_joins_contexts_and_its_variant_takes_the_best() -> None:
 
 def test_k_precision_can_ignore_the_words_of_the_question() -> None:
     # left of the answer: rome (in the context), milan (not)
-    scores = score_one("The capital is Rome or Milan", question="Is the capital or what?", contexts=["Rome"])
+    scores = score_one(
+        "The capital is Rome or Milan", question="Is the capital or what?", contexts=["Rome"]
+    )
     assert scores["k_precision_no_question"] == 1 / 2
     assert scores["k_precision"] == 1 / 5
 
@@ -142,7 +172,11 @@ def test_k_precision_can_ignore_the_words_of_the_question() -> None:
     [
         ("police kill the gunman", "police killed the gunman", 0.75),
         ("the gunman kill police", "police killed the gunman", 0.5),
-        ("The quick brown dog jumps on the log.", "The quick brown fox jumps over the lazy dog", 0.5882352941176471),
+        (
+            "The quick brown dog jumps on the log.",
+            "The quick brown fox jumps over the lazy dog",
+            0.5882352941176471,
+        ),
         ("cafe au lait 3 5", "Café-au-lait, 3.5%", 0.8000000000000002),
         ("two one three two one two", "one two three one two", 0.7272727272727272),
         ("", "", 0),
@@ -176,7 +210,12 @@ EMPTY = {
 
 
 # To ROUGE-L articles are words.
-BLANKS = [(name, blank) for name in METRICS for blank in ("", "An \n (the)") if not (name == "rouge_l" and blank)]
+BLANKS = [
+    (name, blank)
+    for name in METRICS
+    for blank in ("", "An \n (the)")
+    if not (name == "rouge_l" and blank)
+]
 
 
 @pytest.mark.parametrize(("name", "blank"), BLANKS)
@@ -188,6 +227,8 @@ def test_texts_without_words_score_as_documented(name: str, blank: str) -> None:
 
 
 def test_words_outside_ascii_match_across_ascii_and_other_texts() -> None:
-    scores = score_one("The café “Flore” — Paris", contexts=["plain Paris text", "un café"], references=["paris"])
+    scores = score_one(
+        "The café “Flore” — Paris", contexts=["plain Paris text", "un café"], references=["paris"]
+    )
     assert scores["k_precision"] == 2 / 4
     assert scores["token_recall"] == 1

@@ -7,7 +7,15 @@ from itertools import count, islice
 
 import pytest
 
-from claimeval.lexical import METRICS, LexicalMean, LexicalSample, LexicalScores, score, score_one, summarize
+from claimeval.lexical import (
+    METRICS,
+    LexicalMean,
+    LexicalSample,
+    LexicalScores,
+    score,
+    score_one,
+    summarize,
+)
 from claimeval.types.errors import UsageError
 from tests.shared_data import shared_data
 
@@ -35,7 +43,9 @@ def test_what_a_sample_lacks_leaves_scores_undefined_with_the_reason() -> None:
     assert all(row.scores[name] is None for name in METRICS if METRICS[name].needs)
     assert row.undefined["token_f1"] == "no reference answers"
     assert row.undefined["k_precision"] == "no contexts"
-    [row] = score([LexicalSample("Paris", contexts=["Paris"])], ["k_precision", "k_precision_no_question"])
+    [row] = score(
+        [LexicalSample("Paris", contexts=["Paris"])], ["k_precision", "k_precision_no_question"]
+    )
     assert row.scores["k_precision"] == 1
     assert row.undefined == {"k_precision_no_question": "no question"}
 
@@ -48,7 +58,9 @@ def test_a_missing_answer_leaves_every_score_undefined() -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_of_the_table_scores_alone_what_it_scores_among_all(name: str) -> None:
-    texts = LexicalSample("In Paris, of course", "Where is it?", ["It is in Paris", "Rome"], ["Paris", "in Lutetia"])
+    texts = LexicalSample(
+        "In Paris, of course", "Where is it?", ["It is in Paris", "Rome"], ["Paris", "in Lutetia"]
+    )
     [alone], [among_all] = score([texts], [name]), score([texts])
     assert alone.scores[name] == among_all.scores[name]
     assert alone.scores[name] is not None
@@ -56,11 +68,16 @@ def test_every_metric_of_the_table_scores_alone_what_it_scores_among_all(name: s
 
 
 def test_one_metric_may_be_asked_for_by_its_bare_name() -> None:
-    assert score_one("Paris", references=["Paris"], metrics="exact_match") == {"exact_match": 1, "answer_length": 1}
+    assert score_one("Paris", references=["Paris"], metrics="exact_match") == {
+        "exact_match": 1,
+        "answer_length": 1,
+    }
 
 
 def test_unknown_names_are_refused_before_any_sample() -> None:
-    with pytest.raises(UsageError, match=r"unknown lexical metric 'token_recal'\. Did you mean 'token_recall'\?"):
+    with pytest.raises(
+        UsageError, match=r"unknown lexical metric 'token_recal'\. Did you mean 'token_recall'\?"
+    ):
         score([], ["token_recal"])
     with pytest.raises(UsageError, match="unknown normalization 'german'"):
         score([], normalization="german")
@@ -73,7 +90,10 @@ def test_unknown_names_are_refused_before_any_sample() -> None:
             LexicalSample("x", contexts="one text", id="q7"),
             r"sample 2 'q7': contexts is one text, 'one text'; expected a list",
         ),
-        (LexicalSample("x", references="gold"), r"sample 2 '': references is one text, 'gold'; expected a list"),
+        (
+            LexicalSample("x", references="gold"),
+            r"sample 2 '': references is one text, 'gold'; expected a list",
+        ),
         (LexicalSample(float("nan")), r"sample 2 '': nan is a float, expected a text"),  # type: ignore[arg-type]  # the point
         (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, expected a text"),  # type: ignore[list-item]  # same
     ],
@@ -94,7 +114,9 @@ def test_means_count_what_is_missing_and_bound_it() -> None:
     ]
     summary = summarize(score(samples, ["token_recall"]))
     assert summary == {
-        "token_recall": LexicalMean(0.5, 2, {"no answer": 1, "no reference answers": 1}, (0.25, 0.75)),
+        "token_recall": LexicalMean(
+            0.5, 2, {"no answer": 1, "no reference answers": 1}, (0.25, 0.75)
+        ),
         "answer_length": LexicalMean(1.0, 3, {"no answer": 1}, None),
     }
 
@@ -113,9 +135,14 @@ def test_recall_follows_human_labels_about_as_well_as_an_llm_judge() -> None:
     samples = [json.loads(line) for line in lines]
     human = [sample["human"] == "Yes" for sample in samples]
     judge = [sample["judges"]["text-davinci-003"]["recorded"] == "Yes" for sample in samples]
-    rows = list(score(LexicalSample(sample["answer"], references=sample["gold_answers"]) for sample in samples))
+    rows = list(
+        score(
+            LexicalSample(sample["answer"], references=sample["gold_answers"]) for sample in samples
+        )
+    )
     agreement = {
-        name: spearmanr([row.scores[name] for row in rows], human).statistic for name in ("token_recall", "exact_match")
+        name: spearmanr([row.scores[name] for row in rows], human).statistic
+        for name in ("token_recall", "exact_match")
     }
     assert agreement["token_recall"] > spearmanr(judge, human).statistic - 0.1
     assert agreement["token_recall"] > agreement["exact_match"] + 0.1

@@ -13,12 +13,26 @@ from claimeval.lexical.support import label, prepare, score_claim, words
 from claimeval.lexical.words import with_plain_numbers
 
 NUMBERS = {
-    "１２３": "123", "٣٫٥": "3.5", "۱۹۰۴": "1904", "२२": "22", "৪.৫০": "4.50", "๑๙": "19",
-    "၁၈၇၇": "1877", "១៨៨០": "1880",
-    "一九〇四年": "1904年", "三百五十": "350", "一万二千": "12000", "二十": "20",
-    "3億": "300000000", "1.2亿": "120000000", "5万人": "50000人",
-    "十分": "十分", "三四": "三四", "万一": "万一", "一个": "一个",
-}  # fmt: skip
+    "１２３": "123",
+    "٣٫٥": "3.5",
+    "۱۹۰۴": "1904",
+    "२२": "22",
+    "৪.৫০": "4.50",
+    "๑๙": "19",
+    "၁၈၇၇": "1877",
+    "១៨៨០": "1880",
+    "一九〇四年": "1904年",
+    "三百五十": "350",
+    "一万二千": "12000",
+    "二十": "20",
+    "3億": "300000000",
+    "1.2亿": "120000000",
+    "5万人": "50000人",
+    "十分": "十分",
+    "三四": "三四",
+    "万一": "万一",
+    "一个": "一个",
+}
 
 
 @pytest.mark.parametrize("text", NUMBERS)
@@ -61,11 +75,16 @@ def test_the_examination_sees_a_number_in_other_digits_and_one_that_is_lost(lang
 
 @pytest.mark.parametrize(
     "text",
-    ["Am 3. Mai 1904 kam er.", "Il arriva le 3 février 1904.", "Llegó el 3 de mayo de 1904.",
-     "Chegou em 3 de maio de 1904.",
-     "वह ३ मई १९०४ को आया।",
-     "وصل في ٣ مايو ١٩٠٤.", "He came on 3 May 1904."],
-)  # fmt: skip
+    [
+        "Am 3. Mai 1904 kam er.",
+        "Il arriva le 3 février 1904.",
+        "Llegó el 3 de mayo de 1904.",
+        "Chegou em 3 de maio de 1904.",
+        "वह ३ मई १९०४ को आया।",
+        "وصل في ٣ مايو ١٩٠٤.",
+        "He came on 3 May 1904.",
+    ],
+)
 def test_months_and_years_are_dates_in_the_languages_of_the_prompts(text: str) -> None:
     assert examine(text, []).counts["dates_lost"] == (2, 2)
 
@@ -85,9 +104,19 @@ def test_words_of_hindi_and_arabic_are_whole_and_signs_of_vowels_belong_to_them(
 
 
 def test_a_latin_name_beside_japanese_is_a_word_of_its_own() -> None:
-    assert [word.text for word in words.tokens("Moll社は1904年")] == ["Moll", "社", "は", "1904", "年"]
+    assert [word.text for word in words.tokens("Moll社は1904年")] == [
+        "Moll",
+        "社",
+        "は",
+        "1904",
+        "年",
+    ]
 
 
-@pytest.mark.parametrize("text", ["पुल बंद है। वह पुराना है।", "桥关闭了。它很旧。", "الجسر مغلق. إنه قديم."])
+@pytest.mark.parametrize(
+    "text", ["पुल बंद है। वह पुराना है।", "桥关闭了。它很旧。", "الجسر مغلق. إنه قديم."]
+)
 def test_a_claim_of_the_splitter_is_a_sentence(text: str) -> None:
-    assert [claim.text for claim in split_claims(text)] == [text[start:end] for start, end in sentences(text)]
+    assert [claim.text for claim in split_claims(text)] == [
+        text[start:end] for start, end in sentences(text)
+    ]

@@ -50,13 +50,17 @@ def test_a_copied_claim_is_supported(claim: str) -> None:
     assert judged(claim).possible_conflict == ()
 
 
-@pytest.mark.parametrize("claim", ["Rainfall feeds the lakes of the valley.", "Barley is grown by farmers on slopes."])
+@pytest.mark.parametrize(
+    "claim", ["Rainfall feeds the lakes of the valley.", "Barley is grown by farmers on slopes."]
+)
 def test_an_unrelated_claim_is_not_found(claim: str) -> None:
     assert label(judged(claim).score) == "not_found"
 
 
 def test_inflection_case_and_accents_do_not_matter() -> None:
-    assert judged("BUILDING companies visited the towers") == judged("Builds company visits the tower")
+    assert judged("BUILDING companies visited the towers") == judged(
+        "Builds company visits the tower"
+    )
     assert label(judged("Beyonce sang in cafes.", "Beyoncé sang in cafés.").score) == "supported"
 
 
@@ -68,7 +72,9 @@ def test_words_scattered_over_a_text_support_less_than_words_together() -> None:
 
 
 def test_a_number_that_is_nowhere_caps_the_score() -> None:
-    result = judged("The Eiffel Tower was built by Gustave Eiffel's company in Paris between 1887 and 1899.")
+    result = judged(
+        "The Eiffel Tower was built by Gustave Eiffel's company in Paris between 1887 and 1899."
+    )
     assert result.score == 0.25
     assert label(result.score) == "not_found"
     assert "number_nowhere" in result.flags
@@ -157,8 +163,16 @@ def test_a_negation_on_both_sides_or_none_is_no_conflict(claim: str, document: s
 @pytest.mark.parametrize(
     ("claim", "document", "negation"),
     [
-        ("The drops make you tired.", "The drops do not make you tired and do not slow your reactions.", "not"),
-        ("The dough has to be kneaded.", "Rye dough is not kneaded: it has little gluten and would be sticky.", "not"),
+        (
+            "The drops make you tired.",
+            "The drops do not make you tired and do not slow your reactions.",
+            "not",
+        ),
+        (
+            "The dough has to be kneaded.",
+            "Rye dough is not kneaded: it has little gluten and would be sticky.",
+            "not",
+        ),
         (
             "Operators pay grid fees for power.",
             "Operators pay no grid fees for power that they feed to the grid.",
@@ -166,10 +180,16 @@ def test_a_negation_on_both_sides_or_none_is_no_conflict(claim: str, document: s
         ),
     ],
 )
-def test_what_else_a_long_sentence_negates_does_not_lift_the_cap(claim: str, document: str, negation: str) -> None:
+def test_what_else_a_long_sentence_negates_does_not_lift_the_cap(
+    claim: str, document: str, negation: str
+) -> None:
     """Each sentence has a second negation, of a word that the claim lacks, or its negation stands before two words."""
     result = judged(claim, document)
-    assert (result.score, result.flags, result.possible_conflict) == (0.3, ("negation",), (negation,))
+    assert (result.score, result.flags, result.possible_conflict) == (
+        0.3,
+        ("negation",),
+        (negation,),
+    )
 
 
 def test_the_words_of_a_claim_far_apart_in_another_document_do_not_lift_the_cap() -> None:
@@ -184,7 +204,9 @@ def test_the_words_of_a_claim_far_apart_in_another_document_do_not_lift_the_cap(
 
 
 def test_a_document_with_all_the_words_and_no_conflict_lifts_the_cap_of_another() -> None:
-    result = score_claim("Prices rose sharply.", prepare(["Prices never rose sharply.", "Prices rose sharply."]))
+    result = score_claim(
+        "Prices rose sharply.", prepare(["Prices never rose sharply.", "Prices rose sharply."])
+    )
     assert (result.flags, result.best_document) == ((), 1)
     assert result.score > 0.75
 
@@ -197,7 +219,10 @@ def test_an_opposite_in_the_same_place_caps_the_score() -> None:
 
 
 def test_an_opposite_elsewhere_in_the_sentence_is_no_conflict() -> None:
-    result = judged("Large firms hired staff last year.", "Large firms hired staff last year, small shops closed.")
+    result = judged(
+        "Large firms hired staff last year.",
+        "Large firms hired staff last year, small shops closed.",
+    )
     assert result.flags == ()
 
 
@@ -251,7 +276,8 @@ def test_a_claim_without_content_is_unsure_and_says_so(claim: str, documents: li
 
 
 @pytest.mark.parametrize(
-    "text", ["埃菲尔铁塔在巴黎。", "Эйфелева башня стоит в Париже.", "برج إيفل في باريس", "x² + y² = ½"]
+    "text",
+    ["埃菲尔铁塔在巴黎。", "Эйфелева башня стоит в Париже.", "برج إيفل في باريس", "x² + y² = ½"],
 )
 def test_a_copy_in_any_script_is_supported(text: str) -> None:
     assert label(judged(text, f"{RAIN} {text}").score) == "supported"
@@ -272,19 +298,29 @@ def test_finding_more_never_lowers_the_score() -> None:
     weights = shipped_weights()
     signs = dict(zip(FEATURES, weights.coefficients, strict=True))
     lowering = {name for name, value in signs.items() if value < 0}
-    assert lowering <= {"longest_gap", "number_missing", "name_missing", "names_missing_in_two_neighbours"}
+    assert lowering <= {
+        "longest_gap",
+        "number_missing",
+        "name_missing",
+        "names_missing_in_two_neighbours",
+    }
     assert set(model()["coefficients"]) == set(FEATURES)
 
 
 def test_the_score_is_the_logistic_function_of_the_features() -> None:
     weights = Weights(-1.0, (2.0, *(0.0,) * (len(FEATURES) - 1)))
     result = score_claim("Farmers grow wheat.", prepare([RAIN]), weights=weights)
-    assert result.score == pytest.approx(1 / (1 + math.exp(-(2 * 2 / 3 - 1))))  # farmers, grow; not wheat
+    assert result.score == pytest.approx(
+        1 / (1 + math.exp(-(2 * 2 / 3 - 1)))
+    )  # farmers, grow; not wheat
 
 
 def test_other_weights_do_not_lift_the_caps() -> None:
     generous = Weights(9.0, (0.0,) * len(FEATURES))
-    assert score_claim("Prices decreased sharply in 1925.", prepare([TOWER]), weights=generous).score == 0.2
+    assert (
+        score_claim("Prices decreased sharply in 1925.", prepare([TOWER]), weights=generous).score
+        == 0.2
+    )
 
 
 def test_names_are_capitalised_words_that_need_no_capital() -> None:
@@ -334,11 +370,21 @@ def test_long_odd_texts_are_read_and_judged(text: str) -> None:
 
 BRANDI = "Brandi was an Italian art historian and restorer who developed a theory of restoration."
 CITED = (
-    "{} [1].", "{}【1†source】.", "{} [^1^].", "{} [^1].", "{} [doc_2].", "{} [d1].", "{} (Document 2).",
+    "{} [1].",
+    "{}【1†source】.",
+    "{} [^1^].",
+    "{} [^1].",
+    "{} [doc_2].",
+    "{} [d1].",
+    "{} (Document 2).",
     "{} (Doc. 2).",
-    "{} [1, 2][3].", "{} [1-3].", "{} [source: 3].", "{}¹².", "According to document 3, {}.",
+    "{} [1, 2][3].",
+    "{} [1-3].",
+    "{} [source: 3].",
+    "{}¹².",
+    "According to document 3, {}.",
     "{}, as stated in Document 3.",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("form", CITED)
@@ -360,10 +406,16 @@ MARKS = (r"[\1]", r"【\1†source】", r"[^\1^]", r"[doc_\1]", r" (Document \1)
 def test_experts_claims_have_the_same_score_with_and_without_marks_of_each_form_in_turn() -> None:
     lines = shared_data("expertqa/visible.jsonl").read_text(encoding="utf-8").splitlines()
     claims = [claim for line in lines for claim in json.loads(line)["claims"]]
-    marked = [claim for claim in claims if re.search(r"\[\d+\]", claim["claim_string"]) and claim["evidence"]]
+    marked = [
+        claim
+        for claim in claims
+        if re.search(r"\[\d+\]", claim["claim_string"]) and claim["evidence"]
+    ]
     assert len(marked) > 826
     for claim, form in zip(marked, cycle(MARKS), strict=False):
-        evidence = prepare([re.sub(r"^\[\d+\]\s*\S*\s*", "", passage) for passage in claim["evidence"]])
+        evidence = prepare(
+            [re.sub(r"^\[\d+\]\s*\S*\s*", "", passage) for passage in claim["evidence"]]
+        )
         text = claim["claim_string"]
         plain = score_claim(re.sub(r"\s?\[\d+\]", "", text), evidence)
         cited = score_claim(re.sub(r"\[(\d+)\]", form, text), evidence)

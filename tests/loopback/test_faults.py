@@ -13,7 +13,16 @@ import pytest
 from mistralai.client import errors
 from openai import AsyncOpenAI
 
-from benchmarks.loopback import Exchange, Faults, Handle, Limits, Options, mixed, named, serve_in_thread
+from benchmarks.loopback import (
+    Exchange,
+    Faults,
+    Handle,
+    Limits,
+    Options,
+    mixed,
+    named,
+    serve_in_thread,
+)
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from benchmarks.loopback.sdk import ONE_CALL_EACH, mistral_client, openai_client
 from tests.conftest import StartServer
@@ -38,7 +47,13 @@ async def outcomes(ask: Call) -> dict[str, Outcome]:
         try:
             timeout = TIMEOUTS.get(kind, PATIENCE)
             seen[kind] = await asyncio.wait_for(ask(timeout), WALLS.get(kind, PATIENCE))
-        except (openai.OpenAIError, errors.MistralError, httpx2.HTTPError, ValueError, TimeoutError) as error:
+        except (
+            openai.OpenAIError,
+            errors.MistralError,
+            httpx2.HTTPError,
+            ValueError,
+            TimeoutError,
+        ) as error:
             seen[kind] = error
     return seen
 
@@ -54,11 +69,15 @@ def seen() -> Seen:
     async def run(server: Handle) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
         async with openai_client(server, key=KEY, limits=ONE_CALL_EACH) as client:
             create = client.chat.completions.create
-            first = await outcomes(lambda seconds: create(model="m", messages=QUESTION, timeout=seconds))
+            first = await outcomes(
+                lambda seconds: create(model="m", messages=QUESTION, timeout=seconds)
+            )
         async with mistral_client(server, key=KEY, limits=ONE_CALL_EACH) as mistral:
             complete = mistral.chat.complete_async
             second = await outcomes(
-                lambda seconds: complete(model="m", messages=QUESTION, timeout_ms=int(seconds * 1000))
+                lambda seconds: complete(
+                    model="m", messages=QUESTION, timeout_ms=int(seconds * 1000)
+                )
             )
         return first, second
 
@@ -124,7 +143,10 @@ def test_an_unknown_model_is_404_at_openai_and_400_at_mistral(seen: Seen) -> Non
     from_openai, _ = seen["unknown_model", "openai"]
     from_mistral, _ = seen["unknown_model", "mistral"]
     assert (from_openai.status_code, from_openai.code) == (404, "model_not_found")
-    assert (from_mistral.status_code, json.loads(from_mistral.body)["type"]) == (400, "invalid_model")
+    assert (from_mistral.status_code, json.loads(from_mistral.body)["type"]) == (
+        400,
+        "invalid_model",
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +160,9 @@ def test_an_unknown_model_is_404_at_openai_and_400_at_mistral(seen: Seen) -> Non
         ("status_401", "invalid_api_key", "invalid_request_error"),
     ],
 )
-def test_openai_errors_carry_code_and_type(seen: Seen, kind: str, code: str, kind_of_error: str) -> None:
+def test_openai_errors_carry_code_and_type(
+    seen: Seen, kind: str, code: str, kind_of_error: str
+) -> None:
     error, _ = seen[kind, "openai"]
     assert (error.code, error.type) == (code, kind_of_error)
 
@@ -156,7 +180,9 @@ def test_openai_errors_carry_code_and_type(seen: Seen, kind: str, code: str, kin
         ("insufficient_quota", "x-ratelimit-limit-req-minute", "0"),
     ],
 )
-def test_a_rate_limit_says_when_to_come_again(seen: Seen, kind: str, header: str, value: str | None) -> None:
+def test_a_rate_limit_says_when_to_come_again(
+    seen: Seen, kind: str, header: str, value: str | None
+) -> None:
     assert seen[kind, "openai"][0].response.headers.get(header) == value
     assert seen[kind, "mistral"][0].headers.get(header) == value
 
@@ -166,7 +192,9 @@ def test_a_rate_limit_may_name_a_date(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize(("kind", "cause"), BROKEN.items())
-def test_a_broken_connection_is_a_connection_error(seen: Seen, kind: str, cause: type[Exception]) -> None:
+def test_a_broken_connection_is_a_connection_error(
+    seen: Seen, kind: str, cause: type[Exception]
+) -> None:
     from_openai, logged = seen[kind, "openai"]
     assert type(from_openai) is openai.APIConnectionError
     assert type(from_openai.__cause__) is cause
@@ -190,7 +218,9 @@ def test_json_that_is_none_raises(seen: Seen, kind: str) -> None:
     assert type(seen[kind, "mistral"][0]) is errors.ResponseValidationError
 
 
-@pytest.mark.parametrize("kind", ["null_body", "list_body", "error_body", "choices_null", "no_usage", "usage_words"])
+@pytest.mark.parametrize(
+    "kind", ["null_body", "list_body", "error_body", "choices_null", "no_usage", "usage_words"]
+)
 def test_mistral_refuses_records_that_openai_lets_pass(seen: Seen, kind: str) -> None:
     assert not isinstance(seen[kind, "openai"][0], Exception)
     assert type(seen[kind, "mistral"][0]) is errors.ResponseValidationError
@@ -284,7 +314,9 @@ def test_a_redirect_may_lead_to_another_server(start_server: StartServer, status
 
     async def ask() -> None:
         client = openai.DefaultAsyncHttpx2Client(follow_redirects=False)
-        async with AsyncOpenAI(base_url=server.url, api_key=KEY, max_retries=0, http_client=client) as sdk:
+        async with AsyncOpenAI(
+            base_url=server.url, api_key=KEY, max_retries=0, http_client=client
+        ) as sdk:
             await sdk.chat.completions.create(model="m", messages=QUESTION)
 
     with pytest.raises(openai.APIStatusError) as refused:
@@ -316,7 +348,8 @@ def test_the_first_requests_can_be_told_what_happens() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rates": {"nonsense": 0.1}}, {"first": ("nonsense",)}, {"rates": mixed(1.1, ["eof"])}]
+    "wrong",
+    [{"rates": {"nonsense": 0.1}}, {"first": ("nonsense",)}, {"rates": mixed(1.1, ["eof"])}],
 )
 def test_a_schedule_that_cannot_be_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError):
@@ -325,7 +358,9 @@ def test_a_schedule_that_cannot_be_is_refused(wrong: Any) -> None:
 
 def test_mixed_shares_the_rate_among_the_kinds_of_a_group() -> None:
     rates = mixed(0.2, named("connection"))
-    assert rates == dict.fromkeys(["reset", "eof", "cut_body", "reset_in_body", "garbage"], pytest.approx(0.04))
+    assert rates == dict.fromkeys(
+        ["reset", "eof", "cut_body", "reset_in_body", "garbage"], pytest.approx(0.04)
+    )
 
 
 async def _until_answered(server: Handle, bodies: int) -> None:

@@ -44,7 +44,10 @@ def test_openai_sdk_reads_a_reply(openai_server: ThreadHandle) -> None:
     reply = asyncio.run(ask_openai(openai_server))
     assert reply.choices[0].message.content == "Is it grounded?"
     assert (reply.choices[0].finish_reason, reply.model) == ("stop", "gpt-test")
-    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (3, 3)  # 15 characters, four a token
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (
+        3,
+        3,
+    )  # 15 characters, four a token
 
 
 def test_mistral_sdk_reads_a_reply(mistral_server: ThreadHandle) -> None:
@@ -59,9 +62,15 @@ def test_both_sdks_share_one_log(openai_server: ThreadHandle) -> None:
     asyncio.run(ask_mistral(openai_server))
     first, second = openai_server.exchanges()
     assert [first.n, second.n] == [0, 1]
-    assert [first.path, second.path] == ["/openai/v1/chat/completions", "/mistral/v1/chat/completions"]
+    assert [first.path, second.path] == [
+        "/openai/v1/chat/completions",
+        "/mistral/v1/chat/completions",
+    ]
     assert [first.model, second.model] == ["gpt-test", "mistral-test"]
-    assert all(e.answered and e.paid and e.tokens == 6 and "authorization" in e.headers for e in (first, second))
+    assert all(
+        e.answered and e.paid and e.tokens == 6 and "authorization" in e.headers
+        for e in (first, second)
+    )
 
 
 def test_equal_requests_have_equal_hashes_in_the_log(openai_server: ThreadHandle) -> None:
@@ -82,7 +91,9 @@ def test_the_log_hashes_the_bytes_and_holds_no_key(openai_server: ThreadHandle) 
 
 
 @pytest.mark.parametrize("missing", ["Authorization", "Content-Type"])
-def test_a_request_without_its_headers_is_refused(openai_server: ThreadHandle, missing: str) -> None:
+def test_a_request_without_its_headers_is_refused(
+    openai_server: ThreadHandle, missing: str
+) -> None:
     headers = {"Authorization": "Bearer sk-test", "Content-Type": "application/json"}
     headers[missing] = "none"
     body = json.dumps({"model": "m", "messages": QUESTION}).encode()
@@ -95,7 +106,8 @@ def test_a_request_without_its_headers_is_refused(openai_server: ThreadHandle, m
 
 
 @pytest.mark.parametrize(
-    "changes", [{"messages": []}, {"messages": [{"role": "wizard", "content": "x"}]}, {"model": ""}, {"n": 2}]
+    "changes",
+    [{"messages": []}, {"messages": [{"role": "wizard", "content": "x"}]}, {"model": ""}, {"n": 2}],
 )
 def test_openai_refuses_what_is_wrong_in_itself(openai_server: ThreadHandle, changes: Any) -> None:
     with pytest.raises(openai.BadRequestError):
@@ -103,7 +115,9 @@ def test_openai_refuses_what_is_wrong_in_itself(openai_server: ThreadHandle, cha
 
 
 def test_openai_refuses_an_unknown_field(openai_server: ThreadHandle) -> None:
-    with pytest.raises(openai.BadRequestError, match="Unrecognized request argument supplied: random_seed"):
+    with pytest.raises(
+        openai.BadRequestError, match="Unrecognized request argument supplied: random_seed"
+    ):
         asyncio.run(ask_openai(openai_server, extra_body={"random_seed": 1}))
 
 
@@ -112,11 +126,16 @@ def test_mistral_refuses_openai_field_names(mistral_server: ThreadHandle) -> Non
 
     async def ask() -> None:
         async with client:
-            await client.chat.completions.create(model="m", messages=QUESTION, max_completion_tokens=5)
+            await client.chat.completions.create(
+                model="m", messages=QUESTION, max_completion_tokens=5
+            )
 
     with pytest.raises(openai.UnprocessableEntityError) as refused:
         asyncio.run(ask())
-    assert refused.value.response.json()["message"]["detail"][0]["loc"] == ["body", "max_completion_tokens"]
+    assert refused.value.response.json()["message"]["detail"][0]["loc"] == [
+        "body",
+        "max_completion_tokens",
+    ]
 
 
 def test_only_the_configured_key_is_accepted(start_server: Any) -> None:
@@ -133,7 +152,10 @@ def test_a_judge_is_any_function_from_the_body_to_a_reply(openai_server: ThreadH
     replies = iter([Reply("one"), Reply("two", finish_reason="length")])
     openai_server.server.judge = lambda body: next(replies)
     said = [asyncio.run(ask_openai(openai_server)).choices[0] for _ in range(2)]
-    assert [(r.message.content, r.finish_reason) for r in said] == [("one", "stop"), ("two", "length")]
+    assert [(r.message.content, r.finish_reason) for r in said] == [
+        ("one", "stop"),
+        ("two", "length"),
+    ]
 
 
 def test_an_echo_can_be_given_a_size() -> None:
@@ -147,7 +169,10 @@ def test_many_calls_at_once_are_all_answered_and_logged(openai_server: ThreadHan
         async with openai_client(openai_server) as client:
             create = client.chat.completions.create
             return await asyncio.gather(
-                *(create(model="m", messages=[{"role": "user", "content": str(i)}]) for i in range(100))
+                *(
+                    create(model="m", messages=[{"role": "user", "content": str(i)}])
+                    for i in range(100)
+                )
             )
 
     replies = asyncio.run(ask_all())
@@ -180,7 +205,10 @@ def test_the_slow_tail_is_a_function_of_the_seed() -> None:
 def test_a_server_in_its_own_process_answers_and_ends() -> None:
     options = Options(judge="benchmarks.loopback.judge:EchoJudge", judge_args={"size": 2})
     with serve(options, dialect="mistral") as server:
-        assert asyncio.run(ask_mistral(server)).choices[0].message.content == QUESTION[-1]["content"][:2]
+        assert (
+            asyncio.run(ask_mistral(server)).choices[0].message.content
+            == QUESTION[-1]["content"][:2]
+        )
         assert server.exchanges()[0].answered
         server.stop()
         assert server.process.returncode == 0

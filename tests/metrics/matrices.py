@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from claimeval.metrics.formulas import Matrix
-from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Reason, Sample, SampleResult
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Claim,
+    Document,
+    Evidence,
+    Reason,
+    Sample,
+    SampleResult,
+)
 
-LABELS = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "partly_supported", "?": None}
+LABELS = {
+    "s": "supported",
+    "n": "not_found",
+    "c": "contradicted",
+    "p": "partly_supported",
+    "?": None,
+}
 
 
 def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
@@ -76,7 +91,9 @@ def matrix(
         for j, letter in enumerate(row, 1)
         if size > 1
     ]
-    return Matrix.of(SampleResult(sample=sample, claims=claims, unextracted=none, assessments=tuple(found)))
+    return Matrix.of(
+        SampleResult(sample=sample, claims=claims, unextracted=none, assessments=tuple(found))
+    )
 
 
 def _together(row: str) -> str:

@@ -14,7 +14,15 @@ import pytest
 from claimeval.metrics.citations import cited_contexts, of
 from claimeval.metrics.derived import DERIVED, GROUPS, WITH_DOCUMENTS, scores
 from claimeval.metrics.formulas import Matrix
-from claimeval.types.records import Assessment, Claim, Document, Evidence, Sample, SampleResult, Score
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Document,
+    Evidence,
+    Sample,
+    SampleResult,
+    Score,
+)
 from tests.metrics.matrices import assessment
 
 SHARES = ("citation_recall", "citation_missing", "citation_misplaced", "citation_unfounded")
@@ -40,7 +48,14 @@ def result(
     """Each claim has its sentences, a letter for each context, and one for all of them together."""
     contexts = tuple(Document(id=i, text="d", title=(titles or {}).get(i)) for i in ids)
     listed = tuple(
-        Claim(id=f"answer-{n}", of="answer", text="c", grounding="ungrounded", sentences=sentences, span=span)
+        Claim(
+            id=f"answer-{n}",
+            of="answer",
+            text="c",
+            grounding="ungrounded",
+            sentences=sentences,
+            span=span,
+        )
         for n, (sentences, _, _) in enumerate(claims)
     )
     assessments: list[Assessment] = []
@@ -57,13 +72,17 @@ def result(
 
 
 def scored(found: SampleResult) -> dict[str, Score]:
-    return scores([*GROUPS["citations"], *GROUPS["alce"], *GROUPS["trec_support"]], Matrix.of(found))
+    return scores(
+        [*GROUPS["citations"], *GROUPS["alce"], *GROUPS["trec_support"]], Matrix.of(found)
+    )
 
 
 # --- A second reading of the definitions ---
 
 
-def alce(sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]) -> tuple[float, float | None]:
+def alce(
+    sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]
+) -> tuple[float, float | None]:
     """Return citation recall and precision as `compute_autoais` of ALCE's `eval.py` counts them."""
     entailed = total_citations = precise = 0
 
@@ -86,7 +105,9 @@ def alce(sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]) -> 
     return entailed / len(sentences), precise / total_citations if total_citations else None
 
 
-def trec(sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]) -> tuple[float, float | None]:
+def trec(
+    sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]
+) -> tuple[float, float | None]:
     """Return weighted recall and precision as the support evaluation of TREC RAG 2024 counts them."""
     weights: list[float] = []
     for facts, cited in sentences:
@@ -102,16 +123,26 @@ def generated() -> Iterator[tuple[str, list[Sentence], list[frozenset[int]]]]:
     """Yield 400 answers of 1 to 6 sentences with 1 to 3 facts each; marks stand before or after the full stop."""
     draw = random.Random(38)
     for _ in range(400):
-        documents = [frozenset(draw.sample(range(12), draw.randint(1, 8))) for _ in range(draw.randint(1, 5))]
+        documents = [
+            frozenset(draw.sample(range(12), draw.randint(1, 8))) for _ in range(draw.randint(1, 5))
+        ]
         sentences = []
         texts = []
         for n in range(draw.randint(1, 6)):
             facts = tuple(draw.sample(range(12), draw.randint(1, 3)))
-            cited = tuple(draw.sample(range(1, len(documents) + 2), draw.randint(0, min(3, len(documents)))))
+            cited = tuple(
+                draw.sample(range(1, len(documents) + 2), draw.randint(0, min(3, len(documents))))
+            )
             sentences.append(Sentence(facts, cited))
-            marks = draw.choice(["".join(f"[{c}]" for c in cited), f"[{', '.join(map(str, cited))}]"]) if cited else ""
+            marks = (
+                draw.choice(["".join(f"[{c}]" for c in cited), f"[{', '.join(map(str, cited))}]"])
+                if cited
+                else ""
+            )
             words = f"The town number {n} grew quickly"
-            texts.append(draw.choice([f"{words} {marks}.".replace(" .", "."), f"{words}. {marks}".strip()]))
+            texts.append(
+                draw.choice([f"{words} {marks}.".replace(" .", "."), f"{words}. {marks}".strip()])
+            )
         yield " ".join(texts), sentences, documents
 
 
@@ -123,7 +154,10 @@ def test_400_answers_equal_a_second_reading_of_alce_and_trec() -> None:
         rows = ["".join("s" if fact in held else "n" for held in documents) for _, fact in numbered]
         found = result(
             answer,
-            [((n,), row, "s" if "s" in row else "n") for (n, _), row in zip(numbered, rows, strict=True)],
+            [
+                ((n,), row, "s" if "s" in row else "n")
+                for (n, _), row in zip(numbered, rows, strict=True)
+            ],
             ids=[f"doc-{i}" for i in range(len(documents))],
         )
         got = {name: score.value for name, score in scored(found).items()}
@@ -134,7 +168,9 @@ def test_400_answers_equal_a_second_reading_of_alce_and_trec() -> None:
         expected: dict[str, float | None] = {}
         expected["alce_recall"], expected["alce_precision"] = alce(sentences, documents)
         expected["support_recall"], expected["support_precision"] = trec(sentences, documents)
-        kinds = [kind(sentence, fact, documents) for sentence in sentences for fact in sentence.facts]
+        kinds = [
+            kind(sentence, fact, documents) for sentence in sentences for fact in sentence.facts
+        ]
         expected |= {name: kinds.count(name) / len(kinds) for name in SHARES}
         pairs = [(s, number) for s in sentences for number in s.cited]
         right = [n <= len(documents) and bool(documents[n - 1] & set(s.facts)) for s, n in pairs]
@@ -200,7 +236,9 @@ def test_a_claim_without_a_place_is_unknown_and_not_uncited() -> None:
 
 
 def test_a_claim_without_sentences_is_placed_by_its_span() -> None:
-    got = scored(result("Rain fell. Snow fell [2].", [((), "ns", "s")], ids=["a", "b"], span=(11, 20)))
+    got = scored(
+        result("Rain fell. Snow fell [2].", [((), "ns", "s")], ids=["a", "b"], span=(11, 20))
+    )
     assert got["citation_recall"].value == 1
 
 
@@ -213,7 +251,13 @@ def test_several_citations_that_may_support_a_claim_together_leave_it_open() -> 
 
 
 def test_verdicts_on_the_cited_documents_alone_are_enough() -> None:
-    got = scored(result("Rain fell [1]. Snow fell [1].", [((1,), "s  ", "s"), ((2,), "n  ", "s")], ids=["a", "b", "c"]))
+    got = scored(
+        result(
+            "Rain fell [1]. Snow fell [1].",
+            [((1,), "s  ", "s"), ((2,), "n  ", "s")],
+            ids=["a", "b", "c"],
+        )
+    )
     assert (got["citation_recall"].value, got["citation_misplaced"].value) == (0.5, 0.5)
     assert got["citation_precision"].value == 0.5
 
@@ -229,7 +273,11 @@ def test_partial_support_by_the_first_citation_counts_half() -> None:
 
 
 def test_an_unassessed_first_citation_leaves_the_sentence_out_with_bounds() -> None:
-    got = scored(result("Rain fell [1]. Snow fell [2].", [((1,), "?n", "?"), ((2,), "ns", "s")], ids=["a", "b"]))
+    got = scored(
+        result(
+            "Rain fell [1]. Snow fell [2].", [((1,), "?n", "?"), ((2,), "ns", "s")], ids=["a", "b"]
+        )
+    )
     assert (got["support_recall"].value, got["support_recall"].bounds) == (1, (0.5, 1))
 
 
@@ -243,7 +291,9 @@ def test_the_citations_are_only_computed_on_request() -> None:
 # --- What a mark means ---
 
 
-def cited(answer: str, ids: Sequence[str], sources: Sequence[str] = (), **titles: str) -> list[object]:
+def cited(
+    answer: str, ids: Sequence[str], sources: Sequence[str] = (), **titles: str
+) -> list[object]:
     sample = result(answer, [], ids=ids, sources=sources, titles=titles).sample
     return [name for citation in of(sample) for name in citation.cited]
 

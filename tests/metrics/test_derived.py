@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from claimeval.evaluation import grade
-from claimeval.metrics.derived import DERIVED, GROUPS, MetricSelection, derived, resolve_derived, select_metrics
+from claimeval.metrics.derived import (
+    DERIVED,
+    GROUPS,
+    MetricSelection,
+    derived,
+    resolve_derived,
+    select_metrics,
+)
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.types.errors import UsageError
 from claimeval.types.scales import ANSWER_QUESTIONS, RELEVANCE
@@ -34,7 +41,9 @@ def names(chosen: MetricSelection) -> tuple[list[str], tuple[str, ...] | None]:
         (["f1", "f1"], ["correctness", "coverage"], ("f1",)),
     ],
 )
-def test_rows_bring_what_they_need(asked: list[str], rows: list[str], read: tuple[str, ...]) -> None:
+def test_rows_bring_what_they_need(
+    asked: list[str], rows: list[str], read: tuple[str, ...]
+) -> None:
     assert names(select_metrics(asked)) == (rows, read)
 
 
@@ -83,7 +92,10 @@ def test_what_cannot_be_read_off_is_refused() -> None:
 def test_the_part_for_the_question_is_not_for_rows_of_ones_own() -> None:
     with pytest.raises(UsageError, match="on_topic"):
         select_metrics(["mine=answer:asked"])
-    assert select_metrics([Metric(name="mine", claims_of="answer", against="contexts")]).rows[0].name == "mine"
+    assert (
+        select_metrics([Metric(name="mine", claims_of="answer", against="contexts")]).rows[0].name
+        == "mine"
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +114,11 @@ def test_names_that_cannot_be_asked_for(name: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [("groundedness", "faithfulness"), ("answer_precision", "correctness"), ("answer_recall", "coverage")],
+    [
+        ("groundedness", "faithfulness"),
+        ("answer_precision", "correctness"),
+        ("answer_recall", "coverage"),
+    ],
 )
 def test_an_accepted_name_of_another_tool_is_the_same_metric(alias: str, name: str) -> None:
     assert names(select_metrics([alias])) == ([name], ())
@@ -118,15 +134,21 @@ def test_an_accepted_name_of_another_tool_is_the_same_metric(alias: str, name: s
         ("answer_relevancy", ("on_topic", "rated_relevance")),
     ],
 )
-def test_a_name_of_another_number_is_refused_with_our_names(name: str, ours: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match=f"metric {name!r} is the name of another number") as refused:
+def test_a_name_of_another_number_is_refused_with_our_names(
+    name: str, ours: tuple[str, ...]
+) -> None:
+    with pytest.raises(
+        UsageError, match=f"metric {name!r} is the name of another number"
+    ) as refused:
         select_metrics([name])
     assert all(f"`{one}`" in str(refused.value) for one in ours)
 
 
 def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
     """Every table of the page has a column `here`, or, of names that mean two things, `name`."""
-    page = (Path(__file__).parents[2] / "docs" / "names-in-other-tools.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "names-in-other-tools.md").read_text(
+        encoding="utf-8"
+    )
     rated = {
         *(q.metric for q in ANSWER_QUESTIONS.values()),
         *RELEVANCE.flags,
@@ -135,9 +157,14 @@ def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
         grade.PRECISION,
     }
     fields, *tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
-    assert (fields.splitlines()[0], len(tables)) == ("| tool | question | answer | contexts | reference answers |", 6)
+    assert (fields.splitlines()[0], len(tables)) == (
+        "| tool | question | answer | contexts | reference answers |",
+        6,
+    )
     for table in tables:
-        header, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+        header, _, *body = (
+            [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()
+        )
         column = 2 if header[2] == "here" else 0
         for row in body:
             names = set(re.findall(r"`([^`]+)`", row[column])) - rated - set(METRICS)

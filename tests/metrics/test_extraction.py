@@ -9,16 +9,28 @@ import pytest
 
 from claimeval.lexical.claims import sentences, split_claims
 from claimeval.lexical.extraction import PAIR, match, token_f1
-from claimeval.metrics.extraction import EXAMINED, ExaminedClaims, F1Tally, RatioTally, ratio_difference
+from claimeval.metrics.extraction import (
+    EXAMINED,
+    ExaminedClaims,
+    F1Tally,
+    RatioTally,
+    ratio_difference,
+)
 from claimeval.types.records import Claim, Sample, SampleResult
 from tests.shared_data import shared_data
 
 
-@pytest.mark.parametrize(("split", "f1"), [("sentences", 0.22), ("local", 0.28), ("recorded", 0.84)])
-def test_extractors_have_the_measured_f1_on_human_claims_of_biographies(split: str, f1: float) -> None:
+@pytest.mark.parametrize(
+    ("split", "f1"), [("sentences", 0.22), ("local", 0.28), ("recorded", 0.84)]
+)
+def test_extractors_have_the_measured_f1_on_human_claims_of_biographies(
+    split: str, f1: float
+) -> None:
     """Of every third answer; those of all differ by less than .01."""
     tally = F1Tally("claim_f1")
-    rows = [json.loads(line) for line in shared_data("factscore/visible.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in shared_data("factscore/visible.jsonl").read_text().splitlines()
+    ]
     for i, row in enumerate([row for row in rows if row["sentences"]][::3]):
         gold = [fact["text"] for one in row["sentences"] for fact in one["human_facts"] or []]
         claims = {
@@ -32,19 +44,29 @@ def test_extractors_have_the_measured_f1_on_human_claims_of_biographies(split: s
 
 
 def test_the_threshold_of_pairs_is_where_right_and_wrong_pairs_part() -> None:
-    rows = [json.loads(line) for line in shared_data("factscore/visible.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in shared_data("factscore/visible.jsonl").read_text().splitlines()
+    ]
     right = []
     wrong = []
     for row in rows:
         for i, one in enumerate(row["sentences"] or []):
             recorded = one["model_facts"] or []
             edited = [f["text"] for f in one["human_facts"] or [] if f["text"] not in recorded][:1]
-            others = [f for j, other in enumerate(row["sentences"]) if j != i for f in other["model_facts"] or []]
+            others = [
+                f
+                for j, other in enumerate(row["sentences"])
+                if j != i
+                for f in other["model_facts"] or []
+            ]
             if edited and recorded and len(others) > 2:
                 right.append(token_f1(edited, recorded).max())
                 wrong.append(token_f1(edited, others).max())
     steps = [0.3 + 0.05 * i for i in range(14)]
-    youden = {t: sum(f >= t for f in right) / len(right) - sum(f >= t for f in wrong) / len(wrong) for t in steps}
+    youden = {
+        t: sum(f >= t for f in right) / len(right) - sum(f >= t for f in wrong) / len(wrong)
+        for t in steps
+    }
     assert max(youden, key=lambda t: youden[t]) == pytest.approx(PAIR, abs=0.051)
 
 
@@ -52,7 +74,11 @@ def test_a_ratio_adds_up_all_texts_and_says_why_there_is_none() -> None:
     tally = RatioTally("numbers_lost")
     assert tally.ratio().in_words == "none to lose"
     tally.add((1, 4), cluster=1)
-    assert (tally.ratio().in_words, tally.ratio().hits, tally.ratio().total) == ("n = 4, too few", 1, 4)
+    assert (tally.ratio().in_words, tally.ratio().hits, tally.ratio().total) == (
+        "n = 4, too few",
+        1,
+        4,
+    )
     for cluster in range(2, 8):
         tally.add((0, 4), cluster=cluster)
     assert tally.ratio().value == pytest.approx(1 / 28)
@@ -76,7 +102,9 @@ def _taken(place: int, text: str, claims: Sequence[str]) -> SampleResult:
         for i, claim in enumerate(claims, 1)
     ]
     return SampleResult(
-        sample=Sample(id=str(place), question=f"{place}?", answer=text), claims=tuple(of), assessments=()
+        sample=Sample(id=str(place), question=f"{place}?", answer=text),
+        claims=tuple(of),
+        assessments=(),
     )
 
 

@@ -74,7 +74,9 @@ def test_the_identities_hold_for_every_matrix() -> None:
         defined = scores(names, matrix(**rows))  # type: ignore[arg-type]
         found = {name: score.value for name, score in defined.items() if score.value is not None}
         assert all(0 <= value <= 1 for value in found.values())
-        assert found["faithfulness_per_document"] + found["hallucination"] + found["self_knowledge"] == pytest.approx(1)
+        assert found["faithfulness_per_document"] + found["hallucination"] + found[
+            "self_knowledge"
+        ] == pytest.approx(1)
         wrong = 1 - rows["p"].count("s") / n
         noise = found["noise_sensitivity_in_relevant"] + found["noise_sensitivity_in_irrelevant"]
         assert noise + found["hallucination"] == pytest.approx(wrong)
@@ -97,7 +99,9 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
         recorded = json.loads(line)["metrics"]
         assert len(recorded) == 11
         for metric, value in recorded.items():
-            assert result[called.get(metric, metric)].value == pytest.approx(value, abs=1e-12), metric
+            assert result[called.get(metric, metric)].value == pytest.approx(value, abs=1e-12), (
+                metric
+            )
     overall = json.loads((path.parent / "examples_metrics.json").read_text(encoding="utf-8"))
     for metric, percent in {k: v for group in overall.values() for k, v in group.items()}.items():
         values = [result[called.get(metric, metric)].value or 0.0 for result in results]
@@ -117,7 +121,9 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
         ("context_conflict_rate", {"R": ("sc", "sn", "s?", "?c", "nn")}, (1, 3, 5)),
     ],
 )
-def test_what_is_not_known_is_not_counted(name: str, rows: dict[str, object], counts: tuple[int, int, int]) -> None:
+def test_what_is_not_known_is_not_counted(
+    name: str, rows: dict[str, object], counts: tuple[int, int, int]
+) -> None:
     found = one(name, **rows)
     assert (found.hits, found.judged, found.total) == counts
     assert found.value == counts[0] / counts[1]
@@ -132,10 +138,16 @@ def test_bounds_of_values_that_are_no_shares() -> None:
     assert one("nugget_recall_vital", q="pn", vital="s?").bounds == pytest.approx((0.25, 0.5))
     assert one("nugget_recall_vital", q="pn", vital="s?").value == 0.5
     # the second vital and unsupported, or vital and supported
-    assert one("nugget_recall_weighted", q="p?", vital="s?").bounds == pytest.approx((0.5 / 2, 1.5 / 2))
-    assert one("long_form_f1@4", f="s?").bounds == pytest.approx((2 * 0.5 * 0.25 / 0.75, 2 * 1 * 0.5 / 1.5))
+    assert one("nugget_recall_weighted", q="p?", vital="s?").bounds == pytest.approx(
+        (0.5 / 2, 1.5 / 2)
+    )
+    assert one("long_form_f1@4", f="s?").bounds == pytest.approx(
+        (2 * 0.5 * 0.25 / 0.75, 2 * 1 * 0.5 / 1.5)
+    )
     # P from 1/3 to 1, R from 1/4 to 3/4
-    assert one("long_form_f1@4", f="s??").bounds == pytest.approx((2 / 12 / (7 / 12), 2 * 0.75 / 1.75))
+    assert one("long_form_f1@4", f="s??").bounds == pytest.approx(
+        (2 / 12 / (7 / 12), 2 * 0.75 / 1.75)
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +170,8 @@ def test_undefined_is_none_with_the_reason(name: str, rows: dict[str, object], r
 
 
 @pytest.mark.parametrize(
-    ("contexts", "reason"), [((Document(id="1", text="d"),), "not_in_cache"), (None, "missing_input")]
+    ("contexts", "reason"),
+    [((Document(id="1", text="d"),), "not_in_cache"), (None, "missing_input")],
 )
 def test_labels_against_contexts_are_missing_where_there_are_none_and_else_not_asked_for(
     contexts: tuple[Document, ...] | None, reason: str
@@ -188,7 +201,9 @@ def test_nuggets(name: str, value: float) -> None:
 def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_counts() -> None:
     """Of two claims one is supported; of the other one judge says partial support and one says none."""
     m = matrix(q="sn", vital="ss")
-    split = voting.vote("reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL))
+    split = voting.vote(
+        "reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL)
+    )
     m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
     found = scores(["nugget_recall", "nugget_recall_strict"], m)
     assert (split.label, split.tied) == ("not_found", True)
@@ -218,7 +233,10 @@ def test_no_supported_claim_on_topic_is_zero() -> None:
 
 
 def test_claims_are_counted_by_label_and_topic() -> None:
-    found = {name: s.value for name, s in scores(GROUPS["by_topic"], matrix(f="sccnnn", on_topic="sssnnn")).items()}
+    found = {
+        name: s.value
+        for name, s in scores(GROUPS["by_topic"], matrix(f="sccnnn", on_topic="sssnnn")).items()
+    }
     assert found == {
         "supported_on_topic": 1 / 6,
         "supported_off_topic": 0.0,
@@ -232,7 +250,9 @@ def test_claims_are_counted_by_label_and_topic() -> None:
 def test_one_context_is_its_own_column() -> None:
     found = {
         name: s.value
-        for name, s in scores(GROUPS["ragchecker"][2:], matrix(p="sn", q="s", R=("s", "n"), C=("s",))).items()
+        for name, s in scores(
+            GROUPS["ragchecker"][2:], matrix(p="sn", q="s", R=("s", "n"), C=("s",))
+        ).items()
     }
     assert found["faithfulness_per_document"] == 0.5
     assert found["context_precision_claims"] == 1.0
@@ -260,7 +280,12 @@ def test_bounds_hold_whatever_is_not_known() -> None:
                 if score.value is not None and score.bounds and would_be.value is not None:
                     low, high = score.bounds
                     assert low - 1e-12 <= score.value <= high + 1e-12
-                    assert low - 1e-12 <= would_be.value <= high + 1e-12, (rows, complete, score, would_be)
+                    assert low - 1e-12 <= would_be.value <= high + 1e-12, (
+                        rows,
+                        complete,
+                        score,
+                        would_be,
+                    )
 
 
 def _matrix(rows: dict[str, list[str]]) -> Matrix:

@@ -8,7 +8,9 @@ from claimeval.metrics.rows import METRICS, Metric, metric, rows
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample
 
-SAMPLE = Sample(id="a", question="Q", answer="A", reference_answers=("R", "S"), reference_contexts=("C",))
+SAMPLE = Sample(
+    id="a", question="Q", answer="A", reference_answers=("R", "S"), reference_contexts=("C",)
+)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -20,7 +22,12 @@ def test_every_row_says_what_it_needs(name: str) -> None:
 
 
 def test_all_metrics_are_listed_in_python() -> None:
-    assert [metric.name for metric in Metric.all()][:4] == ["faithfulness", "correctness", "coverage", "context_recall"]
+    assert [metric.name for metric in Metric.all()][:4] == [
+        "faithfulness",
+        "correctness",
+        "coverage",
+        "context_recall",
+    ]
 
 
 def test_the_rows_are_the_ones_of_the_definition() -> None:
@@ -61,16 +68,23 @@ def test_names_are_not_taken_twice() -> None:
         rows([])
 
 
-@pytest.mark.parametrize("spec", ["x=answer:policy.2", "x=answer:contexts.1", "x.3=answer:policy", "x=law.1:answer"])
+@pytest.mark.parametrize(
+    "spec", ["x=answer:policy.2", "x=answer:contexts.1", "x.3=answer:policy", "x=law.1:answer"]
+)
 def test_names_that_could_be_a_document_of_a_set_are_refused_with_the_reason(spec: str) -> None:
-    with pytest.raises(UsageError, match=r"looks like document \d of '\w+'; use a name that does not end in '.' and"):
+    with pytest.raises(
+        UsageError,
+        match=r"looks like document \d of '\w+'; use a name that does not end in '.' and",
+    ):
         metric(spec)
 
 
 @pytest.mark.parametrize("against", ["history+contexts", "contexts+reference", "contexts+policy"])
 def test_evidence_that_is_not_joined_is_refused_with_what_is(against: str) -> None:
     assert metric("grounded=answer:contexts+history").against == "contexts+history"
-    with pytest.raises(UsageError, match=r"is not an evidence set; the only join is 'contexts\+history'"):
+    with pytest.raises(
+        UsageError, match=r"is not an evidence set; the only join is 'contexts\+history'"
+    ):
         metric(f"grounded=answer:{against}")
     assert metric("x=answer:c+d").against == "c+d", "a set of evidence may have any other name"
 

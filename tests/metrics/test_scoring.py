@@ -14,7 +14,15 @@ from claimeval.metrics.scoring import MetricTally, ends_in_words, score
 from claimeval.runs.notes import open_to_doubt
 from claimeval.statistics import Resampling, mean_interval
 from claimeval.testing import ScriptedJudge
-from claimeval.types.records import Assessment, Claim, Evidence, Reason, SampleResult, Score, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Evidence,
+    Reason,
+    SampleResult,
+    Score,
+    Verdict,
+)
 
 METRIC = metric("faithfulness")
 
@@ -24,7 +32,9 @@ def verdict(label: str | None, judge: str = "one", reason: Reason | None = None)
 
 
 def claims(n: int) -> list[Claim]:
-    return [Claim(grounding="ungrounded", id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)]
+    return [
+        Claim(grounding="ungrounded", id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)
+    ]
 
 
 def labeled(*labels: str) -> list[Assessment]:
@@ -62,14 +72,19 @@ def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
 
 def test_judges_with_claims_of_their_own_are_averaged_and_their_claims_are_counted() -> None:
     """a has 1 of 2, b 0 of 1, and c's claim is open: the mean of 1/2 and 0; with c's, (1/2 + 0 + 0) / 3 to 1/2."""
-    of = [claim.model_copy(update={"extractor": name}) for claim, name in zip(claims(4), "aabc", strict=True)]
+    of = [
+        claim.model_copy(update={"extractor": name})
+        for claim, name in zip(claims(4), "aabc", strict=True)
+    ]
     found = score(METRIC, of, labeled("supported", "not_found", "not_found", "unsure"))
     assert (found.value, found.hits, found.judged, found.total) == (0.25, 1, 3, 4)
     assert found.bounds == pytest.approx((1 / 6, 1 / 2))
 
 
 @pytest.mark.parametrize(("second", "together"), [(1, 1), (2, None)])
-def test_judges_who_go_by_different_gold_answers_have_none_in_common(second: int, together: int | None) -> None:
+def test_judges_who_go_by_different_gold_answers_have_none_in_common(
+    second: int, together: int | None
+) -> None:
     of = [
         claim.model_copy(update={"of": "reference", "extractor": name, "alternative": number})
         for claim, name, number in zip(claims(2), "ab", (1, second), strict=True)
@@ -78,11 +93,20 @@ def test_judges_who_go_by_different_gold_answers_have_none_in_common(second: int
 
 
 def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
-    about = {"subject": "answer-1", "question": "support", "against": "contexts", "label": "supported"}
+    about = {
+        "subject": "answer-1",
+        "question": "support",
+        "against": "contexts",
+        "label": "supported",
+    }
     for bad in (verdict(None), verdict("supported", reason="unsure")):
         with pytest.raises(ValueError, match="label or a reason"):
             SampleResult.model_validate(
-                {"sample": {"id": "s", "question": ""}, "claims": (), "assessments": ({**about, "verdicts": (bad,)},)}
+                {
+                    "sample": {"id": "s", "question": ""},
+                    "claims": (),
+                    "assessments": ({**about, "verdicts": (bad,)},),
+                }
             )
 
 
@@ -95,14 +119,21 @@ def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Me
     tally = MetricTally()
     for number, (value, hits, judged, total, reason) in enumerate(scores):
         unassessed: list[Reason] = ["incomplete"] * (total - judged)
-        found = Score.undefined(reason, total=total) if value is None else Score.counted(hits, judged, total)
+        found = (
+            Score.undefined(reason, total=total)
+            if value is None
+            else Score.counted(hits, judged, total)
+        )
         tally.add(found, unassessed, ungrounded=0, cluster=number)
     return tally
 
 
 def test_macro_micro_bounds_and_counts_by_hand() -> None:
     found = summary_of(
-        (1.0, 4, 4, 4, None), (0.5, 1, 2, 4, None), (None, 0, 0, 2, "incomplete"), (None, 0, 0, 0, "no_claims")
+        (1.0, 4, 4, 4, None),
+        (0.5, 1, 2, 4, None),
+        (None, 0, 0, 2, "incomplete"),
+        (None, 0, 0, 0, "no_claims"),
     ).summary()
     assert found.mean == 0.75
     assert found.n == 2
@@ -115,7 +146,13 @@ def test_macro_micro_bounds_and_counts_by_hand() -> None:
 
 def test_nothing_scored_is_none_and_not_zero() -> None:
     found = summary_of((None, 0, 0, 0, "no_claims")).summary()
-    assert (found.mean, found.reported, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
+    assert (found.mean, found.reported, found.micro, found.bounds, found.n) == (
+        None,
+        None,
+        None,
+        None,
+        0,
+    )
     assert found.failure_rate == 0.0
 
 
@@ -145,7 +182,9 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Metr
     for i in range(judged):
         value = float(i < supported)
         tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=i)
-    reasons: list[Reason] = ["unsure" if i < unsure else "provider_error" for i in range(unsure + failed)]
+    reasons: list[Reason] = [
+        "unsure" if i < unsure else "provider_error" for i in range(unsure + failed)
+    ]
     for i, reason in enumerate(reasons):
         tally.add(Score.undefined(reason, total=1), [reason], 0, cluster=judged + i)
     return tally
@@ -157,7 +196,10 @@ def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_i
     found = of_claims(2, 9, 2).summary()
     assert (found.ends, found.abstained) == ("bounds", 2)
     assert found.bounds == pytest.approx((2 / 11, 4 / 11))
-    ends = [mean_interval([1.0] * n + [0.0] * (11 - n), resampling=Resampling(level=0.9)) for n in (2, 4)]
+    ends = [
+        mean_interval([1.0] * n + [0.0] * (11 - n), resampling=Resampling(level=0.9))
+        for n in (2, 4)
+    ]
     assert (found.low, found.high) == found.reported == (ends[0].low, ends[1].high)
     assert ends_in_words(found, "*") == "0.03 to 0.68*"
 
@@ -169,9 +211,17 @@ def test_a_metric_that_counts_no_claims_goes_by_those_that_it_is_read_off(
     """Each of 4 samples has a value, over 4 or 3 of its 4 claims."""
     texts = [[f"Tower {i} has {n} doors." for n in range(4)] for i in range(4)]
     judge = ScriptedJudge({one[0]: "unsure" for one in texts[:unsure]}, default="supported")
-    samples = [{"question": f"{one[0]}?", "answer": " ".join(one), "contexts": ["x"]} for one in texts]
-    run = ce.score(samples, judges=judge, metrics="factscore@10", options=ce.RunOptions(cache=tmp_path))
-    assert (run["factscore@10"].n, run["factscore@10"].ends, run["faithfulness"].ends) == (4, shown, shown)
+    samples = [
+        {"question": f"{one[0]}?", "answer": " ".join(one), "contexts": ["x"]} for one in texts
+    ]
+    run = ce.score(
+        samples, judges=judge, metrics="factscore@10", options=ce.RunOptions(cache=tmp_path)
+    )
+    assert (run["factscore@10"].n, run["factscore@10"].ends, run["faithfulness"].ends) == (
+        4,
+        shown,
+        shown,
+    )
     doubtful = "(4 of 16 in faithfulness, factscore@10)" if shown == "bounds" else ""
     assert doubtful in open_to_doubt(run.summary)
 
@@ -188,10 +238,22 @@ def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
     [
         ("faithfulness", Score.counted(1, 2, 3), "faithfulness is 0.500 (1 of 2 claims)"),
         ("citation_recall", Score.counted(0, 1, 1), "citation_recall is 0.000 (0 of 1 claim)"),
-        ("citation_precision", Score.counted(1, 2, 2), "citation_precision is 0.500 (1 of 2 citations)"),
+        (
+            "citation_precision",
+            Score.counted(1, 2, 2),
+            "citation_precision is 0.500 (1 of 2 citations)",
+        ),
         ("alce_recall", Score.counted(1, 1, 1), "alce_recall is 1.000 (1 of 1 sentence)"),
-        ("context_precision_claims", Score.counted(1, 4, 4), "context_precision_claims is 0.250 (1 of 4 contexts)"),
-        ("numbers_lost", ratio_score("numbers_lost", 1, 2), "numbers_lost is 0.500 (1 of 2 numbers)"),
+        (
+            "context_precision_claims",
+            Score.counted(1, 4, 4),
+            "context_precision_claims is 0.250 (1 of 4 contexts)",
+        ),
+        (
+            "numbers_lost",
+            ratio_score("numbers_lost", 1, 2),
+            "numbers_lost is 0.500 (1 of 2 numbers)",
+        ),
         ("words_per_claim", ratio_score("words_per_claim", 12, 2), "words_per_claim is 6.000"),
     ],
 )

@@ -17,13 +17,26 @@ Answer = tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]
 
 def error(status: int, kind: str, message: str, **headers: str) -> Answer:
     """An error as Anthropic writes it."""
-    record = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_body"}
-    return status, json.dumps(record).encode(), {name.replace("_", "-"): value for name, value in headers.items()}
+    record = {
+        "type": "error",
+        "error": {"type": kind, "message": message},
+        "request_id": "req_body",
+    }
+    return (
+        status,
+        json.dumps(record).encode(),
+        {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 def message(*content: Mapping[str, Any], stop_reason: str = "end_turn", **fields: Any) -> Body:
     """A message with these blocks."""
-    usage = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    usage = {
+        "input_tokens": 100,
+        "output_tokens": 20,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 0,
+    }
     return {
         "id": "msg_01",
         "type": "message",
@@ -47,7 +60,9 @@ def tool(given: object) -> Body:
 
 def judged(body: Body) -> Body:
     """A message by a judge that follows claimeval's prompts; through the tool where it is told to."""
-    parts = [part["text"] for part in body.get("system", [])] + [one["content"] for one in body["messages"]]
+    parts = [part["text"] for part in body.get("system", [])] + [
+        one["content"] for one in body["messages"]
+    ]
     said = str(answer({"messages": [{"content": part} for part in parts]}).content)
     if "tool_choice" in body:
         given = json.loads(said)
@@ -87,14 +102,20 @@ class AnthropicServer:
             body = json.loads(content)
             self.bodies.append(body)
             said = self.reply(body)
-            return (200, json.dumps(said).encode(), {"request-id": "req_head"}) if isinstance(said, dict) else said
+            return (
+                (200, json.dumps(said).encode(), {"request-id": "req_head"})
+                if isinstance(said, dict)
+                else said
+            )
         _, _, below = address.path.partition("/v1/messages/batches")
         if posted and not below:
             return self._create(json.loads(content)["requests"])
         if not below:
             return self._list(parse_qs(address.query))
         batch_id, _, what = below.strip("/").partition("/")
-        found = next(((record, asked) for record, asked in self.batches if record["id"] == batch_id), None)
+        found = next(
+            ((record, asked) for record, asked in self.batches if record["id"] == batch_id), None
+        )
         if found is None:
             return error(404, "not_found_error", "no such batch")
         record, asked = found
@@ -103,7 +124,9 @@ class AnthropicServer:
             return 200, "\n".join(lines).encode(), {"content-type": "application/x-jsonl"}
         if what == "cancel":
             if record["processing_status"] == "ended":
-                return error(400, "invalid_request_error", "Batch cannot be canceled: it has ended.")
+                return error(
+                    400, "invalid_request_error", "Batch cannot be canceled: it has ended."
+                )
             record["cancel_initiated_at"] = "2026-11-22T08:00:00Z"
         if self.ends:
             self._end(record)
@@ -134,7 +157,9 @@ class AnthropicServer:
         ids = [record["id"] for record in records]
         start = ids.index(query["after_id"][0]) + 1 if "after_id" in query else 0
         shown = records[start : start + int(query.get("limit", ["20"])[0])]
-        return 200, json.dumps({"data": shown, "has_more": start + len(shown) < len(records)}).encode()
+        return 200, json.dumps(
+            {"data": shown, "has_more": start + len(shown) < len(records)}
+        ).encode()
 
     def _end(self, record: Body) -> None:
         counts = record["request_counts"]
@@ -148,7 +173,10 @@ class AnthropicServer:
         said = self.reply(one["params"])
         if isinstance(said, dict):
             return {"custom_id": one["custom_id"], "result": {"type": "succeeded", "message": said}}
-        return {"custom_id": one["custom_id"], "result": {"type": "errored", "error": json.loads(said[1])}}
+        return {
+            "custom_id": one["custom_id"],
+            "result": {"type": "errored", "error": json.loads(said[1])},
+        }
 
 
 @contextmanager

@@ -24,14 +24,21 @@ class Asked(NamedTuple):
 
 def judge_at(server: Handle, provider: Name, **settings: object) -> Judge:
     """A resolved judge of this provider at the server."""
-    fields = {"name": f"{provider}-judge", "model": f"{provider}:judge-1", "endpoint": server.url_for(provider)}
+    fields = {
+        "name": f"{provider}-judge",
+        "model": f"{provider}:judge-1",
+        "endpoint": server.url_for(provider),
+    }
     return specs.parse_judge(Judge.model_validate(fields | settings))
 
 
 def question(judge: Judge, text: str = "Is it grounded?", **fields: Any) -> Request:
     """A request with one message."""
     request = Request(
-        judge=judge, messages=(Message(role="user", content=text),), reply_format="json", max_tokens=judge.max_tokens
+        judge=judge,
+        messages=(Message(role="user", content=text),),
+        reply_format="json",
+        max_tokens=judge.max_tokens,
     )
     return replace(request, **fields)
 

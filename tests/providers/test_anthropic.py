@@ -19,7 +19,16 @@ from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request
 from tests.canary import CANARY
-from tests.providers.anthropic_server import AnthropicServer, Body, anthropic_server, error, judged, message, text, tool
+from tests.providers.anthropic_server import (
+    AnthropicServer,
+    Body,
+    anthropic_server,
+    error,
+    judged,
+    message,
+    text,
+    tool,
+)
 from tests.providers.asking import Asked, ask
 from tests.sample_runs import RIGHT, run
 
@@ -30,14 +39,23 @@ def said(reply: Body, body: Body) -> Body:
     return reply
 
 
-def judge(server: AnthropicServer | None = None, model: str = "claude-haiku-4-5", **settings: Any) -> Judge:
+def judge(
+    server: AnthropicServer | None = None, model: str = "claude-haiku-4-5", **settings: Any
+) -> Judge:
     at = f"@{server.url}" if server else ""
     return specs.parse_judge(f"anthropic:{model}{at}", settings)
 
 
 def request(judge: Judge, **fields: Any) -> Request:
-    messages = (Message(role="system", content="You judge."), Message(role="user", content="Is it so?"))
-    given: dict[str, Any] = {"response_schema": SCHEMA, "max_tokens": judge.max_tokens, "reply_format": "json"}
+    messages = (
+        Message(role="system", content="You judge."),
+        Message(role="user", content="Is it so?"),
+    )
+    given: dict[str, Any] = {
+        "response_schema": SCHEMA,
+        "max_tokens": judge.max_tokens,
+        "reply_format": "json",
+    }
     return Request(judge=judge, messages=messages, **given | fields)
 
 
@@ -76,11 +94,18 @@ def test_a_request_forces_the_schema_by_a_tool_and_marks_the_system_prompt_for_t
     }
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-5-5", "claude-opus-5", "claude-fable-5", "claude-haiku-5-5-20261001"])
-def test_a_model_that_thinks_gets_the_schema_as_its_format_no_temperature_and_more_tokens(model: str) -> None:
+@pytest.mark.parametrize(
+    "model", ["claude-sonnet-5-5", "claude-opus-5", "claude-fable-5", "claude-haiku-5-5-20261001"]
+)
+def test_a_model_that_thinks_gets_the_schema_as_its_format_no_temperature_and_more_tokens(
+    model: str,
+) -> None:
     body = anthropic.body(request(judge(model=model, reasoning_effort="low")))
     schema = {"type": "object", "properties": {"reason": {"type": "string"}}}
-    assert body["output_config"] == {"effort": "low", "format": {"type": "json_schema", "schema": schema}}
+    assert body["output_config"] == {
+        "effort": "low",
+        "format": {"type": "json_schema", "schema": schema},
+    }
     assert body["max_tokens"] == 16_384
     assert {"temperature", "tools", "tool_choice"}.isdisjoint(body)
 
@@ -93,7 +118,9 @@ def test_other_models_do_not_count_as_thinking(model: str) -> None:
 
 
 def test_without_a_schema_nothing_is_forced() -> None:
-    plain = anthropic.body(request(judge(structured=False, top_p=0.5, extra={"metadata": {"user_id": "x"}})))
+    plain = anthropic.body(
+        request(judge(structured=False, top_p=0.5, extra={"metadata": {"user_id": "x"}}))
+    )
     assert {"tools", "tool_choice", "output_config", "temperature"}.isdisjoint(plain)
     assert (plain["top_p"], plain["metadata"]) == (0.5, {"user_id": "x"})
 
@@ -102,7 +129,10 @@ def test_the_sdk_sends_key_version_headers_and_query(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-house: secret")
     monkeypatch.setenv("TENANT", "tenant-of-mine")
     with anthropic_server(lambda body: message(text("{}"))) as server:
-        settings: dict[str, Any] = {"headers": {"x-tenant": "$TENANT"}, "query": {"api-version": "2"}}
+        settings: dict[str, Any] = {
+            "headers": {"x-tenant": "$TENANT"},
+            "query": {"api-version": "2"},
+        }
         assert isinstance(ask(judge(server, **settings)).outcome, Completion)
     sent = server.headers[0]
     assert (sent["x-api-key"], sent["x-tenant"]) == (CANARY, "tenant-of-mine")
@@ -117,7 +147,9 @@ def test_headers_of_the_environment_are_anthropics_alone(monkeypatch: pytest.Mon
     assert (sent["authorization"], sent["x-api-key"]) == (f"Bearer {CANARY}", CANARY)
 
 
-def test_without_the_sdk_a_model_of_anthropic_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_sdk_a_model_of_anthropic_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def absent(package: str) -> str:
         if package == "anthropic":
             raise importlib.metadata.PackageNotFoundError(package)
@@ -129,7 +161,11 @@ def test_without_the_sdk_a_model_of_anthropic_is_refused(monkeypatch: pytest.Mon
     with pytest.raises(UsageError, match="models of Anthropic need its SDK"):
         run([judge()], tmp_path)
     with pytest.raises(UsageError, match="models of Anthropic need its SDK"):
-        ce.score([{"question": "q", "answer": "a", "contexts": ["a"]}], judges="anthropic:m", metrics="faithfulness")
+        ce.score(
+            [{"question": "q", "answer": "a", "contexts": ["a"]}],
+            judges="anthropic:m",
+            metrics="faithfulness",
+        )
 
 
 def test_what_a_server_echoes_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -158,13 +194,20 @@ def test_the_input_of_the_tool_is_the_reply() -> None:
     assert (reply.text, reply.finish_reason) == ('{"verdict": "é"}', "stop")
     assert reply.served_model == "claude-haiku-4-5-20251001"
     stored = json.loads(reply.body)
-    assert [block["type"] for block in stored["content"]] == ["thinking", "text", "tool_use"]  # nothing is lost
+    assert [block["type"] for block in stored["content"]] == [
+        "thinking",
+        "text",
+        "tool_use",
+    ]  # nothing is lost
     assert (stored["id"], stored["stop_reason"]) == ("msg_01", "tool_use")
 
 
 def test_a_field_that_is_json_in_a_string_is_read_as_what_it_is() -> None:
     assert completed(tool({"verdicts": '[{"id": "c1"}]'})).text == '{"verdicts": [{"id": "c1"}]}'
-    assert completed(tool({"reason": "[sic]", "rating": "yes"})).text == '{"reason": "[sic]", "rating": "yes"}'
+    assert (
+        completed(tool({"reason": "[sic]", "rating": "yes"})).text
+        == '{"reason": "[sic]", "rating": "yes"}'
+    )
     assert completed(tool("so")).text == '"so"'
 
 
@@ -181,13 +224,19 @@ def test_a_field_that_is_json_in_a_string_is_read_as_what_it_is() -> None:
         ("refusal", {"stop_details": {"category": "bio", "explanation": "No."}}, "stop", "No."),
     ],
 )
-def test_a_stop_reason_is_read(stop_reason: str, fields: Body, finish: str, refusal: str | None) -> None:
+def test_a_stop_reason_is_read(
+    stop_reason: str, fields: Body, finish: str, refusal: str | None
+) -> None:
     reply = completed(text("so"), stop_reason=stop_reason, **fields)
     assert (reply.text, reply.finish_reason, reply.refusal) == ("so", finish, refusal)
 
 
 def test_reasons_of_samples_follow_from_stop_reasons(tmp_path: Path) -> None:
-    for stop_reason, reason in [("max_tokens", "truncated"), ("refusal", "refused"), ("pause_turn", "provider_error")]:
+    for stop_reason, reason in [
+        ("max_tokens", "truncated"),
+        ("refusal", "refused"),
+        ("pause_turn", "provider_error"),
+    ]:
         reply = message(text(""), stop_reason=stop_reason)
         with anthropic_server(partial(said, reply)) as server:
             assert run([judge(server)], tmp_path / stop_reason).reasons == [reason]
@@ -209,13 +258,20 @@ def test_tokens_of_the_cache_are_counted_and_priced() -> None:
 
 
 def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: Path) -> None:
-    usage = {"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 1000, "output_tokens": 0}
+    usage = {
+        "input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 1000,
+        "output_tokens": 0,
+    }
 
     def reply(body: Body) -> Body:
         return {**judged(body), "usage": usage}
 
     prices = tmp_path / "prices.yaml"
-    prices.write_text("anthropic:claude-haiku-4-5: {input: 1, output: 5, cached_input: 0.1, cache_write: 1.25}\n")
+    prices.write_text(
+        "anthropic:claude-haiku-4-5: {input: 1, output: 5, cached_input: 0.1, cache_write: 1.25}\n"
+    )
     with anthropic_server(reply) as server:
         done = run([judge(server)], tmp_path / "cache", prices=prices, max_cost=1.0)
     assert done.values == [RIGHT]
@@ -223,7 +279,9 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
     price = Price(1.0, 5.0, 0.1, None, 1.25)
     asked = request(judge())
     # 3 x 16 tokens around two messages and the whole, 1,024 for the order to call the tool; all written to the cache
-    assert cost_bound(asked, price) == pytest.approx(((asked.size + 48 + 1024) * 1.25 + 4096 * 5) / 1e6)
+    assert cost_bound(asked, price) == pytest.approx(
+        ((asked.size + 48 + 1024) * 1.25 + 4096 * 5) / 1e6
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,12 +291,27 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
         (403, "permission_error", "no access", {"fatal": True}),
         (404, "not_found_error", "model: claude-nosuch", {"fatal": True}),
         (402, "billing_error", "pay first", {"fatal": True}),
-        (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", {"fatal": True}),
+        (
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+            {"fatal": True},
+        ),
         (429, "rate_limit_error", "slow down", {"rate_limited": True, "retryable": True}),
         (500, "api_error", "Internal server error", {"retryable": True}),
         (504, "timeout_error", "too long", {"retryable": True, "possibly_paid": True}),
-        (529, "overloaded_error", "Overloaded", {"retryable": True, "rate_limited": False, "possibly_paid": False}),
-        (413, "request_too_large", "Request exceeds the maximum size", {"retryable": False, "fatal": False}),
+        (
+            529,
+            "overloaded_error",
+            "Overloaded",
+            {"retryable": True, "rate_limited": False, "possibly_paid": False},
+        ),
+        (
+            413,
+            "request_too_large",
+            "Request exceeds the maximum size",
+            {"retryable": False, "fatal": False},
+        ),
         (
             400,
             "invalid_request_error",
@@ -258,8 +331,18 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
             "max_tokens: 90000 > 8192, which is the maximum allowed number of output tokens for claude-3-haiku",
             {"fatal": True},
         ),
-        (400, "invalid_request_error", "Output blocked by content filtering policy", {"reason": "filtered"}),
-        (400, "invalid_request_error", "`temperature` is deprecated for this model.", {"refused": ("temperature",)}),
+        (
+            400,
+            "invalid_request_error",
+            "Output blocked by content filtering policy",
+            {"reason": "filtered"},
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "`temperature` is deprecated for this model.",
+            {"refused": ("temperature",)},
+        ),
         (
             400,
             "invalid_request_error",
@@ -268,7 +351,9 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
         ),
     ],
 )
-def test_an_error_says_what_to_do(status: int, kind: str, words: str, expected: dict[str, object]) -> None:
+def test_an_error_says_what_to_do(
+    status: int, kind: str, words: str, expected: dict[str, object]
+) -> None:
     found = refused(status, kind, words)
     assert {name: getattr(found, name) for name in expected} == expected
     assert words.rstrip(".") in found.message
@@ -319,13 +404,18 @@ def test_a_reply_above_the_limit_is_not_read() -> None:
         ({"extra": {"output_config": {"effort": "max"}}}, "use reasoning_effort:"),
         ({"extra": {"system": "Be kind."}}, "'system' is set by claimeval"),
         ({"extra": {"speed": "fast"}}, "has a price that the caps do not count"),
-        ({"extra": {"thinking": {"type": "enabled", "budget_tokens": 2000}}}, "'budget_tokens' in 'thinking'"),
+        (
+            {"extra": {"thinking": {"type": "enabled", "budget_tokens": 2000}}},
+            "'budget_tokens' in 'thinking'",
+        ),
         ({"extra": {"cache_control": {"type": "ephemeral", "ttl": "1h"}}}, "for five minutes"),
         ({"headers": {"x-api-key": "sk-1234567"}}, "holds a secret"),
         ({"query": {"token": "sk-1234567"}}, "holds a secret"),
     ],
 )
-def test_a_setting_that_cannot_work_or_undoes_a_cap_is_refused(settings: dict[str, Any], words: str) -> None:
+def test_a_setting_that_cannot_work_or_undoes_a_cap_is_refused(
+    settings: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         judge(**settings)
 
@@ -333,8 +423,13 @@ def test_a_setting_that_cannot_work_or_undoes_a_cap_is_refused(settings: dict[st
 def test_the_row_knows_its_address_family_and_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     row = provider("anthropic:claude-haiku-4-5")
     assert judge().endpoint == "https://api.anthropic.com"
-    assert judge(model="claude-haiku-4-5@https://gateway.example/v1").endpoint == "https://gateway.example"
-    assert Families().family_of("anthropic:claude-sonnet-5-5") == Families().family_of("bedrock/claude-3-opus")
+    assert (
+        judge(model="claude-haiku-4-5@https://gateway.example/v1").endpoint
+        == "https://gateway.example"
+    )
+    assert Families().family_of("anthropic:claude-sonnet-5-5") == Families().family_of(
+        "bedrock/claude-3-opus"
+    )
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://house.example")
     assert judge().endpoint == "https://house.example"
     assert row.owns("https://house.example")
@@ -355,9 +450,15 @@ def test_what_a_model_refuses_is_left_out_and_remembered(tmp_path: Path) -> None
 
     def thinking(body: Body) -> Any:
         if "temperature" in body:
-            return error(400, "invalid_request_error", "`temperature` is deprecated for this model.")
+            return error(
+                400, "invalid_request_error", "`temperature` is deprecated for this model."
+            )
         if "tool_choice" in body:
-            return error(400, "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use.")
+            return error(
+                400,
+                "invalid_request_error",
+                "Thinking may not be enabled when tool_choice forces tool use.",
+            )
         return judged(body)
 
     with anthropic_server(thinking) as server:

@@ -44,9 +44,17 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused(url: str, said: st
 @pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
 def test_a_proxy_does_not_get_to_see_a_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "http://proxy.example.org:3128")
-    with pytest.raises(UsageError, match=f"{variable} is set and the endpoint 'http://10.0.0.7:8000/v1' is not https"):
+    with pytest.raises(
+        UsageError,
+        match=f"{variable} is set and the endpoint 'http://10.0.0.7:8000/v1' is not https",
+    ):
         check_endpoint("http://10.0.0.7:8000/v1", "openai:m")
-    for untouched in ("https://10.0.0.7/v1", "http://127.0.0.1:8000/v1", "http://localhost/v1", "http://[::1]/v1"):
+    for untouched in (
+        "https://10.0.0.7/v1",
+        "http://127.0.0.1:8000/v1",
+        "http://localhost/v1",
+        "http://[::1]/v1",
+    ):
         assert check_endpoint(untouched, "openai:m") == untouched
 
 
@@ -70,16 +78,22 @@ def test_only_https_goes_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asyncio.run(mounts("http://127.0.0.1:8000/v1")) == 0
 
 
-def test_a_compressed_reply_is_delivered_unpacked_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compressed_reply_is_delivered_unpacked_and_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     delivered: list[httpx2.Response] = []
     monkeypatch.setattr("claimeval.providers.http.record_response", delivered.append)
     packed = gzip.compress(b'{"a": "b"}')
 
     async def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(packed))
+        return httpx2.Response(
+            200, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(packed)
+        )
 
     monkeypatch.setattr(
-        httpx2.AsyncHTTPTransport, "handle_async_request", httpx2.MockTransport(answer).handle_async_request
+        httpx2.AsyncHTTPTransport,
+        "handle_async_request",
+        httpx2.MockTransport(answer).handle_async_request,
     )
 
     async def main() -> bytes:
@@ -108,12 +122,19 @@ def received(reply: httpx2.Response, longest: int) -> httpx2.Response:
 
 
 def packed(content: bytes, encoding: str = "gzip", status: int = 200) -> httpx2.Response:
-    return httpx2.Response(status, headers={"content-encoding": encoding}, stream=httpx2.ByteStream(content))
+    return httpx2.Response(
+        status, headers={"content-encoding": encoding}, stream=httpx2.ByteStream(content)
+    )
 
 
 def test_a_reply_of_the_greatest_size_is_read_and_one_byte_more_is_not() -> None:
-    assert received(httpx2.Response(200, stream=httpx2.ByteStream(b"x" * 100)), 100).content == b"x" * 100
-    with pytest.raises(CallError, match=r"larger than 0\.0001 MB, the limit of max_reply_bytes") as refused:
+    assert (
+        received(httpx2.Response(200, stream=httpx2.ByteStream(b"x" * 100)), 100).content
+        == b"x" * 100
+    )
+    with pytest.raises(
+        CallError, match=r"larger than 0\.0001 MB, the limit of max_reply_bytes"
+    ) as refused:
         received(httpx2.Response(200, stream=httpx2.ByteStream(b"x" * 101)), 100)
     assert (refused.value.possibly_paid, refused.value.retryable) == (True, False)
 
@@ -131,8 +152,14 @@ def test_a_packed_reply_is_unpacked_only_up_to_the_limit() -> None:
 
 
 def test_an_error_with_a_huge_body_keeps_its_status() -> None:
-    for reply in (packed(gzip.compress(b"x" * 2000), status=503), httpx2.Response(503, content=b"x" * 2000)):
-        assert (received(reply, 1000).status_code, received(reply, 1000).text[:19]) == (503, "the reply is larger")
+    for reply in (
+        packed(gzip.compress(b"x" * 2000), status=503),
+        httpx2.Response(503, content=b"x" * 2000),
+    ):
+        assert (received(reply, 1000).status_code, received(reply, 1000).text[:19]) == (
+            503,
+            "the reply is larger",
+        )
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +168,16 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("certificate")
     subprocess.run(
         [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *(
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+            ),
             *("-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
             *("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")),
         ],
@@ -171,8 +207,12 @@ async def asked_over_tls(certificate: Path) -> str:
             return str(exchange.connection_error(error, SecretStr("none")))
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl, which makes the certificate, is not installed")
-def test_only_certificates_that_are_trusted_are_accepted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="openssl, which makes the certificate, is not installed"
+)
+def test_only_certificates_that_are_trusted_are_accepted(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused = asyncio.run(asked_over_tls(certificate))
     assert "CERTIFICATE_VERIFY_FAILED" in refused
     assert "set SSL_CERT_FILE" in refused
@@ -180,7 +220,9 @@ def test_only_certificates_that_are_trusted_are_accepted(certificate: Path, monk
     assert asyncio.run(asked_over_tls(certificate)) == "so"
 
 
-def test_certificates_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificates_that_cannot_be_read_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def opened() -> None:
         async with client("https://localhost:1", SecretStr("none")):
             pass
@@ -188,14 +230,22 @@ def test_certificates_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch:
     (tmp_path / "empty.pem").touch()
     for name, problem in (("none.pem", "No such file"), ("empty.pem", r"\[X509: NO_CERTIFICATE")):
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
-        with pytest.raises(UsageError, match=f"SSL_CERT_FILE='.*{name}' cannot be read as certificates: {problem}"):
+        with pytest.raises(
+            UsageError, match=f"SSL_CERT_FILE='.*{name}' cannot be read as certificates: {problem}"
+        ):
             asyncio.run(opened())
 
 
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "ftp://127.0.0.1", "http://127.0.0.1:port"])
-def test_a_proxy_that_cannot_be_used_is_said_with_what_can(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "proxy", ["socks5://127.0.0.1:9", "ftp://127.0.0.1", "http://127.0.0.1:port"]
+)
+def test_a_proxy_that_cannot_be_used_is_said_with_what_can(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
-    with pytest.raises(UsageError, match="HTTPS_PROXY or ALL_PROXY cannot be used; name an http:// proxy"):
+    with pytest.raises(
+        UsageError, match="HTTPS_PROXY or ALL_PROXY cannot be used; name an http:// proxy"
+    ):
         ce.score(samples()[:1], judges="openai:m@https://127.0.0.1:1/v1", metrics="faithfulness")
 
 
@@ -203,7 +253,9 @@ async def uploaded(port: int, write: float) -> httpx2.Response:
     """The response to 20 MB, each part of which may take so many seconds."""
     address = f"http://127.0.0.1:{port}"
     async with client(address, SecretStr("none")) as http:
-        return await http.post(address, content=bytes(20_000_000), timeout=httpx2.Timeout(30, write=write))
+        return await http.post(
+            address, content=bytes(20_000_000), timeout=httpx2.Timeout(30, write=write)
+        )
 
 
 def test_a_server_that_stops_reading_ends_the_upload() -> None:

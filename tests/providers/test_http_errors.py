@@ -14,12 +14,17 @@ from claimeval.types.requests import CallError, RateLimitStatus
 KEY = SecretStr("sk-CANARY-key")
 
 
-def error(status: int, headers: Mapping[str, str] | None = None, body: str = "", **fields: object) -> CallError:
+def error(
+    status: int, headers: Mapping[str, str] | None = None, body: str = "", **fields: object
+) -> CallError:
     return told(status, fields, headers, body)
 
 
 def told(
-    status: int, fields: Mapping[str, object], headers: Mapping[str, str] | None = None, body: str = ""
+    status: int,
+    fields: Mapping[str, object],
+    headers: Mapping[str, str] | None = None,
+    body: str = "",
 ) -> CallError:
     return error_for(status, headers or {}, body or json.dumps({"error": fields}), KEY)
 
@@ -34,7 +39,9 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
     found = error(status, message="No.")
     assert (found.retryable, found.fatal) == (status in RETRIED, status in FATAL)
     assert found.status == status
-    assert found.reason == ("judge_stopped" if status in FATAL else "too_long" if status == 413 else "provider_error")
+    assert found.reason == (
+        "judge_stopped" if status in FATAL else "too_long" if status == 413 else "provider_error"
+    )
     assert found.rate_limited == (status == 429)
     assert found.possibly_paid == (status in {408, 502, 504, 520, 522})
 
@@ -42,11 +49,21 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
 @pytest.mark.parametrize(
     ("status", "fields", "fatal", "advice"),
     [
-        (429, {"code": "insufficient_quota", "message": "You exceeded your quota."}, True, "no quota left"),
+        (
+            429,
+            {"code": "insufficient_quota", "message": "You exceeded your quota."},
+            True,
+            "no quota left",
+        ),
         (429, {"type": "insufficient_quota"}, True, "no quota left"),
         (429, {"code": "enforced_spend_limit_reached"}, True, "spend limit"),
         (429, {"type": "budget_exceeded", "code": "429"}, True, "budget for this key is spent"),
-        (400, {"type": "budget_exceeded", "message": "Exceeded!"}, True, "budget for this key is spent"),
+        (
+            400,
+            {"type": "budget_exceeded", "message": "Exceeded!"},
+            True,
+            "budget for this key is spent",
+        ),
         (429, {"code": "billing_not_active"}, True, "billing is not active"),
         (429, {"code": "rate_limit_exceeded", "message": "Slow down."}, False, "Slow down."),
         (400, {"code": "unsupported_value", "message": "No."}, True, "change the judge's settings"),
@@ -59,8 +76,18 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
             True,
             "a lower max_tok",
         ),
-        (400, {"message": "Unrecognized request argument supplied: x"}, True, "change the judge's settings"),
-        (422, {"message": {"detail": [{"type": "extra_forbidden"}]}}, True, "change the judge's settings"),
+        (
+            400,
+            {"message": "Unrecognized request argument supplied: x"},
+            True,
+            "change the judge's settings",
+        ),
+        (
+            422,
+            {"message": {"detail": [{"type": "extra_forbidden"}]}},
+            True,
+            "change the judge's settings",
+        ),
         (400, {"code": "model_not_found"}, True, "check its name"),
         (400, {"type": "invalid_model", "message": "Invalid model: x"}, True, "check its name"),
     ],
@@ -83,12 +110,17 @@ LITELLM = {"type": "None", "code": "400"}
         (400, {"code": "unsupported_parameter", "param": "max_tokens"}, ("max_tokens",)),
         (
             400,
-            {"message": "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."},
+            {
+                "message": "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+            },
             ("max_completion_tokens", "max_tokens"),
         ),
         (
             400,
-            {"message": "gpt-5 models don't support temperature=0.0. Only temperature=1.", **LITELLM},
+            {
+                "message": "gpt-5 models don't support temperature=0.0. Only temperature=1.",
+                **LITELLM,
+            },
             ("temperature",),
         ),
         (
@@ -96,13 +128,23 @@ LITELLM = {"type": "None", "code": "400"}
             {"message": "does not support parameters: ['logprobs', 'top_logprobs']", **LITELLM},
             ("logprobs", "top_logprobs"),
         ),
-        (400, {"message": "Unrecognized request argument supplied: response_format"}, ("response_format",)),
-        (400, {"message": "This model does not support structured outputs."}, ("response_format",)),
-        (400, {"message": "This response_format type is unavailable now"}, ("response_format",)),
-        (400, {"message": "This model does not support response format `json_schema`."}, ("response_format",)),
         (
             400,
-            {"message": "tools.0.custom.input_schema: JSON schema is invalid. It must match draft 2020-12"},
+            {"message": "Unrecognized request argument supplied: response_format"},
+            ("response_format",),
+        ),
+        (400, {"message": "This model does not support structured outputs."}, ("response_format",)),
+        (400, {"message": "This response_format type is unavailable now"}, ("response_format",)),
+        (
+            400,
+            {"message": "This model does not support response format `json_schema`."},
+            ("response_format",),
+        ),
+        (
+            400,
+            {
+                "message": "tools.0.custom.input_schema: JSON schema is invalid. It must match draft 2020-12"
+            },
             ("response_format",),
         ),
         (
@@ -113,13 +155,19 @@ LITELLM = {"type": "None", "code": "400"}
             },
             ("maxLength", "response_format"),
         ),
-        (422, {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"]}]}}, ("seed",)),
+        (
+            422,
+            {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"]}]}},
+            ("seed",),
+        ),
         (400, {"message": "`temperature` is deprecated for this model."}, ("temperature",)),
         (400, {"message": "Invalid value for 'temperature': decimal above maximum value."}, ()),
         (400, {"message": "This is a bad request."}, ()),
     ],
 )
-def test_a_refusal_names_the_parameters(status: int, fields: dict[str, object], refused: tuple[str, ...]) -> None:
+def test_a_refusal_names_the_parameters(
+    status: int, fields: dict[str, object], refused: tuple[str, ...]
+) -> None:
     found = told(status, fields)
     assert found.refused == refused
     assert (found.retryable, found.fatal) == (False, False)
@@ -128,21 +176,48 @@ def test_a_refusal_names_the_parameters(status: int, fields: dict[str, object], 
 @pytest.mark.parametrize(
     ("words", "window"),
     [
-        ("This model's maximum context length is 4096 tokens. However, you requested 4796 tokens.", 4096),
-        ("Your input exceeds the context window of this model. Please adjust your input and try again.", None),
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 4796 tokens.",
+            4096,
+        ),
+        (
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            None,
+        ),
         (
             "Prompt contains 40687 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
             32768,
         ),
-        ("The decoder prompt (length 10127) is longer than the maximum model length of 8192. Make sure that ...", 8192),
-        ("The prompt (total length 25938) is too long to fit into the model (context length 4096).", 4096),
-        ("request (20001 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192),
+        (
+            "The decoder prompt (length 10127) is longer than the maximum model length of 8192. Make sure that ...",
+            8192,
+        ),
+        (
+            "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
+            4096,
+        ),
+        (
+            "request (20001 tokens) exceeds the available context size (8192 tokens), try increasing it",
+            8192,
+        ),
         ("the request exceeds the available context size. try increasing the context size", None),
-        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576),
-        ("This model's maximum prompt length is 131072 but the request contains 149617 tokens.", 131072),
-        ("However, the model is loaded with context length of only 4096 tokens, which is not enough.", 4096),
+        (
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            1048576,
+        ),
+        (
+            "This model's maximum prompt length is 131072 but the request contains 149617 tokens.",
+            131072,
+        ),
+        (
+            "However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+            4096,
+        ),
         ("Invalid request: Your request exceeded model token limit: 8192", 8192),
-        ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000", 4097),
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000",
+            4097,
+        ),
         ("Request too long: 121692 input tokens over the limit of 46112", 46112),
         ("Input is too long for requested model.", None),
         ("context length exceeded", None),
@@ -151,14 +226,28 @@ def test_a_refusal_names_the_parameters(status: int, fields: dict[str, object], 
 )
 def test_a_prompt_that_is_too_long_may_tell_the_window(words: str, window: int | None) -> None:
     found = told(400, {"message": words})
-    assert (found.reason, found.context_tokens, found.retryable, found.fatal) == ("too_long", window, False, False)
+    assert (found.reason, found.context_tokens, found.retryable, found.fatal) == (
+        "too_long",
+        window,
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "fields", "window"),
     [
         (400, {"code": "context_length_exceeded", "message": "no"}, None),
-        (500, {"type": "exceed_context_size_error", "message": "no", "n_prompt_tokens": 1407, "n_ctx": 256}, 256),
+        (
+            500,
+            {
+                "type": "exceed_context_size_error",
+                "message": "no",
+                "n_prompt_tokens": 1407,
+                "n_ctx": 256,
+            },
+            256,
+        ),
         (413, {"message": "Request Entity Too Large"}, None),
         (429, {"code": "rate_limit_exceeded", "message": "Request too large for x."}, None),
     ],
@@ -172,13 +261,17 @@ def test_a_code_or_a_status_may_say_that_a_prompt_is_too_long(
 
 def test_gemini_says_in_the_body_how_long_to_wait() -> None:
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36.5s"}
-    body = json.dumps([{"error": {"code": 429, "message": "You exceeded your current quota.", "details": [info]}}])
+    body = json.dumps(
+        [{"error": {"code": 429, "message": "You exceeded your current quota.", "details": [info]}}]
+    )
     assert error(429, body=body).retry_after == 36.5
     assert error(429, {"retry-after": "2"}, body).retry_after == 2
 
 
 def test_a_request_that_never_fits_is_not_asked_again() -> None:
-    assert not error(429, code="rate_limit_exceeded", message="Request too large for gpt on tokens per min").retryable
+    assert not error(
+        429, code="rate_limit_exceeded", message="Request too large for gpt on tokens per min"
+    ).retryable
 
 
 @pytest.mark.parametrize("field", ["code", "type"])
@@ -294,5 +387,7 @@ def test_durations(text: str, seconds: float | None) -> None:
         ({"x-ratelimit-limit-requests": "many"}, None),
     ],
 )
-def test_what_a_provider_lets_through(headers: dict[str, str], told: RateLimitStatus | None) -> None:
+def test_what_a_provider_lets_through(
+    headers: dict[str, str], told: RateLimitStatus | None
+) -> None:
     assert rate_limits(headers) == told

@@ -20,7 +20,10 @@ from tests.report.runs import TOWER_SAYS, make
     ("given", "shorter"),
     [
         (["openai:gpt-5-mini@http://127.0.0.1:8000/v1", "mistral:large"], ["gpt-5-mini", "large"]),
-        (["openai:m@http://a", "mistral:m@http://a", "local:lexical"], ["openai:m", "mistral:m", "lexical"]),
+        (
+            ["openai:m@http://a", "mistral:m@http://a", "local:lexical"],
+            ["openai:m", "mistral:m", "lexical"],
+        ),
         (["openai:m@http://a", "openai:m@http://b"], ["openai:m@http://a", "openai:m@http://b"]),
         (["openai:m", "openai:m@http://a"], ["openai:m", "openai:m@http://a"]),
         (["m", "openai:m"], ["m", "openai:m"]),

@@ -9,7 +9,15 @@ import pytest
 from pydantic import SecretStr
 
 from claimeval.providers import check_key, specs
-from claimeval.providers.keys import ENDPOINT_KEY, Secrets, is_loopback, read_key, rejection, scrub, scrub_body
+from claimeval.providers.keys import (
+    ENDPOINT_KEY,
+    Secrets,
+    is_loopback,
+    read_key,
+    rejection,
+    scrub,
+    scrub_body,
+)
 from claimeval.providers.openai import PROVIDER
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Judge
@@ -32,7 +40,9 @@ pytestmark = pytest.mark.usefixtures("without_keys")
         ({"MISTRAL_API_KEY": f"{KEY}\x00"}, "a character that no key has"),
     ],
 )
-def test_a_key_that_cannot_be_one_is_refused_without_being_shown(environment: dict[str, str], said: str) -> None:
+def test_a_key_that_cannot_be_one_is_refused_without_being_shown(
+    environment: dict[str, str], said: str
+) -> None:
     with pytest.raises(UsageError, match=said) as refused:
         read_key("MISTRAL_API_KEY", environment)
     assert "CANARY" not in str(refused.value)
@@ -40,7 +50,9 @@ def test_a_key_that_cannot_be_one_is_refused_without_being_shown(environment: di
 
 @pytest.mark.parametrize("left", ["\n", "\r\n", " \n"])
 def test_a_line_break_that_a_file_leaves_behind_a_key_is_said(left: str) -> None:
-    with pytest.raises(UsageError, match="MISTRAL_API_KEY holds a line break; set it again without it") as raised:
+    with pytest.raises(
+        UsageError, match="MISTRAL_API_KEY holds a line break; set it again without it"
+    ) as raised:
         read_key("MISTRAL_API_KEY", {"MISTRAL_API_KEY": KEY + left})
     assert KEY not in str(raised.value)
 
@@ -71,10 +83,20 @@ OPENAI_KEY = {"OPENAI_API_KEY": KEY}
         (None, None, OPENAI_KEY, KEY),
         ("https://api.openai.com/v1", None, OPENAI_KEY | {ENDPOINT_KEY: "mine-1"}, KEY),
         (None, None, OPENAI_KEY | {"OPENAI_BASE_URL": "http://127.0.0.1:4000/v1"}, KEY),
-        ("http://127.0.0.1:4000/v1", None, OPENAI_KEY | {"OPENAI_BASE_URL": "http://127.0.0.1:4000/v1/"}, KEY),
+        (
+            "http://127.0.0.1:4000/v1",
+            None,
+            OPENAI_KEY | {"OPENAI_BASE_URL": "http://127.0.0.1:4000/v1/"},
+            KEY,
+        ),
         ("https://models.example.org/v1", None, OPENAI_KEY, "none"),
         ("https://models.example.org/v1", None, OPENAI_KEY | {ENDPOINT_KEY: "mine-1"}, "mine-1"),
-        ("https://models.example.org/v1", "MY_KEY", {"MY_KEY": "mine-2", ENDPOINT_KEY: "mine-1"}, "mine-2"),
+        (
+            "https://models.example.org/v1",
+            "MY_KEY",
+            {"MY_KEY": "mine-2", ENDPOINT_KEY: "mine-1"},
+            "mine-2",
+        ),
         ("https://models.example.org/v1", "OPENAI_API_KEY", OPENAI_KEY, KEY),
         ("http://127.0.0.1:8000/v1", None, OPENAI_KEY, "none"),
         ("http://localhost:8000/v1", None, OPENAI_KEY, "none"),
@@ -90,7 +112,9 @@ def test_a_providers_key_goes_to_the_provider_and_where_the_user_says(
 ) -> None:
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
-    judge = specs.parse_judge(Judge(name="j", model="openai:m", endpoint=endpoint, key_variable=named))
+    judge = specs.parse_judge(
+        Judge(name="j", model="openai:m", endpoint=endpoint, key_variable=named)
+    )
     assert PROVIDER.api_key(judge).get_secret_value() == key
 
 
@@ -100,7 +124,8 @@ def test_loopback_is_this_machine(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["10.0.0.1", "127.0.0.1.example.org", "localhost.example.org", "1270.0.0.1", "127.0.0.999", ""]
+    "host",
+    ["10.0.0.1", "127.0.0.1.example.org", "localhost.example.org", "1270.0.0.1", "127.0.0.999", ""],
 )
 def test_other_names_are_not(host: str) -> None:
     assert not is_loopback(host)
@@ -151,7 +176,9 @@ def test_a_key_in_escapes_of_json_is_taken_out_and_the_rest_is_left(escaped: str
     assert scrub_body(body.encode("latin-1"), SecretStr(KEY)) == without.encode("latin-1")
 
 
-def test_headers_of_the_environment_go_to_the_provider_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_of_the_environment_go_to_the_provider_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: CUSTOM\nauthorization: Bearer CUSTOM")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
@@ -165,21 +192,31 @@ def test_headers_of_the_environment_go_to_the_provider_alone(monkeypatch: pytest
     assert "CUSTOM" not in str(foreign)
     assert {"openai-organization", "openai-project"}.isdisjoint(foreign)
     assert (foreign["authorization"], foreign["x-team"]) == ("Bearer none", "search")
-    assert (own["x-secret"], own["openai-organization"], own["openai-project"]) == ("CUSTOM", "org-1", "proj-1")
+    assert (own["x-secret"], own["openai-organization"], own["openai-project"]) == (
+        "CUSTOM",
+        "org-1",
+        "proj-1",
+    )
 
 
 def judge_of(url: str, **settings: object) -> Judge:
-    return specs.parse_judge(Judge.model_validate({"name": "j", "model": "openai:m", "endpoint": url} | settings))
+    return specs.parse_judge(
+        Judge.model_validate({"name": "j", "model": "openai:m", "endpoint": url} | settings)
+    )
 
 
-def test_a_key_that_is_not_accepted_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_not_accepted_is_named_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HOUSE_KEY", KEY)
     assert rejection(SecretStr(KEY)) == "the key is not accepted: it is that of HOUSE_KEY"
     header = Secrets(SecretStr("none"), {"api-key": "$HOUSE_KEY"}, {})
     assert rejection(header) == "the key is not accepted: it is that of HOUSE_KEY"
 
 
-def test_a_server_that_wants_a_key_and_gets_none_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_wants_a_key_and_gets_none_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OTHER", "none")
 

@@ -25,7 +25,9 @@ class Host:
         self.content = write_chat("so", "judge-1")
         self.headers: dict[str, str] = {}
         transport = httpx2.MockTransport(self._answer)
-        patch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", transport.handle_async_request)
+        patch.setattr(
+            httpx2.AsyncHTTPTransport, "handle_async_request", transport.handle_async_request
+        )
         patch.setenv("MISTRAL_API_KEY", KEY)
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
@@ -54,7 +56,9 @@ def test_chat_goes_to_its_address_with_its_key_and_the_limits_of_every_call(host
     )
 
 
-def test_headers_and_query_of_a_judge_replace_those_of_the_sdk(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_and_query_of_a_judge_replace_those_of_the_sdk(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOUSE", "Token-house-123456")
     host.ask(headers={"authorization": "$HOUSE", "user-agent": "house"}, query={"team": "search"})
     (sent,) = host.requests
@@ -64,9 +68,15 @@ def test_headers_and_query_of_a_judge_replace_those_of_the_sdk(host: Host, monke
 
 
 def test_what_the_sdk_drops_is_read_from_the_body(host: Host) -> None:
-    thought = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "so"}]
+    thought = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "so"},
+    ]
     record = json.loads(host.content)
-    record |= {"region": "eu", "usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}}
+    record |= {
+        "region": "eu",
+        "usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},
+    }
     record["choices"][0]["message"] |= {"content": thought, "mood": "calm"}
     host.content = json.dumps(record).encode()
     reply = host.ask().outcome
@@ -83,7 +93,9 @@ def test_a_reply_that_the_sdk_refuses_counts(host: Host) -> None:
     assert (asked.outcome.text, len(asked.kept)) == ("so", 1)
 
 
-def test_a_model_that_is_to_go_does_not_fill_the_log(host: Host, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_that_is_to_go_does_not_fill_the_log(
+    host: Host, caplog: pytest.LogCaptureFixture
+) -> None:
     host.headers = {"x-model-deprecation-timestamp": "2027-01-01T00:00:00Z"}
     with caplog.at_level(logging.WARNING):
         assert host.ask().kept[0].text == "so"
@@ -108,7 +120,10 @@ def test_telemetry_of_the_sdk_stays_off(host: Host, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("extra", "said"),
-    [({"safe_promt": True}, r"'safe_promt'. Did you mean 'safe_prompt'"), ({"safe_prompt": "rather"}, "safe_prompt: ")],
+    [
+        ({"safe_promt": True}, r"'safe_promt'. Did you mean 'safe_prompt'"),
+        ({"safe_prompt": "rather"}, "safe_prompt: "),
+    ],
 )
 def test_a_setting_that_the_sdk_does_not_send_is_refused_before_any_call(
     host: Host, extra: dict[str, object], said: str

@@ -27,7 +27,9 @@ def write(folder: Path, text: str, name: str = "prices.yaml") -> Path:
 
 
 @pytest.mark.parametrize("key", ROWS)
-def test_every_row_of_the_package_has_a_date_a_source_and_the_providers_own_endpoint(key: str) -> None:
+def test_every_row_of_the_package_has_a_date_a_source_and_the_providers_own_endpoint(
+    key: str,
+) -> None:
     row = ROWS[key]
     model, _, endpoint = key.partition("@")
     provider = model.partition(":")[0]
@@ -35,12 +37,21 @@ def test_every_row_of_the_package_has_a_date_a_source_and_the_providers_own_endp
     assert date(2026, 1, 1) <= row["as_of"] <= TODAY
     assert "http" in row["source"]
     assert 0 < row["input"] <= row["output"]
-    assert endpoint == {"openai": OPENAI, "mistral": MISTRAL, "anthropic": anthropic.OFFICIAL}[provider]
+    assert (
+        endpoint
+        == {"openai": OPENAI, "mistral": MISTRAL, "anthropic": anthropic.OFFICIAL}[provider]
+    )
     found = price(model, endpoint)
     assert (
         found
         == price(model, None)
-        == Price(row["input"], row["output"], row.get("cached_input"), row["as_of"], row.get("cache_write"))
+        == Price(
+            row["input"],
+            row["output"],
+            row.get("cached_input"),
+            row["as_of"],
+            row.get("cache_write"),
+        )
     )
     assert found.cached_input is None or found.cached_input < found.input
 
@@ -49,7 +60,9 @@ def test_the_examples_of_the_documentation_have_a_price() -> None:
     # gpt-5-mini: 0.25 in, 0.025 cached, 2.00 out, OpenAI's pricing page as read on 2026-09-05.
     assert price("openai:gpt-5-mini", OPENAI) == Price(0.25, 2.0, 0.025, date(2026, 9, 5))
     # Mistral Large 3: 0.50 in, 1.50 out, Mistral's pricing page as read on 2026-06-17.
-    assert price("mistral:mistral-large-latest", MISTRAL) == Price(0.5, 1.5, None, date(2026, 6, 17))
+    assert price("mistral:mistral-large-latest", MISTRAL) == Price(
+        0.5, 1.5, None, date(2026, 6, 17)
+    )
 
 
 def test_a_judge_as_it_is_resolved_finds_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +72,9 @@ def test_a_judge_as_it_is_resolved_finds_its_price(monkeypatch: pytest.MonkeyPat
     assert price(judge.model, judge.endpoint) is not None
 
 
-@pytest.mark.parametrize("model", ["openai:gpt-4", "openai:gpt-4.1-2025-04-14", "openai:gpt-5-minimal", "mistral:x"])
+@pytest.mark.parametrize(
+    "model", ["openai:gpt-4", "openai:gpt-4.1-2025-04-14", "openai:gpt-5-minimal", "mistral:x"]
+)
 def test_a_name_that_only_looks_like_a_known_one_has_no_price(model: str) -> None:
     assert price(model, None) is None
 
@@ -89,7 +104,9 @@ def test_a_users_row_without_a_url_holds_everywhere_and_before_the_packages(tmp_
     )
 
     assert price("openai:gpt-5-mini", OPENAI, file) == Price(1.0, 4.0, 0.5, date(2026, 11, 1))
-    assert price("openai:gpt-5-mini", "http://elsewhere", file) == Price(1.0, 4.0, 0.5, date(2026, 11, 1))
+    assert price("openai:gpt-5-mini", "http://elsewhere", file) == Price(
+        1.0, 4.0, 0.5, date(2026, 11, 1)
+    )
     assert price("openai:gpt-5-mini", "http://proxy", file) == Price(2.0, 8.0, None, None)
     assert price("openai:gpt-5", OPENAI, file) == price("openai:gpt-5", OPENAI)
 
@@ -98,7 +115,8 @@ def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(
-        "CLAIMEVAL_PRICES", str(write(tmp_path, "openai:a: {input: 1, output: 1}\nopenai:b: {input: 2, output: 2}"))
+        "CLAIMEVAL_PRICES",
+        str(write(tmp_path, "openai:a: {input: 1, output: 1}\nopenai:b: {input: 2, output: 2}")),
     )
     file = write(tmp_path, "openai:a: {input: 3, output: 3}", "other.yaml")
 
@@ -106,7 +124,9 @@ def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
     assert price("openai:a", None, file) == Price(3.0, 3.0, None, None)
     assert price("openai:b", None, file) == Price(2.0, 2.0, None, None)
 
-    monkeypatch.setenv("CLAIMEVAL_PRICES", os.pathsep.join([str(file), os.environ["CLAIMEVAL_PRICES"]]))
+    monkeypatch.setenv(
+        "CLAIMEVAL_PRICES", os.pathsep.join([str(file), os.environ["CLAIMEVAL_PRICES"]])
+    )
     assert price("openai:a", None) == Price(3.0, 3.0, None, None)
     assert price("openai:b", None) == Price(2.0, 2.0, None, None)
 
@@ -114,19 +134,30 @@ def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("openai:a: {input: -1, output: 2}", "openai:a, input: Input should be greater than or equal to 0"),
-        ("openai:a: {input: 1, output: 1.0e+300}", "openai:a, output: Input should be less than or equal to 1000000"),
+        (
+            "openai:a: {input: -1, output: 2}",
+            "openai:a, input: Input should be greater than or equal to 0",
+        ),
+        (
+            "openai:a: {input: 1, output: 1.0e+300}",
+            "openai:a, output: Input should be less than or equal to 1000000",
+        ),
         ("openai:a: {input: .nan, output: 2}", "openai:a, input: Input should be a finite number"),
         ("openai:a: {input: '1', output: 2}", "openai:a, input: Input should be a valid number"),
         ("openai:a: {input: 1}", "openai:a, output: Field required"),
-        ("openai:a: {input: 1, output: 2, outptu: 3}", "openai:a, outptu: Extra inputs are not permitted"),
+        (
+            "openai:a: {input: 1, output: 2, outptu: 3}",
+            "openai:a, outptu: Extra inputs are not permitted",
+        ),
         ("openai:a: 3", "openai:a, the row: "),
         ("gpt-5: {input: 1, output: 2}", "'gpt-5' is not of the form provider:model[@URL]"),
         ("- openai:a", "needs rows such as"),
         ("{", "is not YAML"),
     ],
 )
-def test_a_bad_file_is_the_callers_mistake_and_says_where(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_file_is_the_callers_mistake_and_says_where(
+    tmp_path: Path, text: str, said: str
+) -> None:
     file = write(tmp_path, text)
 
     with pytest.raises(UsageError) as caught:
@@ -140,10 +171,18 @@ def test_a_file_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None
         price("openai:a", None, tmp_path / "absent.yaml")
 
 
-def request(*texts: str, schema: str | None = None, structured: bool = True, max_tokens: int = 100) -> Request:
+def request(
+    *texts: str, schema: str | None = None, structured: bool = True, max_tokens: int = 100
+) -> Request:
     judge = Judge(name="j", model="openai:m", structured=structured)
     messages = tuple(Message(role="user", content=text) for text in texts)
-    return Request(judge=judge, messages=messages, reply_format="json", response_schema=schema, max_tokens=max_tokens)
+    return Request(
+        judge=judge,
+        messages=messages,
+        reply_format="json",
+        response_schema=schema,
+        max_tokens=max_tokens,
+    )
 
 
 def test_the_bytes_of_a_prompt_are_those_of_its_messages_and_of_the_schema_that_is_sent() -> None:
@@ -156,13 +195,19 @@ def test_the_bytes_of_a_prompt_are_those_of_its_messages_and_of_the_schema_that_
 
 def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -> None:
     # 4 + 2 bytes and 3 x 16 tokens for two messages and the whole: 54 tokens at 2 $, 100 at 10 $ a million.
-    assert cost_bound(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx((54 * 2 + 100 * 10) / 1e6)
+    assert cost_bound(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx(
+        (54 * 2 + 100 * 10) / 1e6
+    )
     assert cost_bound(request("ab"), Price(0.0, 0.0, None, None)) == 0
 
 
 def test_batches_cost_half_at_the_providers_own_endpoints() -> None:
-    assert price("openai:gpt-5-mini", OPENAI, batched=True) == Price(0.125, 1.0, None, date(2026, 9, 5))
-    assert price("mistral:mistral-large-latest", MISTRAL, batched=True) == Price(0.25, 0.75, None, date(2026, 6, 17))
+    assert price("openai:gpt-5-mini", OPENAI, batched=True) == Price(
+        0.125, 1.0, None, date(2026, 9, 5)
+    )
+    assert price("mistral:mistral-large-latest", MISTRAL, batched=True) == Price(
+        0.25, 0.75, None, date(2026, 6, 17)
+    )
     assert price("mistral:mistral-large-latest", f"{MISTRAL}/v1/", batched=True) == Price(
         0.25, 0.75, None, date(2026, 6, 17)
     )
@@ -170,10 +215,15 @@ def test_batches_cost_half_at_the_providers_own_endpoints() -> None:
 
 def test_batches_elsewhere_cost_what_a_row_says_or_the_full_price(tmp_path: Path) -> None:
     file = write(
-        tmp_path, "openai:m: {input: 2, cached_input: 1, output: 4}\nopenai:n: {input: 2, output: 4, batch: 0.25}"
+        tmp_path,
+        "openai:m: {input: 2, cached_input: 1, output: 4}\nopenai:n: {input: 2, output: 4, batch: 0.25}",
     )
-    assert price("openai:m", "http://127.0.0.1/v1", file, batched=True) == Price(2.0, 4.0, None, None)
-    assert price("openai:n", "http://127.0.0.1/v1", file, batched=True) == Price(0.5, 1.0, None, None)
+    assert price("openai:m", "http://127.0.0.1/v1", file, batched=True) == Price(
+        2.0, 4.0, None, None
+    )
+    assert price("openai:n", "http://127.0.0.1/v1", file, batched=True) == Price(
+        0.5, 1.0, None, None
+    )
     assert price("openai:n", OPENAI, file, batched=True) == Price(0.5, 1.0, None, None)
     assert price("openai:m", OPENAI, file, batched=True) == Price(1.0, 2.0, None, None)
     assert price("openai:unheard-of", OPENAI, batched=True) is None
@@ -205,9 +255,13 @@ def test_every_row_agrees_with_genai_prices_or_is_known_to_differ(key: str) -> N
     row = ROWS[key]
     provider, _, model = key.partition("@")[0].partition(":")
     try:
-        theirs = calc_price(Usage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=provider)
+        theirs = calc_price(
+            Usage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=provider
+        )
     except LookupError:
         assert model in ("ministral-14b-latest", "ministral-3b-latest")
         return
     found = (float(theirs.input_price) * 1000, float(theirs.output_price) * 1000)
-    assert found == pytest.approx(DIFFERENT.get(f"{provider}:{model}", (row["input"], row["output"])))
+    assert found == pytest.approx(
+        DIFFERENT.get(f"{provider}:{model}", (row["input"], row["output"]))
+    )

@@ -7,7 +7,16 @@ import json
 
 import pytest
 
-from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
+from benchmarks.loopback import (
+    Faults,
+    Limits,
+    Name,
+    Options,
+    Reply,
+    ThreadHandle,
+    named,
+    serve_in_thread,
+)
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
 from claimeval.providers import MAX_REPLY_BYTES
@@ -66,7 +75,11 @@ FATAL = {
 @pytest.mark.parametrize(("kind", "advice"), FATAL.items())
 def test_what_no_further_call_can_better_is_fatal(seen: Seen, kind: str, advice: str) -> None:
     for error in errors(seen, kind):
-        assert (error.reason, error.fatal or bool(error.refused), error.retryable) == ("judge_stopped", True, False)
+        assert (error.reason, error.fatal or bool(error.refused), error.retryable) == (
+            "judge_stopped",
+            True,
+            False,
+        )
         assert advice in error.message
 
 
@@ -99,7 +112,11 @@ WAITS = {
 @pytest.mark.parametrize(("kind", "seconds"), WAITS.items())
 def test_a_rate_limit_says_how_long_to_wait(seen: Seen, kind: str, seconds: float | None) -> None:
     for error in errors(seen, kind):
-        assert (error.reason, error.rate_limited, error.retry_after) == ("provider_error", True, seconds)
+        assert (error.reason, error.rate_limited, error.retry_after) == (
+            "provider_error",
+            True,
+            seconds,
+        )
         assert error.retryable
         assert not error.possibly_paid
 
@@ -115,7 +132,9 @@ def test_a_lack_of_capacity_is_not_our_rate(seen: Seen) -> None:
         assert (error.retryable, error.rate_limited) == (True, False)
 
 
-MAY_BE_PAID = {"status_408", "status_502", "status_504"} | set(named("connection", "malformed")) - {"lone_surrogate"}
+MAY_BE_PAID = {"status_408", "status_502", "status_504"} | set(named("connection", "malformed")) - {
+    "lone_surrogate"
+}
 """By the time of these the provider may have generated a reply and charged for it."""
 
 
@@ -163,14 +182,22 @@ def test_every_kind_of_fault_is_in_one_of_the_tables() -> None:
 
 
 def test_what_is_no_reply_is_not_kept(seen: Seen) -> None:
-    assert not [where for where, asked in seen.items() if asked.kept and isinstance(asked.outcome, CallError)]
+    assert not [
+        where
+        for where, asked in seen.items()
+        if asked.kept and isinstance(asked.outcome, CallError)
+    ]
 
 
 def test_the_words_of_a_refusal_and_odd_usage_are_read_from_the_wire(seen: Seen) -> None:
     for asked in both(seen, "refusal"):
         assert isinstance(asked.outcome, Completion)
         assert asked.outcome.refusal == "I cannot help with that."
-    for kind, counted in {"no_usage": (None, None), "usage_words": (None, 3), "usage_negative": (None, 3)}.items():
+    for kind, counted in {
+        "no_usage": (None, None),
+        "usage_words": (None, 3),
+        "usage_negative": (None, 3),
+    }.items():
         for asked in both(seen, kind):
             assert isinstance(asked.outcome, Completion)
             usage = asked.outcome.usage
@@ -207,7 +234,9 @@ def test_a_server_that_is_not_there_costs_nothing_and_is_worth_a_retry(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer, provider: Name) -> None:
+def test_fifty_calls_at_once_each_get_their_own_reply(
+    start_server: StartServer, provider: Name
+) -> None:
     judge = judge_at(start_server(), provider)
 
     async def main() -> list[tuple[str | None, str | None]]:
@@ -224,7 +253,9 @@ def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer,
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartServer, provider: Name) -> None:
+def test_a_reply_above_the_limit_is_an_error_that_says_so(
+    start_server: StartServer, provider: Name
+) -> None:
     judge = judge_at(start_server(judge=lambda body: Reply("x" * 5000)), provider)
     longest = MAX_REPLY_BYTES.set(5000)
     try:
@@ -232,13 +263,25 @@ def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartSer
     finally:
         MAX_REPLY_BYTES.reset(longest)
     assert isinstance(asked.outcome, CallError)
-    assert (asked.outcome.reason, asked.outcome.retryable, asked.kept) == ("provider_error", False, [])
-    assert asked.outcome.message.startswith("the reply is larger than 0.005 MB, the limit of max_reply_bytes")
+    assert (asked.outcome.reason, asked.outcome.retryable, asked.kept) == (
+        "provider_error",
+        False,
+        [],
+    )
+    assert asked.outcome.message.startswith(
+        "the reply is larger than 0.005 MB, the limit of max_reply_bytes"
+    )
 
 
 SETTINGS: dict[Name, dict[str, object]] = {
     "openai": {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 3, "user": "me"},
-    "mistral": {"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "random_seed": 3, "safe_prompt": True},
+    "mistral": {
+        "max_tokens": 7,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "random_seed": 3,
+        "safe_prompt": True,
+    },
 }
 
 
@@ -261,7 +304,9 @@ def test_settings_are_sent_under_the_providers_names(
     assert plain == {"model": "judge-1", "messages": messages, **sent}
 
 
-def test_a_setting_that_the_server_does_not_know_stops_the_judge(openai_server: ThreadHandle) -> None:
+def test_a_setting_that_the_server_does_not_know_stops_the_judge(
+    openai_server: ThreadHandle,
+) -> None:
     error = ask(judge_at(openai_server, "openai", extra={"nonsense": 1})).outcome
     assert isinstance(error, CallError)
     assert error.fatal
@@ -269,12 +314,18 @@ def test_a_setting_that_the_server_does_not_know_stops_the_judge(openai_server: 
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_the_provider_lets_through_is_read_from_the_headers(start_server: StartServer, provider: Name) -> None:
+def test_what_the_provider_lets_through_is_read_from_the_headers(
+    start_server: StartServer, provider: Name
+) -> None:
     server = start_server(Options(limits=Limits(requests=60, tokens=10_000)))
     reply = ask(judge_at(server, provider)).outcome
     assert isinstance(reply, Completion)
     assert reply.rate_limits is not None
-    assert (reply.rate_limits.requests, reply.rate_limits.requests_remaining, reply.rate_limits.tokens) == (
+    assert (
+        reply.rate_limits.requests,
+        reply.rate_limits.requests_remaining,
+        reply.rate_limits.tokens,
+    ) == (
         60,
         59,
         10_000,
@@ -287,7 +338,11 @@ def test_the_body_is_kept_as_it_was_received(openai_server: ThreadHandle) -> Non
     assert json.loads(reply.body)["system_fingerprint"] == "fp_loopback"
 
 
-@pytest.mark.parametrize("count", ["1" + "0" * 400, "1e999", "NaN", "-1", "2.5", "true", str(2**53 + 1)])
+@pytest.mark.parametrize(
+    "count", ["1" + "0" * 400, "1e999", "NaN", "-1", "2.5", "true", str(2**53 + 1)]
+)
 def test_a_usage_that_cannot_be_a_count_is_none(count: str) -> None:
-    body = f'{{"choices": [{{"message": {{"content": "x"}}}}], "usage": {{"prompt_tokens": {count}}}}}'
+    body = (
+        f'{{"choices": [{{"message": {{"content": "x"}}}}], "usage": {{"prompt_tokens": {count}}}}}'
+    )
     assert read_chat(body.encode()).usage.prompt_tokens is None

@@ -26,16 +26,28 @@ def test_every_row_bears_the_name_that_it_is_found_by() -> None:
 
 @pytest.mark.parametrize(
     ("model", "language_model"),
-    [("openai:gpt-5-mini", True), ("mistral:large", True), ("local:lexical", False), ("imported:gpt-4", True)],
+    [
+        ("openai:gpt-5-mini", True),
+        ("mistral:large", True),
+        ("local:lexical", False),
+        ("imported:gpt-4", True),
+    ],
 )
-def test_a_judge_is_a_language_model_unless_its_row_says_otherwise(model: str, language_model: bool) -> None:
+def test_a_judge_is_a_language_model_unless_its_row_says_otherwise(
+    model: str, language_model: bool
+) -> None:
     assert reads_prompts(judge(model)) is language_model
     assert judge(model).is_engine is not language_model
 
 
 @pytest.mark.parametrize(
     ("model", "hidden"),
-    [("openai:gpt-5-mini", True), ("openai:gpt-4o", False), ("mistral:gpt-5-mini", False), ("imported:o3", False)],
+    [
+        ("openai:gpt-5-mini", True),
+        ("openai:gpt-4o", False),
+        ("mistral:gpt-5-mini", False),
+        ("imported:o3", False),
+    ],
 )
 def test_reasoning_models_are_those_of_their_provider(model: str, hidden: bool) -> None:
     assert reasons(judge(model)) is hidden
@@ -89,13 +101,18 @@ def test_a_name_stands_for_an_address(
 
 
 def test_a_dated_version_may_stand_in_a_judge_file() -> None:
-    settings: dict[str, Any] = {"endpoint": "https://house.openai.azure.com", "query": {"api-version": "2024-10-21"}}
+    settings: dict[str, Any] = {
+        "endpoint": "https://house.openai.azure.com",
+        "query": {"api-version": "2024-10-21"},
+    }
     resolved = specs.parse_judge(judge("azure:d", **settings))
     assert resolved.endpoint == "https://house.openai.azure.com/openai/deployments/d"
 
 
 def test_azure_without_an_address_says_where_to_give_it() -> None:
-    with pytest.raises(UsageError, match=r"names no server: set AZURE_OPENAI_ENDPOINT, or give it as in azure:"):
+    with pytest.raises(
+        UsageError, match=r"names no server: set AZURE_OPENAI_ENDPOINT, or give it as in azure:"
+    ):
         specs.parse_judge("azure:d")
 
 
@@ -121,7 +138,9 @@ def test_ollama_needs_no_key_and_takes_that_of_its_judge_file(
         ("ollama:qwen3:8b", 4096, 0.0),
     ],
 )
-def test_models_that_think_get_more_tokens(spec: str, tokens: int, temperature: float | None) -> None:
+def test_models_that_think_get_more_tokens(
+    spec: str, tokens: int, temperature: float | None
+) -> None:
     resolved = specs.parse_judge(spec)
     assert (resolved.max_tokens, resolved.temperature) == (tokens, temperature)
 
@@ -134,5 +153,9 @@ def test_a_setting_that_a_host_does_not_take_is_refused() -> None:
 def test_no_module_asks_for_a_provider_by_name() -> None:
     names = "|".join(providers.PROVIDERS)
     asks = re.compile(rf"""provider\s*(==|!=|in)\s*\(?["']({names})["']""")
-    found = [str(file) for file in (ROOT / "claimeval").rglob("*.py") if asks.search(file.read_text(encoding="utf-8"))]
+    found = [
+        str(file)
+        for file in (ROOT / "claimeval").rglob("*.py")
+        if asks.search(file.read_text(encoding="utf-8"))
+    ]
     assert not found

@@ -31,7 +31,9 @@ families: {house-*: llama}
 
 @pytest.fixture
 def panel_file(tmp_path: Path) -> str:
-    (tmp_path / "strict.yaml").write_text("model: mistral:ministral-8b@http://127.0.0.1:9000\n", encoding="utf-8")
+    (tmp_path / "strict.yaml").write_text(
+        "model: mistral:ministral-8b@http://127.0.0.1:9000\n", encoding="utf-8"
+    )
     path = tmp_path / "panel.yaml"
     path.write_text(FILE, encoding="utf-8")
     return str(path)
@@ -44,7 +46,12 @@ def test_a_panel_file_names_judges_extractor_and_rules(panel_file: str) -> None:
     assert found.judges[2].model == "mistral:ministral-8b"
     assert found.extractor == "local:lexical"
     settings = panel_settings(found, {}, THREE_WAY)
-    assert (settings.vote, settings.tie, settings.quorum, settings.replicates) == ("weighted", "oss", 2, 3)
+    assert (settings.vote, settings.tie, settings.quorum, settings.replicates) == (
+        "weighted",
+        "oss",
+        2,
+        3,
+    )
     assert settings.weights == {"local:lexical": 0.5, "oss": 1.5, "strict": 1.0}
     assert settings.families == {"house-*": "llama"}
 
@@ -72,7 +79,10 @@ def test_the_labels_are_those_of_the_scale() -> None:
     [
         ("judges: []\n", "is a list of judges"),
         ("judges: local:lexical\n", "is a list of judges"),
-        ("judges: [local:lexical]\nvotes: majority\n", "unknown setting .*'votes'.*Did you mean 'vote'"),
+        (
+            "judges: [local:lexical]\nvotes: majority\n",
+            "unknown setting .*'votes'.*Did you mean 'vote'",
+        ),
         ("judges: [{name: x}]\n", "judge 1 names no model"),
         ("judges: [{model: local:lexical, heat: 1}]\n", "judge 1: 'heat'"),
         ("judges: [3]\n", "judge 1: 3 is neither"),

@@ -59,7 +59,11 @@ def draw(*parts: object) -> float:
 def chosen(model: str, text: str, words: list[str]) -> str:
     """What a model says of a text: seven in ten the first word, alike for all models but in one case of five."""
     u = draw(text) if draw(model, text) < 0.8 else draw(model, text, "own mind")
-    return words[0] if u < 0.7 or len(words) == 1 else words[1 + int((u - 0.7) / 0.3 * (len(words) - 1))]
+    return (
+        words[0]
+        if u < 0.7 or len(words) == 1
+        else words[1 + int((u - 0.7) / 0.3 * (len(words) - 1))]
+    )
 
 
 def judge(body: Body) -> Reply:
@@ -77,17 +81,23 @@ def judge(body: Body) -> Reply:
         return Reply("I would rather not say.")
     asked = text.rpartition("Reply with this JSON and nothing else:")[0]
     if "verdicts" in said:
-        claims = {name: json.loads(line) for name, line in _CLAIM.findall(asked.rpartition("<claims>")[2])}
+        claims = {
+            name: json.loads(line) for name, line in _CLAIM.findall(asked.rpartition("<claims>")[2])
+        }
         words = list(dict.fromkeys(_WORDS.findall(asked)))
         unreasoned = claim_judge.EMPTY.findall(asked)
         for verdict in said["verdicts"]:
             verdict["label"] = chosen(model, claims[verdict["id"]] + words[0], words)
-            verdict["reason"] = f"by rule: {verdict['label']}" if verdict["label"] not in unreasoned else ""
+            verdict["reason"] = (
+                f"by rule: {verdict['label']}" if verdict["label"] not in unreasoned else ""
+            )
     for grade in said.get("grades", ()):
         steps = sorted(map(int, re.findall(r"^- (\d): ", asked, re.MULTILINE)), reverse=True)
         grade["grade"] = int(chosen(model, grade["id"] + asked, [str(step) for step in steps]))
     if "rating" in said:
-        said["rating"] = chosen(model, asked, ["fully", "partly", "no"] if "noncommittal" in said else ["yes", "no"])
+        said["rating"] = chosen(
+            model, asked, ["fully", "partly", "no"] if "noncommittal" in said else ["yes", "no"]
+        )
     return Reply(json.dumps(said))
 
 
@@ -127,13 +137,19 @@ class Bench:
 
     def _server(self, *, slow: bool = False) -> ThreadHandle:
         if slow not in self._servers:
-            self._servers[slow] = self._start(Options(batching=Batching(seconds=3600.0 * slow)), judge=judge)
+            self._servers[slow] = self._start(
+                Options(batching=Batching(seconds=3600.0 * slow)), judge=judge
+            )
             _PORTS.add(self._servers[slow].port)
         return self._servers[slow]
 
     def write(self, path: str, content: str | list[Json]) -> str:
         """Writes a file, a list as JSON Lines, and gives its path back."""
-        text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
+        text = (
+            content
+            if isinstance(content, str)
+            else "".join(json.dumps(row) + "\n" for row in content)
+        )
         Path(path).write_text(text, encoding="utf-8")
         return path
 
@@ -147,14 +163,20 @@ class Bench:
             "stderr": printed(done.stderr),
         }
         if keep:
-            kept = (found for place in keep.split() for found in files(Path(place), raw=self._name == RAW))
+            kept = (
+                found
+                for place in keep.split()
+                for found in files(Path(place), raw=self._name == RAW)
+            )
             step["files"] = dict(kept)
         self.steps.append(step)
         return step
 
     def note(self, door: str, value: Json) -> None:
         """Records what a Python door gave."""
-        self.steps.append({"python": door, "value": steady(json.loads(json.dumps(value, default=str)))})
+        self.steps.append(
+            {"python": door, "value": steady(json.loads(json.dumps(value, default=str)))}
+        )
 
 
 def printed(text: str) -> Json:
@@ -203,7 +225,10 @@ def meant(result: SampleResult) -> Json:
     def assessment(one: Assessment) -> Json:
         exclude = {"against", "document", "order", "verdicts"}
         fields = one.model_dump(mode="json", exclude=exclude, exclude_defaults=True)
-        return fields | {"evidence": str(one.evidence), "verdicts": list(map(verdict, one.verdicts))}
+        return fields | {
+            "evidence": str(one.evidence),
+            "verdicts": list(map(verdict, one.verdicts)),
+        }
 
     def call(one: Call) -> Json:
         fields = one.model_dump(mode="json", exclude={"evidence"}, exclude_defaults=True)
@@ -225,8 +250,15 @@ def meant(result: SampleResult) -> Json:
 
 def page(html: str) -> list[str]:
     """The text of a page and its data, without styles and programs."""
-    bare = re.sub(r"<style.*?</style>|<script(?![^>]*json).*?</script>|<svg.*?</svg>", "", html, flags=re.DOTALL)
-    return [line for line in (plain(part).strip() for part in re.split(r"<[^>]+>", bare)) if line][:400]
+    bare = re.sub(
+        r"<style.*?</style>|<script(?![^>]*json).*?</script>|<svg.*?</svg>",
+        "",
+        html,
+        flags=re.DOTALL,
+    )
+    return [line for line in (plain(part).strip() for part in re.split(r"<[^>]+>", bare)) if line][
+        :400
+    ]
 
 
 # --- what differs between two runs of the same code ---
@@ -302,7 +334,9 @@ class Renames(NamedTuple):
 
     @classmethod
     def read(cls) -> Renames:
-        content = tomllib.loads((Path(__file__).parent / "renames.toml").read_text(encoding="utf-8"))
+        content = tomllib.loads(
+            (Path(__file__).parent / "renames.toml").read_text(encoding="utf-8")
+        )
         words = {**content["commands"], **content["options"], **content["words"]}
         return cls(words, content["fields"], content["files"])
 
@@ -319,7 +353,10 @@ class Renames(NamedTuple):
     def of(self, value: Json) -> Json:
         """A recorded value as it would be recorded under the new names."""
         if isinstance(value, dict):
-            return {self.fields.get(name, self.text(name)): self.of(item) for name, item in value.items()}
+            return {
+                self.fields.get(name, self.text(name)): self.of(item)
+                for name, item in value.items()
+            }
         if isinstance(value, list):
             return [self.of(item) for item in value]
         return self.text(value) if isinstance(value, str) else value
@@ -332,11 +369,19 @@ def lines(steps: list[dict[str, Json]], *, folded: bool) -> list[str]:
     for step in steps:
         command = (f"$ {step['command']}" if "command" in step else f">>> {step['python']}")[:60]
         for part, value in sorted(step.items()):
-            if part in ("stdout", "stderr") and isinstance(value, list) and all(isinstance(v, str) for v in value):
+            if (
+                part in ("stdout", "stderr")
+                and isinstance(value, list)
+                and all(isinstance(v, str) for v in value)
+            ):
                 text = " ".join(" ".join(value).split()) if folded else ""
                 shown = re.split(r"(?<=[.;:]) ", text) if folded else value
             elif part == "files":
-                shown = [f"{path}: {line}" for path, content in sorted(value.items()) for line in _indented(content)]
+                shown = [
+                    f"{path}: {line}"
+                    for path, content in sorted(value.items())
+                    for line in _indented(content)
+                ]
             else:
                 shown = _indented(value)
             found += [f"{command} | {part} | {line}" for line in shown]
@@ -349,20 +394,29 @@ def _indented(value: Json) -> list[str]:
     return json.dumps(value, indent=0, ensure_ascii=False, sort_keys=True).splitlines()
 
 
-def difference(recorded: list[dict[str, Json]], now: list[dict[str, Json]], renames: Renames) -> list[str]:
+def difference(
+    recorded: list[dict[str, Json]], now: list[dict[str, Json]], renames: Renames
+) -> list[str]:
     """The lines that differ, with a little of what stands around them; empty where nothing does."""
     before = lines(renames.of(recorded) if renames else recorded, folded=bool(renames))
     after = lines(now, folded=bool(renames))
     if len(before) == len(after):
         after = [old if _alike(old, new) else new for old, new in zip(before, after, strict=True)]
-    return list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1)) if before != after else []
+    return (
+        list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
+        if before != after
+        else []
+    )
 
 
 def _alike(old: str, new: str) -> bool:
     """Whether lines differ at most in the last digits of numbers: processors add up single floats in their order."""
-    (words, values), (other_words, other_values) = ((_NUMBER.split(s), _NUMBER.findall(s)) for s in (old, new))
+    (words, values), (other_words, other_values) = (
+        (_NUMBER.split(s), _NUMBER.findall(s)) for s in (old, new)
+    )
     return words == other_words and all(
-        math.isclose(float(a), float(b), rel_tol=1e-5) for a, b in zip(values, other_values, strict=True)
+        math.isclose(float(a), float(b), rel_tol=1e-5)
+        for a, b in zip(values, other_values, strict=True)
     )
 
 

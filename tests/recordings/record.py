@@ -31,7 +31,9 @@ def main() -> int:
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
     ]  # the stories import claimeval before its plugin loads
-    return pytest.main(["-q", "-p", "no:cacheprovider", *imported, str(Path(__file__).parent), *chosen])
+    return pytest.main(
+        ["-q", "-p", "no:cacheprovider", *imported, str(Path(__file__).parent), *chosen]
+    )
 
 
 if __name__ == "__main__":

@@ -26,10 +26,22 @@ UNRECORDED = {
 """Commands without a recording, and why."""
 
 CORPUS = [
-    {"id": "tower#p1", "text": "The tower of the old town hall in Moewenburg is 58 metres high and was built in 1871."},
-    {"id": "tower#p2", "text": "From April to October visitors climb its 231 steps between ten and six o'clock."},
-    {"id": "garden#p1", "text": "The botanical garden keeps four hundred kinds of roses from all over Europe."},
-    {"id": "ferry#p1", "text": "The ferry to the island leaves the harbour every hour and takes twenty minutes."},
+    {
+        "id": "tower#p1",
+        "text": "The tower of the old town hall in Moewenburg is 58 metres high and was built in 1871.",
+    },
+    {
+        "id": "tower#p2",
+        "text": "From April to October visitors climb its 231 steps between ten and six o'clock.",
+    },
+    {
+        "id": "garden#p1",
+        "text": "The botanical garden keeps four hundred kinds of roses from all over Europe.",
+    },
+    {
+        "id": "ferry#p1",
+        "text": "The ferry to the island leaves the harbour every hour and takes twenty minutes.",
+    },
 ]
 QUERIES = "q1\thow high is the tower\nq2\twhen does the ferry leave\nq3\twhere do roses grow\n"
 QRELS = "q1 0 tower#p1 3\nq1 0 tower#p2 1\nq2 0 ferry#p1 3\nq3 0 garden#p1 2\nq3 0 tower#p1 0\n"
@@ -37,12 +49,18 @@ BM25 = (
     "q1 Q0 tower#p2 1 9.5 bm25\nq1 Q0 tower#p1 2 9.1 bm25\nq2 Q0 garden#p1 1 3.0 bm25\nq2 Q0 ferry#p1 2 2.0 bm25\n"
     "q3 Q0 garden#p1 1 7.0 bm25\n"
 )
-DENSE = (
-    "q1 Q0 tower#p1 1 0.9 dense\nq1 Q0 ferry#p1 2 0.5 dense\nq2 Q0 ferry#p1 1 0.8 dense\nq3 Q0 tower#p1 1 0.4 dense\n"
-)
+DENSE = "q1 Q0 tower#p1 1 0.9 dense\nq1 Q0 ferry#p1 2 0.5 dense\nq2 Q0 ferry#p1 1 0.8 dense\nq3 Q0 tower#p1 1 0.4 dense\n"
 IMPORTED = [
-    {"row": f"r{i}", "question": f"Is it {i}?", "answer": f"It is {i}.", "gold": [f"It is {i % 3}."], "model": reply}
-    for i, reply in enumerate(["Yes, it is.", "No, it is not.", "The answer is yes.", "Yes and no.", "", "No."])
+    {
+        "row": f"r{i}",
+        "question": f"Is it {i}?",
+        "answer": f"It is {i}.",
+        "gold": [f"It is {i % 3}."],
+        "model": reply,
+    }
+    for i, reply in enumerate(
+        ["Yes, it is.", "No, it is not.", "The answer is yes.", "Yes and no.", "", "No."]
+    )
 ]
 MAPPING = """
 id: row
@@ -92,7 +110,9 @@ def helps(bench: Bench) -> None:
             name: command,
             **{f"{name} {sub}": c for sub, c in getattr(command, "commands", {}).items()},
         }.items():
-            one.get_help(click.Context(one, info_name=path, **app.context_settings))  # reads the texts of options
+            one.get_help(
+                click.Context(one, info_name=path, **app.context_settings)
+            )  # reads the texts of options
             options = {"/".join(p.opts): [p.default, getattr(p, "help", None)] for p in one.params}
             bench.note(f"claimeval {path} --help", {"help": one.help, "options": options})
 
@@ -103,10 +123,19 @@ def score(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/a --json -j", a)
     bench.run("score few.jsonl --out runs/a --offline -j", a)
     bench.run("score few.jsonl --out runs/a --metrics faithfulness -j", a)
-    bench.run("score few.jsonl --out runs/m -m faithfulness --limit 3 -j", bench.mistral("beta"), keep="runs/m")
-    bench.run("score few.jsonl --out runs/c -m faithfulness --max-calls 3 -j", bench.openai("gamma"))
+    bench.run(
+        "score few.jsonl --out runs/m -m faithfulness --limit 3 -j",
+        bench.mistral("beta"),
+        keep="runs/m",
+    )
+    bench.run(
+        "score few.jsonl --out runs/c -m faithfulness --max-calls 3 -j", bench.openai("gamma")
+    )
     other = "--extract-prompt bullets --assess-prompt tags --extractor local:lexical"
-    bench.run(f"score few.jsonl --limit 3 --out runs/x -m faithfulness {other} --field answer=answer -j", a)
+    bench.run(
+        f"score few.jsonl --limit 3 --out runs/x -m faithfulness {other} --field answer=answer -j",
+        a,
+    )
     bench.run("score few.jsonl --metrics wrong -j", a)
     bench.run("score few.jsonl --judge nobody:x")
     bench.run("score few.jsonl")
@@ -115,13 +144,26 @@ def score(bench: Bench) -> None:
 def derived(bench: Bench) -> None:
     a = bench.openai("alpha")
     bench.run(
-        "score few.jsonl --out runs/d -m f1,factscore,long_form_f1@5,contradiction_rate,faithful_but_incorrect -j", a
+        "score few.jsonl --out runs/d -m f1,factscore,long_form_f1@5,contradiction_rate,faithful_but_incorrect -j",
+        a,
     )
-    bench.run("score few.jsonl --out runs/n -m nuggets -j", a, keep="runs/n/summary.json runs/n/manifest.json")
-    bench.run("score few.jsonl --out runs/t -m by_topic,long_form_f1_on_topic@5 -j", a, keep="runs/t/summary.json")
+    bench.run(
+        "score few.jsonl --out runs/n -m nuggets -j",
+        a,
+        keep="runs/n/summary.json runs/n/manifest.json",
+    )
+    bench.run(
+        "score few.jsonl --out runs/t -m by_topic,long_form_f1_on_topic@5 -j",
+        a,
+        keep="runs/t/summary.json",
+    )
     bench.run("score few.jsonl --out runs/o -m on_gold=answer:reference -j", a)
     gates = "--fail-under faithfulness=0.99 --fail-over hallucination=0.01"
-    bench.run(f"score few.jsonl --out runs/g --per-document -m ragchecker {gates} -j", a, keep="runs/g/summary.json")
+    bench.run(
+        f"score few.jsonl --out runs/g --per-document -m ragchecker {gates} -j",
+        a,
+        keep="runs/g/summary.json",
+    )
     bench.run("rejudge runs/d -m f1,contradiction_rate --out runs/e", keep="runs/e/summary.json")
 
 
@@ -129,7 +171,9 @@ def documents(bench: Bench) -> None:
     a = bench.openai("alpha")
     bench.run("score few.jsonl --out runs/s --per-document -j", a, keep="runs/s")
     bench.run("rejudge runs/s --no-per-document --out runs/j -j", a, keep="runs/j/summary.json")
-    bench.run("rejudge runs/j --out runs/o --shuffle-contexts 2 -m faithfulness -j", a, keep="runs/o")
+    bench.run(
+        "rejudge runs/j --out runs/o --shuffle-contexts 2 -m faithfulness -j", a, keep="runs/o"
+    )
 
 
 def panel(bench: Bench) -> None:
@@ -140,18 +184,30 @@ def panel(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/p -m faithfulness,coverage", *three, keep="runs/p")
     bench.run("rejudge runs/p --vote unanimous --out runs/u", keep="runs/u/summary.json")
     bench.run("rejudge runs/p -m faithfulness --out runs/f")
-    bench.run("rejudge runs/f --vote weighted --labels demo_labels.jsonl --out runs/w", keep="runs/w/summary.json")
+    bench.run(
+        "rejudge runs/f --vote weighted --labels demo_labels.jsonl --out runs/w",
+        keep="runs/w/summary.json",
+    )
     bench.write("escalating.yaml", json.dumps({"judges": [a, b, c], "escalate": 2}))
-    bench.run("score few.jsonl --out runs/e -m faithfulness -j escalating.yaml", keep="runs/e/summary.json")
+    bench.run(
+        "score few.jsonl --out runs/e -m faithfulness -j escalating.yaml",
+        keep="runs/e/summary.json",
+    )
     bench.write(
         "repeated.yaml",
-        json.dumps({"judges": [a, c], "replicates": 2, "tie": "conservative", "on_same_family": "skip"}),
+        json.dumps(
+            {"judges": [a, c], "replicates": 2, "tie": "conservative", "on_same_family": "skip"}
+        ),
     )
     bench.run("score few.jsonl --out runs/r -m faithfulness -j repeated.yaml")
     bench.write("own.yaml", json.dumps({"judges": [a, b], "extract_per_judge": True}))
-    bench.run("score few.jsonl --out runs/own -m faithfulness -j own.yaml", keep="runs/own/summary.json")
+    bench.run(
+        "score few.jsonl --out runs/own -m faithfulness -j own.yaml", keep="runs/own/summary.json"
+    )
     bench.write("panel.yaml", PANEL.format(a=a, b=b))
-    bench.run("score few.jsonl --out runs/y -m faithfulness -j panel.yaml", keep="runs/y/manifest.json")
+    bench.run(
+        "score few.jsonl --out runs/y -m faithfulness -j panel.yaml", keep="runs/y/manifest.json"
+    )
     bench.run("agreement runs/p")
     bench.run("agreement runs/p --json")
     bench.run("agreement runs/p --labels demo_labels.jsonl")
@@ -163,7 +219,9 @@ def plan(bench: Bench) -> None:
     a = bench.openai("alpha")
     bench.run("plan few.jsonl -j", a)
     bench.run("plan few.jsonl --json -j", a)
-    bench.run("plan demo.jsonl -m nuggets,f1 --per-document -j openai:gpt-5-mini -j mistral:mistral-large-latest")
+    bench.run(
+        "plan demo.jsonl -m nuggets,f1 --per-document -j openai:gpt-5-mini -j mistral:mistral-large-latest"
+    )
     bench.run("plan demo.jsonl --batch -j openai:gpt-5-mini")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
     bench.run("plan few.jsonl -m faithfulness --assess-prompt binary -j", a)
@@ -176,7 +234,10 @@ def rejudge(bench: Bench) -> None:
     b = bench.mistral("beta")
     bench.run("score few.jsonl --out runs/a -m faithfulness,coverage -j", a)
     bench.run("rejudge runs/a --keep-verdicts --out runs/b -j", b, keep="runs/b")
-    bench.run("rejudge runs/a --assess-prompt binary --out runs/c", keep="runs/c/summary.json runs/c/manifest.json")
+    bench.run(
+        "rejudge runs/a --assess-prompt binary --out runs/c",
+        keep="runs/c/summary.json runs/c/manifest.json",
+    )
     bench.run("rejudge runs/b --vote any --out runs/d", keep="runs/d/summary.json")
     bench.run("rejudge runs/a --extract-prompt bullets --out runs/f", keep="runs/f/summary.json")
     bench.run("rejudge few.jsonl --out runs/g -m faithfulness -j", b)
@@ -226,8 +287,12 @@ def imported(bench: Bench) -> None:
     bench.write("judged.yaml", MAPPING)
     bench.run("import-replies ragchecker.json --out runs/ragchecker", keep="runs/ragchecker")
     for name in ("deepeval", "ragas"):
-        bench.run(f"import-replies {name}.json --mapping {name} --out runs/{name}", keep=f"runs/{name}")
-    bench.run("import-replies judged.jsonl --mapping judged.yaml --out runs/mapped", keep="runs/mapped")
+        bench.run(
+            f"import-replies {name}.json --mapping {name} --out runs/{name}", keep=f"runs/{name}"
+        )
+    bench.run(
+        "import-replies judged.jsonl --mapping judged.yaml --out runs/mapped", keep="runs/mapped"
+    )
     bench.run("import-replies judged.jsonl --out runs/none")
     bench.run("agreement runs/mapped")
     bench.run("rejudge ragchecker.json --out runs/again -m faithfulness -j", bench.openai("alpha"))
@@ -250,18 +315,29 @@ def graded(bench: Bench) -> None:
     bench.run("plan grade few.jsonl -j", a)
     bench.run("grade few.jsonl --out runs/grades -j", a, "-j", b, keep="runs/grades")
     bench.write("docs.jsonl", CORPUS)
-    for name, text in {"queries.tsv": QUERIES, "qrels.txt": QRELS, "bm25.run": BM25, "dense.run": DENSE}.items():
+    for name, text in {
+        "queries.tsv": QUERIES,
+        "qrels.txt": QRELS,
+        "bm25.run": BM25,
+        "dense.run": DENSE,
+    }.items():
         bench.write(name, text)
     pool = "grade queries.tsv --corpus docs.jsonl --trec-run bm25.run --trec-run dense.run"
-    bench.run(f"{pool} --depth 2 --qrels qrels.txt --scale graded --out runs/pool -j", a, keep="runs/pool")
-    bench.run("agreement runs/pool/qrels.txt --labels qrels.txt --trec-run bm25.run --trec-run dense.run")
+    bench.run(
+        f"{pool} --depth 2 --qrels qrels.txt --scale graded --out runs/pool -j", a, keep="runs/pool"
+    )
+    bench.run(
+        "agreement runs/pool/qrels.txt --labels qrels.txt --trec-run bm25.run --trec-run dense.run"
+    )
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
     bench.run("grade runs/a --scale binary -j", a, keep="runs/a/grade")
     bench.run("retrieval few.jsonl -m mrr,map,recall@5", keep="runs")
     bench.run("retrieval few.jsonl --match text --json")
     rows = [json.loads(line) for line in Path("few.jsonl").read_text(encoding="utf-8").splitlines()]
     bench.write("gold.jsonl", [{**row, "reference_contexts": row["contexts"][:1]} for row in rows])
-    bench.run("grade gold.jsonl --against reference_contexts --out runs/match -j", a, keep="runs/match")
+    bench.run(
+        "grade gold.jsonl --against reference_contexts --out runs/match -j", a, keep="runs/match"
+    )
 
 
 def ranked(bench: Bench) -> None:
@@ -292,9 +368,15 @@ def models(bench: Bench) -> None:
     Path("reward").mkdir()
     tiny_models.t5(Path("t5"))
     tiny_models.classifier(Path("reward"), ["LABEL_0"], kind="deberta-v2")
-    bench.run("perplexity few.jsonl --limit 3 --model t5 --context-tokens 64 --out runs/p", keep="runs/p")
-    bench.run("reward few.jsonl --limit 3 --model reward --context-tokens 48 --out runs/r", keep="runs/r")
-    bench.run("perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --out runs/w --json")
+    bench.run(
+        "perplexity few.jsonl --limit 3 --model t5 --context-tokens 64 --out runs/p", keep="runs/p"
+    )
+    bench.run(
+        "reward few.jsonl --limit 3 --model reward --context-tokens 48 --out runs/r", keep="runs/r"
+    )
+    bench.run(
+        "perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --out runs/w --json"
+    )
 
 
 def test_sets(bench: Bench) -> None:
@@ -341,7 +423,10 @@ def python(bench: Bench) -> None:
     a = bench.openai("alpha")
     b = bench.mistral("beta")
     report = ce.score(
-        "few.jsonl", judges=[a, b], metrics=["faithfulness", "f1"], panel=ce.PanelOptions(tie="conservative")
+        "few.jsonl",
+        judges=[a, b],
+        metrics=["faithfulness", "f1"],
+        panel=ce.PanelOptions(tie="conservative"),
     )
     bench.note("score(...).summary", report.record.model_dump(mode="json"))
     bench.note("score(...).manifest", report.manifest.model_dump(mode="json"))
@@ -367,7 +452,20 @@ def python(bench: Bench) -> None:
 STORIES: dict[str, Story] = {
     story.__name__: story
     for story in (
-        *(demo, helps, score, derived, documents, panel, plan, rejudge, compared, experiment, people, imported),
+        *(
+            demo,
+            helps,
+            score,
+            derived,
+            documents,
+            panel,
+            plan,
+            rejudge,
+            compared,
+            experiment,
+            people,
+            imported,
+        ),
         *(rated, graded, ranked, measured, models, test_sets, batches, stored, python),
     )
 }
@@ -382,7 +480,9 @@ def _tree() -> Any:
     from claimeval.cli.main import app
 
     context = click.Context(app)
-    return SimpleNamespace(commands={name: app.get_command(context, name) for name in app.list_commands(context)})
+    return SimpleNamespace(
+        commands={name: app.get_command(context, name) for name in app.list_commands(context)}
+    )
 
 
 def commands() -> list[str]:
@@ -393,7 +493,12 @@ def commands() -> list[str]:
 def options() -> dict[str, list[str]]:
     """The long options of every command."""
     return {
-        name: [option for p in command.params for option in p.opts if option.startswith("--") and option != "--help"]
+        name: [
+            option
+            for p in command.params
+            for option in p.opts
+            if option.startswith("--") and option != "--help"
+        ]
         for name, command in _tree().commands.items()
     }
 

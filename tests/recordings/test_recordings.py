@@ -21,9 +21,15 @@ def test_everything_is_as_recorded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start_server: StartServer
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for variable, value in {"COLUMNS": "80", "CLAIMEVAL_CACHE": "cache", "CLAIMEVAL_DEVICE": "cpu"}.items():
+    for variable, value in {
+        "COLUMNS": "80",
+        "CLAIMEVAL_CACHE": "cache",
+        "CLAIMEVAL_DEVICE": "cpu",
+    }.items():
         monkeypatch.setenv(variable, value)
-    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)  # replies take no time, so that latencies are the same
+    monkeypatch.setattr(
+        time, "perf_counter", lambda: 0.0
+    )  # replies take no time, so that latencies are the same
     bench = Bench(start_server, name)
     stories.STORIES[name](bench)
     if harness.REWRITE:
@@ -37,9 +43,12 @@ def test_everything_is_as_recorded(
 def test_every_command_that_the_docs_print_is_recorded() -> None:
     root = Path(__file__).parents[2]
     printed = "\n".join(
-        path.read_text(encoding="utf-8") for path in (root / "README.md", *(root / "docs").glob("*.md"))
+        path.read_text(encoding="utf-8")
+        for path in (root / "README.md", *(root / "docs").glob("*.md"))
     )
-    named = set(re.findall(r"^claimeval ([a-z-]+) ", printed, re.MULTILINE)) & set(stories.commands())
+    named = set(re.findall(r"^claimeval ([a-z-]+) ", printed, re.MULTILINE)) & set(
+        stories.commands()
+    )
     assert named <= stories.commands_used() | set(stories.UNRECORDED)
 
 
@@ -54,9 +63,18 @@ def test_recordings_are_small_and_there_are_no_others() -> None:
 
 
 def test_a_rename_is_declared_once_and_a_changed_number_still_shows() -> None:
-    recorded = [{"command": "claimeval answers a --ask x", "exit": 0, "stdout": ["answers  0.5"], "stderr": []}]
+    recorded = [
+        {
+            "command": "claimeval answers a --ask x",
+            "exit": 0,
+            "stdout": ["answers  0.5"],
+            "stderr": [],
+        }
+    ]
     renames = Renames({"answers": "rate", "--ask": "--about"}, {"supported": "hits"}, {})
-    now = [{"command": "claimeval rate a --about x", "exit": 0, "stdout": ["rate 0.5"], "stderr": []}]
+    now = [
+        {"command": "claimeval rate a --about x", "exit": 0, "stdout": ["rate 0.5"], "stderr": []}
+    ]
     assert harness.difference(recorded, now, renames) == []
     assert harness.difference(recorded, [{**now[0], "stdout": ["rate 0.6"]}], renames)
     assert renames.of({"supported": 1}) == {"hits": 1}

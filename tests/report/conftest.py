@@ -62,7 +62,9 @@ class Browser:
         """Opens a file or an address afresh and waits until it is drawn."""
         self.complaints()
         assert not isinstance(address, Path) or address.exists(), f"there is no {address}"
-        if isinstance(address, Path):  # a number makes it another page, so that it is loaded though it may be open
+        if isinstance(
+            address, Path
+        ):  # a number makes it another page, so that it is loaded though it may be open
             address = f"{address.resolve().as_uri()}?{next(self._opened)}"
         else:
             self.driver.get("about:blank")
@@ -75,7 +77,9 @@ class Browser:
         self.run("location.hash = arguments[0]", fragment)
         drawn = "return +turn > +arguments[0] && drawn === turn"
         self.until(
-            lambda: self.run(f"const {{ turn, drawn }} = document.getElementById('main').dataset; {drawn}", turn)
+            lambda: self.run(
+                f"const {{ turn, drawn }} = document.getElementById('main').dataset; {drawn}", turn
+            )
         )
 
     def run(self, script: str, *arguments: object) -> object:
@@ -109,7 +113,8 @@ class Browser:
     def texts(self, selector: str) -> list[str]:
         """The texts of all such elements, also of those that are not in view."""
         found = self.run(
-            "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent)", selector
+            "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent)",
+            selector,
         )
         assert isinstance(found, list)
         return [str(text) for text in found]
@@ -127,12 +132,19 @@ class Browser:
 
     def size(self, width: int, height: int = 1000) -> None:
         self._command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
 
     def colours(self, scheme: str) -> None:
         """What the system prefers: `light` or `dark`."""
-        self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self._command(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
 
     def paper(self, printing: bool) -> None:
         self._command("Emulation.setEmulatedMedia", media="print" if printing else "")
@@ -141,7 +153,9 @@ class Browser:
         """Saves the whole page as artefacts/NAME.png, if there is such a folder."""
         if not ARTEFACTS.is_dir():
             return
-        found = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
+        found = self.driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True}
+        )
         (ARTEFACTS / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
 
     def breaches(self, rules: object = RULES) -> object:

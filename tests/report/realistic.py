@@ -42,7 +42,9 @@ class Realistic(NamedTuple):
     @classmethod
     def of(cls, folder: Path) -> Realistic:
         """What a folder holds."""
-        a, b, documents, experiment = (folder / "runs" / name for name in ("a", "b", "documents", "experiment"))
+        a, b, documents, experiment = (
+            folder / "runs" / name for name in ("a", "b", "documents", "experiment")
+        )
         pages = {run.name: run / "report.html" for run in (a, b, documents, experiment)}
         return cls(a, b, documents, experiment, {**pages, "ab": folder / "ab.html"})
 
@@ -55,13 +57,30 @@ def make_all(folder: Path) -> None:
         options = ce.RunOptions(cache=folder / "store", concurrency=8)
         metrics = ["faithfulness", "context_recall", "correctness", "contradiction_rate", "f1"]
         made = Realistic.of(folder)
-        for run, data in (("a", samples), ("b", [*(changed(i, s) for i, s in enumerate(samples) if i), sample(99)])):
+        for run, data in (
+            ("a", samples),
+            ("b", [*(changed(i, s) for i, s in enumerate(samples) if i), sample(99)]),
+        ):
             rows = [{**one, "generator": GENERATORS[run]} for one in data]
-            ce.score(rows, judges=panel, metrics=metrics, out=folder / "runs" / run, options=options)
-        ce.score(samples[:8], judges=panel[:2], per_document=True, out=made.documents, options=options)
-        (folder / "data.jsonl").write_text("".join(json.dumps(one) + "\n" for one in samples[:4]), encoding="utf-8")
-        arms = [{"name": name, "judges": f"openai:{name}@{server.url}"} for name in ("strict", "lenient", "prose")]
-        design = {"data": str(folder / "data.jsonl"), "metrics": ["faithfulness"], "baseline": "strict", "arms": arms}
+            ce.score(
+                rows, judges=panel, metrics=metrics, out=folder / "runs" / run, options=options
+            )
+        ce.score(
+            samples[:8], judges=panel[:2], per_document=True, out=made.documents, options=options
+        )
+        (folder / "data.jsonl").write_text(
+            "".join(json.dumps(one) + "\n" for one in samples[:4]), encoding="utf-8"
+        )
+        arms = [
+            {"name": name, "judges": f"openai:{name}@{server.url}"}
+            for name in ("strict", "lenient", "prose")
+        ]
+        design = {
+            "data": str(folder / "data.jsonl"),
+            "metrics": ["faithfulness"],
+            "baseline": "strict",
+            "arms": arms,
+        }
         with contextlib.suppress(ce.StoppedEarly):  # an arm failed
             ce.experiment(design, out=made.experiment, options=options)
     forms.write(made.a, "html", made.pages["ab"], compared=made.b)
@@ -82,13 +101,21 @@ def sample(i: int) -> dict[str, Any]:
     ]
     wrong = f"The harbour of {name} was opened in {year + 7}."
     made_up = f"A famous poet wrote his last verses in the castle near {name}."
-    said = [wrong if i % 3 == 0 else facts[0], facts[1], *(facts[2:4] if i % 2 else ()), *((made_up,) * (i % 4 == 1))]
+    said = [
+        wrong if i % 3 == 0 else facts[0],
+        facts[1],
+        *(facts[2:4] if i % 2 else ()),
+        *((made_up,) * (i % 4 == 1)),
+    ]
     return {
         "id": f"q{i:02}",
         "question": f"What is known about the harbour and the council of {name}?",
         "answer": " ".join(said),
         "contexts": [
-            {"id": f"{name.split()[0].lower()}-{n}", "text": f"{fact} The chronicle of {name} says so on page {n + i}."}
+            {
+                "id": f"{name.split()[0].lower()}-{n}",
+                "text": f"{fact} The chronicle of {name} says so on page {n + i}.",
+            }
             for n, fact in enumerate(facts[: 3 + i % 3])
         ],
         "reference_answers": [f"{facts[0]} {facts[1]} {facts[4]}"],
@@ -99,28 +126,49 @@ def sample(i: int) -> dict[str, Any]:
 def odd_texts() -> list[dict[str, Any]]:
     """Texts from right to left, without spaces, very long, and of many documents."""
     texts = {
-        "arabic": ("متى افتتح الميناء؟", "افتتح الميناء عام 1902. يبلغ طول الجسر 80 مترا.", "افتتح الميناء عام 1902."),
+        "arabic": (
+            "متى افتتح الميناء؟",
+            "افتتح الميناء عام 1902. يبلغ طول الجسر 80 مترا.",
+            "افتتح الميناء عام 1902.",
+        ),
         "mixed": (
             "When did נמל תל אביב open?",
             "The נמל תל אביב port opened in 1938. הנמל נסגר ב-1965.",
             "The port opened in 1938.",
         ),
         "chinese": ("港口何时开放？", "港口于1902年开放。桥长80米。", "港口于1902年开放。"),
-        "word": ("Which word?", f"The word is {'Donaudampfschiff' * 20}.", f"The word {'Donaudampfschiff' * 20}."),
+        "word": (
+            "Which word?",
+            f"The word is {'Donaudampfschiff' * 20}.",
+            f"The word {'Donaudampfschiff' * 20}.",
+        ),
     }
     found: list[dict[str, Any]] = [
-        {"id": name, "question": q, "answer": a, "contexts": [{"id": "d", "text": text}], "reference_answers": [text]}
+        {
+            "id": name,
+            "question": q,
+            "answer": a,
+            "contexts": [{"id": "d", "text": text}],
+            "reference_answers": [text],
+        }
         for name, (q, a, text) in texts.items()
     ]
     facts = [f"Stone number {n} of the wall was laid in the year {1500 + n}." for n in range(60)]
-    told = [fact if n % 7 else f"Stone number {n} of the wall was laid by giants." for n, fact in enumerate(facts)]
+    told = [
+        fact if n % 7 else f"Stone number {n} of the wall was laid by giants."
+        for n, fact in enumerate(facts)
+    ]
     found.append(
         {
             "id": "long",
             "question": "How was the wall built?",
             "answer": " ".join(told),
             "contexts": [
-                {"id": f"ledger-{n}", "title": f"Ledger {n}", "text": " ".join(facts[6 * n : 6 * n + 6])}
+                {
+                    "id": f"ledger-{n}",
+                    "title": f"Ledger {n}",
+                    "text": " ".join(facts[6 * n : 6 * n + 6]),
+                }
                 for n in range(10)
             ],
             "reference_answers": [" ".join(facts[:4])],
@@ -134,11 +182,18 @@ def changed(i: int, one: dict[str, Any]) -> dict[str, Any]:
     contexts = one["contexts"]
     if i % 3 == 0:
         kept = contexts[: max(1, len(contexts) // 2)]
-        contexts = [*kept, {"id": f"other-{i}", "text": "The weather of the coast is mild and rainy."}]
+        contexts = [
+            *kept,
+            {"id": f"other-{i}", "text": "The weather of the coast is mild and rainy."},
+        ]
     answer = one["answer"]
     if i % 5 == 0:
         answer = f"{answer.split('. ')[0].rstrip('.')}. Nobody knows who paid for it."
-    reference = [f"{text} It is old." for text in one["reference_answers"]] if i == 7 else one["reference_answers"]
+    reference = (
+        [f"{text} It is old." for text in one["reference_answers"]]
+        if i == 7
+        else one["reference_answers"]
+    )
     return {**one, "contexts": contexts, "answer": answer, "reference_answers": reference}
 
 
@@ -155,7 +210,8 @@ def answer(body: Body) -> Reply:
         return Reply("I cannot help with that.")
     documents = _LINE.findall(_within(text, "evidence"))
     verdicts = [
-        _verdict(claim, json.loads(said), documents, judge) for claim, said in _LINE.findall(_within(text, "claims"))
+        _verdict(claim, json.loads(said), documents, judge)
+        for claim, said in _LINE.findall(_within(text, "claims"))
     ]
     reply = json.dumps({"verdicts": verdicts})
     return Reply(reply[: len(reply) // 2] if judge == "noisy" and luck < 12 else reply)
@@ -163,7 +219,10 @@ def answer(body: Body) -> Reply:
 
 def _verdict(claim: str, said: str, documents: list[tuple[str, str]], judge: str) -> dict[str, Any]:
     words = set(_WORD.findall(said.lower()))
-    shares = {name: len(words & set(_WORD.findall(text.lower()))) / max(1, len(words)) for name, text in documents}
+    shares = {
+        name: len(words & set(_WORD.findall(text.lower()))) / max(1, len(words))
+        for name, text in documents
+    }
     best = max(shares, key=lambda name: shares[name], default=None)
     share = shares[best] if best else 0.0
     if judge == "noisy" and sha256(said.encode()).digest()[1] < 50:
@@ -171,7 +230,12 @@ def _verdict(claim: str, said: str, documents: list[tuple[str, str]], judge: str
     least = 0.6 if judge == "lenient" else 0.95
     label = "supported" if share >= least else "contradicted" if share >= 0.55 else "not_found"
     reason = f"{judge} finds {share:.0%} of the words of the claim in {best or 'nothing'}."
-    return {"id": claim, "reason": reason, "evidence": [best] if best and share >= 0.55 else [], "label": label}
+    return {
+        "id": claim,
+        "reason": reason,
+        "evidence": [best] if best and share >= 0.55 else [],
+        "label": label,
+    }
 
 
 def _within(text: str, tag: str) -> str:

@@ -23,7 +23,10 @@ Says = Mapping[str, Mapping[str, str]]
 
 DOCUMENTS = (
     Document(id="guide", title="Guide", text="The tower opened in 1902. It is 80 metres high."),
-    Document(id="history", text="The tower burnt in 1920. Nobody was hurt. The keeper had left the day before."),
+    Document(
+        id="history",
+        text="The tower burnt in 1920. Nobody was hurt. The keeper had left the day before.",
+    ),
     Document(id="menu", text="The café below serves soup and cake."),
 )
 TOWER = Sample(
@@ -38,7 +41,12 @@ TOWER = Sample(
 )
 """Its answer has one claim of each label, if judges say TOWER_SAYS."""
 BRIDGE = TOWER.model_copy(
-    update={"id": "bridge", "question": "Where is the bridge?", "answer": "The bridge is old.", "metadata": {}}
+    update={
+        "id": "bridge",
+        "question": "Where is the bridge?",
+        "answer": "The bridge is old.",
+        "metadata": {},
+    }
 )
 _ALONE = Panel()
 TOWER_SAYS = {"It is 90 metres high.": "contradicted", "Its keeper was a poet.": "not_found"}
@@ -58,11 +66,15 @@ class Rule(Executor):
             return Failure(reason="timeout", message="no complete reply in 5 s")
         if isinstance(task, AssessTask):
             return completion(
-                json.dumps({"verdicts": [self._verdict(task, i, request) for i in range(len(task.claims))]})
+                json.dumps(
+                    {"verdicts": [self._verdict(task, i, request) for i in range(len(task.claims))]}
+                )
             )
         assert task is not None
         said = [task.text[start:end] for start, end in task.sentences]
-        claims = [{"claim": text, "sentences": [i], "quote": text} for i, text in enumerate(said, 1)]
+        claims = [
+            {"claim": text, "sentences": [i], "quote": text} for i, text in enumerate(said, 1)
+        ]
         return completion(json.dumps({"claims": claims}))
 
     def _verdict(self, task: AssessTask, place: int, request: Request) -> dict[str, object]:
@@ -72,7 +84,12 @@ class Rule(Executor):
         best = shared.index(max(shared))
         label = self._says.get(request.judge.name, {}).get(claim, "supported")
         evidence = [f"d{best + 1}"] if shared[best] else []
-        return {"id": f"c{place + 1}", "reason": f"{request.judge.name}: {label}", "evidence": evidence, "label": label}
+        return {
+            "id": f"c{place + 1}",
+            "reason": f"{request.judge.name}: {label}",
+            "evidence": evidence,
+            "label": label,
+        }
 
 
 def make(
@@ -94,8 +111,12 @@ def make(
     `revise` may change a result before it is written.
     """
     says = {"strict": TOWER_SAYS} if says is None else says
-    settings: ClaimsJob = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
-    settings = replace(settings, metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
+    settings: ClaimsJob = plan(
+        "faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt
+    )
+    settings = replace(
+        settings, metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived
+    )
     record = settings.manifest.of_data(data).model_copy(update={"notes": notes})
     tallies = SummaryBuilder(record)
     writer = RunWriter(folder, record)
@@ -114,7 +135,9 @@ def many(folder: Path, samples: int) -> Path:
     tallies = SummaryBuilder(record)
     writer = RunWriter(folder / "many", record)
     for i in range(samples):
-        text = " ".join(f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110))
+        text = " ".join(
+            f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110)
+        )
         contexts = (DOCUMENTS[0], DOCUMENTS[1].model_copy(update={"text": text}))
         sample = result.sample.model_copy(update={"id": f"sample-{i:05}", "contexts": contexts})
         copy = result.model_copy(update={"sample": sample})

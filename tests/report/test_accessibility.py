@@ -42,7 +42,9 @@ def pages(realistic: Realistic) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize(("view", "fragment"), (SINGLE | TWO | OTHERS).items())
-def test_a_view_breaks_no_rule_of_axe(browser: Browser, pages: dict[str, Path], view: str, fragment: str) -> None:
+def test_a_view_breaks_no_rule_of_axe(
+    browser: Browser, pages: dict[str, Path], view: str, fragment: str
+) -> None:
     browser.open(pages[view], fragment)
     for medium in ("light", "dark", "print"):
         if medium == "print":
@@ -63,7 +65,9 @@ def focused_claim(browser: Browser) -> object:
     return browser.run("return document.activeElement.closest('details.claim')?.dataset.claim")
 
 
-def test_the_focus_goes_to_the_claim_that_was_chosen(browser: Browser, pages: dict[str, Path]) -> None:
+def test_the_focus_goes_to_the_claim_that_was_chosen(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
     browser.open(pages["overview"])
     browser.one(".worst a").send_keys("\ue007")  # Enter
     browser.until(lambda: browser.all("details.claim[open]"))
@@ -74,7 +78,9 @@ def test_the_focus_goes_to_the_claim_that_was_chosen(browser: Browser, pages: di
     assert focused_claim(browser) == browser.one("details.claim[open]").get_attribute("data-claim")
 
 
-def test_b_goes_from_one_claim_that_is_not_supported_to_the_next(browser: Browser, pages: dict[str, Path]) -> None:
+def test_b_goes_from_one_claim_that_is_not_supported_to_the_next(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
     browser.open(pages["long"], "#/sample/long")
     found = []
     for key in ("b", "b", "b", "B"):
@@ -91,11 +97,15 @@ def test_r_shows_the_reply_above_the_request_and_marks_the_claim_in_both(
     browser.press("r")
     assert browser.texts("dialog h3") == ["Reply copy the reply", "Request copy the request"]
     reply, request = browser.texts("dialog mark")
-    assert re.fullmatch(r'[{]"id": "c[0-9]", "reason": "strict finds 80% .*"label": "contradicted"[}]', reply)
+    assert re.fullmatch(
+        r'[{]"id": "c[0-9]", "reason": "strict finds 80% .*"label": "contradicted"[}]', reply
+    )
     assert request == "Stone number 7 of the wall was laid by giants."
 
 
-def test_lists_can_be_taken_along(browser: Browser, pages: dict[str, Path], realistic: Realistic) -> None:
+def test_lists_can_be_taken_along(
+    browser: Browser, pages: dict[str, Path], realistic: Realistic
+) -> None:
     # What goes to the clipboard and to files is caught where the page hands it to the browser.
     browser.open(pages["list"], "#/samples?q=Tavelaund")
     browser.until(lambda: browser.all(".takes"))
@@ -130,13 +140,17 @@ def test_buttons_leave_only_claims_with_a_label(browser: Browser, pages: dict[st
 
 def test_paper_takes_every_row_of_the_list(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["list"], "#/samples")
-    browser.run("addEventListener('beforeprint', () => (window.printed = document.querySelectorAll('.row').length));")
+    browser.run(
+        "addEventListener('beforeprint', () => (window.printed = document.querySelectorAll('.row').length));"
+    )
     browser.driver.execute_cdp_cmd("Page.printToPDF", {})
     assert browser.run("return window.printed") == 29
     assert len(browser.all(".row")) <= 29
 
 
-def test_a_derived_metric_leads_to_its_samples_and_sorts_them(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_derived_metric_leads_to_its_samples_and_sorts_them(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
     browser.open(pages["overview"])
     browser.one("section[aria-labelledby=derived] th a").click()
     browser.until(lambda: browser.fragment() == "#/samples?metric=contradiction_rate")
@@ -151,7 +165,11 @@ def test_a_derived_metric_leads_to_its_samples_and_sorts_them(browser: Browser, 
 def test_the_first_claim_to_read_is_twenty_tabs_away_and_bars_are_reached_by_arrows(
     browser: Browser, tmp_path: Path
 ) -> None:
-    run = ce.score(claimeval.testing.samples(), judges="recorded:demo", options=ce.RunOptions(cache=tmp_path / "store"))
+    run = ce.score(
+        claimeval.testing.samples(),
+        judges="recorded:demo",
+        options=ce.RunOptions(cache=tmp_path / "store"),
+    )
     run.report(tmp_path / "demo.html")
     browser.open(tmp_path / "demo.html")
     reached = "return document.activeElement.closest('[aria-labelledby=worst] a') !== null"

@@ -44,7 +44,9 @@ class Scale:
         (self.start, self.low), (self.end, self.high) = found[0], found[-1]
 
     def __call__(self, place: object) -> float:
-        return self.low + (float(str(place)) - self.start) / (self.end - self.start) * (self.high - self.low)
+        return self.low + (float(str(place)) - self.start) / (self.end - self.start) * (
+            self.high - self.low
+        )
 
 
 def near(found: Iterable[float], given: Iterable[float]) -> bool:
@@ -56,14 +58,18 @@ def spans(picture: Picture, axis: str) -> list[tuple[float, float]]:
     scale = Scale(picture, axis)
     colors = {*charts.SERIES}
     found = [
-        node for node in root(picture).iter(f"{SVG}line") if node.get("stroke") in colors and not node.get("class")
+        node
+        for node in root(picture).iter(f"{SVG}line")
+        if node.get("stroke") in colors and not node.get("class")
     ]
     return [(scale(node.get(f"{axis}1")), scale(node.get(f"{axis}2"))) for node in found]
 
 
 @pytest.mark.parametrize("width", [640, 360])
 def test_rows_stand_at_their_values_with_their_intervals(width: float) -> None:
-    drawn = charts.slices(MARKS, "Months", "faithfulness", mean=0.6, share=[0.1, 0.2, None, 0.05], width=width)
+    drawn = charts.slices(
+        MARKS, "Months", "faithfulness", mean=0.6, share=[0.1, 0.2, None, 0.05], width=width
+    )
 
     x = Scale(drawn, "x")
     assert near((x(dot.get("cx")) for dot in of_class(drawn, "mark")), (0.746, 0.51, 0.30))
@@ -80,7 +86,11 @@ def test_rows_stand_at_their_values_with_their_intervals(width: float) -> None:
 
 
 def test_differences_whose_interval_has_no_zero_are_filled() -> None:
-    marks = [Mark("up", 0.05, 0.02, 0.09), Mark("down", -0.11, -0.15, -0.07), Mark("open", 0.02, -0.03, 0.07)]
+    marks = [
+        Mark("up", 0.05, 0.02, 0.09),
+        Mark("down", -0.11, -0.15, -0.07),
+        Mark("open", 0.02, -0.03, 0.07),
+    ]
 
     drawn = charts.forest(marks, "b against a", "b - a")
 
@@ -93,7 +103,9 @@ def test_differences_whose_interval_has_no_zero_are_filled() -> None:
 
 @pytest.mark.parametrize("width", [640, 300])
 def test_a_trend_has_its_points_intervals_changes_and_baseline(width: float) -> None:
-    drawn = charts.trend(MARKS, "faithfulness", "mean", changes={1: "judges"}, baseline=0, width=width)
+    drawn = charts.trend(
+        MARKS, "faithfulness", "mean", changes={1: "judges"}, baseline=0, width=width
+    )
 
     y = Scale(drawn, "y")
     dots = of_class(drawn, "mark")
@@ -111,10 +123,20 @@ def test_a_trend_has_its_points_intervals_changes_and_baseline(width: float) -> 
 @pytest.mark.parametrize("log", [True, False])
 def test_curves_stand_over_their_numbers_with_a_dash_of_their_own(log: bool) -> None:
     curves = [
-        Curve(name, [(k, Mark("", 0.1 * place + up, 0.1 * place + up - 0.02, 0.1 * place + up + 0.02, 50))
-                    for place, k in enumerate((1, 10, 100))])
+        Curve(
+            name,
+            [
+                (
+                    k,
+                    Mark(
+                        "", 0.1 * place + up, 0.1 * place + up - 0.02, 0.1 * place + up + 0.02, 50
+                    ),
+                )
+                for place, k in enumerate((1, 10, 100))
+            ],
+        )
         for name, up in (("bm25", 0.3), ("dense", 0.4))
-    ]  # fmt: skip
+    ]
 
     drawn = charts.lines(curves, "nDCG over k", "k", "nDCG@k", log=log)
 
@@ -122,8 +144,12 @@ def test_curves_stand_over_their_numbers_with_a_dash_of_their_own(log: bool) -> 
     dots = of_class(drawn, "mark")
     assert near((y(dot.get("cy")) for dot in dots), (0.3, 0.4, 0.5, 0.4, 0.5, 0.6))
     places = {(tick.text, float(tick.get("x") or 0)) for tick in of_class(drawn, "x-tick")}
-    assert places == {(k, float(dot.get("cx") or 0)) for k, dot in zip(("1", "10", "100"), dots[:3], strict=True)}
-    gaps = [float(b.get("cx") or 0) - float(a.get("cx") or 0) for a, b in itertools.pairwise(dots[:3])]
+    assert places == {
+        (k, float(dot.get("cx") or 0)) for k, dot in zip(("1", "10", "100"), dots[:3], strict=True)
+    }
+    gaps = [
+        float(b.get("cx") or 0) - float(a.get("cx") or 0) for a, b in itertools.pairwise(dots[:3])
+    ]
     assert gaps[1] / gaps[0] == pytest.approx(1 if log else 10, abs=0.01)
     assert len({curve.get("stroke-dasharray") for curve in of_class(drawn, "curve")}) == 2
     assert [key.text for key in of_class(drawn, "key")] == ["bm25", "dense"]
@@ -156,8 +182,15 @@ def test_points_stand_over_their_cost_and_a_line_joins_those_that_none_beats() -
     dots = of_class(drawn, "mark")
     assert [x(dot.get("cx")) for dot in dots] == pytest.approx([2.5, 3.1, 0.5, 0.0], abs=0.02)
     assert near((y(dot.get("cy")) for dot in dots), (0.86, 0.80, 0.81, 0.6))
-    front = [tuple(map(float, point.split(","))) for point in (of_class(drawn, "curve")[0].get("points") or "").split()]
-    assert [(round(x(over), 1), round(y(value), 2)) for over, value in front] == [(0, 0.6), (0.5, 0.81), (2.5, 0.86)]
+    front = [
+        tuple(map(float, point.split(",")))
+        for point in (of_class(drawn, "curve")[0].get("points") or "").split()
+    ]
+    assert [(round(x(over), 1), round(y(value), 2)) for over, value in front] == [
+        (0, 0.6),
+        (0.5, 0.81),
+        (2.5, 0.86),
+    ]
 
 
 def test_calibration_sets_what_was_found_over_what_was_stated() -> None:
@@ -177,7 +210,10 @@ def test_calibration_sets_what_was_found_over_what_was_stated() -> None:
 
 def test_a_heat_map_writes_each_value_in_its_cell_and_shades_it_by_its_height() -> None:
     names = ["strict", "lenient"]
-    cells = [[Cell("a", None), Cell("strict and lenient", 0.9)], [Cell("lenient and strict", 0.4), Cell("d", None)]]
+    cells = [
+        [Cell("a", None), Cell("strict and lenient", 0.9)],
+        [Cell("lenient and strict", 0.4), Cell("d", None)],
+    ]
 
     drawn = charts.heat_map(names, names, cells, "Agreement")
 
@@ -191,7 +227,9 @@ def test_a_heat_map_writes_each_value_in_its_cell_and_shades_it_by_its_height() 
 def test_counts_of_a_heat_map_are_shaded_by_their_share_of_the_row() -> None:
     cells = [[Cell("a", 1000), Cell("b", 0)], [Cell("c", 0), Cell("d", 3)]]
 
-    drawn = charts.heat_map(["s", "c"], ["s", "c"], cells, "strict", labels=("people", "judge"), counts=True)
+    drawn = charts.heat_map(
+        ["s", "c"], ["s", "c"], cells, "strict", labels=("people", "judge"), counts=True
+    )
 
     fills = [cell.get("fill") for cell in of_class(drawn, "cell")]
     assert fills[0] == fills[3] != fills[1] == fills[2]
@@ -199,7 +237,9 @@ def test_counts_of_a_heat_map_are_shaded_by_their_share_of_the_row() -> None:
 
 
 def test_a_square_has_the_counts_shares_and_addresses_of_its_cells() -> None:
-    drawn = charts.square(CELLS, "Retrieval or generation", ("found", "missed"), ("unfaithful", "faithful"))
+    drawn = charts.square(
+        CELLS, "Retrieval or generation", ("found", "missed"), ("unfaithful", "faithful")
+    )
 
     assert drawn.descriptions == (
         "found, unfaithful: made up, 22 (13.8 %)",
@@ -209,7 +249,9 @@ def test_a_square_has_the_counts_shares_and_addresses_of_its_cells() -> None:
     )
     link = next(root(drawn).iter(f"{SVG}a"))
     assert (link.get("href"), link.get("aria-description")) == ("#/made", drawn.descriptions[0])
-    assert {"22", "100", "30", "8", "13.8 %"} <= {text.text for text in root(drawn).iter(f"{SVG}text")}
+    assert {"22", "100", "30", "8", "13.8 %"} <= {
+        text.text for text in root(drawn).iter(f"{SVG}text")
+    }
 
 
 EVERY = {
@@ -222,7 +264,9 @@ EVERY = {
     "calibration": charts.calibration([(0.5, MARKS[0])], "t"),
     "heat map": charts.heat_map(["a", "b"], ["a", "b"], CELLS, "t"),
     "square": charts.square(CELLS, "t", ("a", "b"), ("c", "d")),
-    "beside": charts.beside("t", [charts.bars([1.0], "a", "x", "y"), charts.square(CELLS, "b", ("", ""), ("", ""))]),
+    "beside": charts.beside(
+        "t", [charts.bars([1.0], "a", "x", "y"), charts.square(CELLS, "b", ("", ""), ("", ""))]
+    ),
 }
 """Each kind of picture."""
 
@@ -230,7 +274,11 @@ EVERY = {
 @pytest.mark.parametrize("picture", EVERY.values(), ids=EVERY)
 def test_a_picture_may_stand_in_a_strict_page_and_says_its_numbers(picture: Picture) -> None:
     nodes = list(root(picture).iter())
-    assert not [node for node in nodes if {"style", "id", "onload"} & set(node.attrib) or "script" in node.tag]
+    assert not [
+        node
+        for node in nodes
+        if {"style", "id", "onload"} & set(node.attrib) or "script" in node.tag
+    ]
     assert not [node for node in nodes if node.tag == f"{SVG}style"]
     assert [child.tag for child in nodes[0]][:2] == [f"{SVG}title", f"{SVG}desc"]
     assert nodes[0][1].text == "; ".join(picture.descriptions)
@@ -277,8 +325,12 @@ def test_a_file_has_paper_of_its_own_and_the_same_bytes_each_time(tmp_path: Path
     EVERY["trend"].save(tmp_path / "new" / "a.svg")
 
     found = ElementTree.parse(tmp_path / "new" / "a.svg").getroot()
-    assert [node.get("fill") for node in found.iter() if node.get("class") == "paper"] == [charts.PAPER]
-    assert (tmp_path / "new" / "a.svg").read_text(encoding="utf-8") == charts.trend(MARKS, "t", "l").file
+    assert [node.get("fill") for node in found.iter() if node.get("class") == "paper"] == [
+        charts.PAPER
+    ]
+    assert (tmp_path / "new" / "a.svg").read_text(encoding="utf-8") == charts.trend(
+        MARKS, "t", "l"
+    ).file
 
 
 def test_files_are_svg_in_a_place_that_can_be_written(tmp_path: Path) -> None:
@@ -297,7 +349,9 @@ def test_files_are_svg_in_a_place_that_can_be_written(tmp_path: Path) -> None:
         (0, 12000, ["0", "5000", "10000"]),
     ],
 )
-def test_ticks_are_round_numbers_with_the_decimals_of_their_step(low: float, high: float, expected: list[str]) -> None:
+def test_ticks_are_round_numbers_with_the_decimals_of_their_step(
+    low: float, high: float, expected: list[str]
+) -> None:
     assert [said for _, said in charts.ticks(low, high)] == expected
 
 
@@ -309,7 +363,9 @@ def test_an_axis_has_at_least_two_ticks() -> None:
 def luminance(color: str) -> float:
     """Relative luminance as WCAG 2.2 defines it."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

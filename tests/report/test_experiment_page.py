@@ -53,7 +53,13 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lenient = arm("lenient", 0.7, difference=Estimate(value=0.2, low=0.05, high=0.35, n=40), p=0.01, p_adjusted=0.02)
+    lenient = arm(
+        "lenient",
+        0.7,
+        difference=Estimate(value=0.2, low=0.05, high=0.35, n=40),
+        p=0.01,
+        p_adjusted=0.02,
+    )
     joined = RaterTable((), Panel())
     joined.human = ["supported", "not_found"] * 10
     joined.clusters = list(range(20))
@@ -70,7 +76,13 @@ def folder(tmp_path: Path) -> Path:
         beyond_noise=True,
         unmatched=0,
         power=LabelPower(
-            labels=40, questions=40, selected_on=20, reported_on=20, power=0.5, least_power=0.4, labels_needed=400
+            labels=40,
+            questions=40,
+            selected_on=20,
+            reported_on=20,
+            power=0.5,
+            least_power=0.4,
+            labels_needed=400,
         ),
         written="/home/someone/selected.j2",
     )
@@ -83,10 +95,21 @@ def folder(tmp_path: Path) -> Path:
         arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
         selection=selection,
     )
-    said: dict[str, Any] = {"sample_id": "tower", "question": "How high?", "subject": "answer-1", "of": "answer"}
+    said: dict[str, Any] = {
+        "sample_id": "tower",
+        "question": "How high?",
+        "subject": "answer-1",
+        "of": "answer",
+    }
     said |= {"evidence": Evidence(part="contexts"), "a": "not_found", "b": "supported"}
     flips = [
-        ArmFlip(arm="lenient", claim="It is 90 metres high.", a_explanation="no", b_explanation="near", **said),
+        ArmFlip(
+            arm="lenient",
+            claim="It is 90 metres high.",
+            a_explanation="no",
+            b_explanation="near",
+            **said,
+        ),
         ArmFlip(arm=MARKUP, claim=MARKUP, **said),
     ]
     printing.write(tmp_path, table)
@@ -127,7 +150,12 @@ def test_arms_stand_beside_the_baseline(browser: Browser, folder: Path) -> None:
     assert browser.run("return document.documentElement.dataset.theme") in ("light", "dark")
     browser.one("#theme").click()  # other pages of the browser follow it
     assert browser.run("return document.documentElement.dataset.theme") == "auto"
-    assert browser.run("return window.hacked === undefined && document.querySelectorAll('main img').length") == 0
+    assert (
+        browser.run(
+            "return window.hacked === undefined && document.querySelectorAll('main img').length"
+        )
+        == 0
+    )
 
 
 @pytest.mark.browser

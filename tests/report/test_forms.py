@@ -57,7 +57,9 @@ def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     # (1/3 + 1) / 2; 2 of 4 claims
     assert "| `faithfulness` | 0.667 | " in text
     assert " | 2 | 0 | 2 of 4 | 0.500 |" in text
-    assert "\n  - claim: `It is 90 metres high.`\n  - verdict: `contradicted by the contexts" in text
+    assert (
+        "\n  - claim: `It is 90 metres high.`\n  - verdict: `contradicted by the contexts" in text
+    )
     assert "| judge | step | questions | tokens in | tokens out | verdicts | worth |" in text
     assert "| unknown |" in text, "nobody stated a price"
     assert len(text) < 65_536, "what a comment on a pull request can hold"
@@ -93,7 +95,10 @@ def test_a_row_a_sample(run: Path) -> None:
     assert rows[0]["answer"] == TOWER.answer
     # the claims of the answer and of the reference, and a question about each
     assert (rows[0]["calls"], rows[0]["prompt_tokens"]) == ("4", "0")
-    counts = {name: rows[0][f"faithfulness_{name}"] for name in ("because", "supported", "judged", "claims")}
+    counts = {
+        name: rows[0][f"faithfulness_{name}"]
+        for name in ("because", "supported", "judged", "claims")
+    }
     assert counts == {"because": "", "supported": "1", "judged": "3", "claims": "3"}
     assert float(rows[0]["faithfulness"]) == pytest.approx(1 / 3)
 
@@ -137,7 +142,12 @@ def test_no_cell_is_a_formula(cell: tables.Cell, written: tables.Cell) -> None:
 def test_json_has_the_numbers_of_the_overview_and_digests_for_prompts(run: Path) -> None:
     found = json.loads(forms.text(run, "json"))
     assert found["summary"]["metrics"]["faithfulness"]["mean"] == pytest.approx(2 / 3)
-    assert found["metrics"][0]["labels"] == {"supported": 2, "contradicted": 1, "not_found": 1, "unassessed": 0}
+    assert found["metrics"][0]["labels"] == {
+        "supported": 2,
+        "contradicted": 1,
+        "not_found": 1,
+        "unassessed": 0,
+    }
     assert "source" not in found["manifest"]["prompts"][0]
     assert len(found["manifest"]["prompts"][0]["digest"]) == 64
 
@@ -172,9 +182,14 @@ def test_panels_show_every_judge_in_the_tables(tmp_path: Path) -> None:
     assert "a: label,a: probability,a: explanation,a: cites,b: label" in head
 
 
-def test_the_agreement_of_a_panel_that_escalates_is_that_of_the_judges_who_saw_all_claims(tmp_path: Path) -> None:
+def test_the_agreement_of_a_panel_that_escalates_is_that_of_the_judges_who_saw_all_claims(
+    tmp_path: Path,
+) -> None:
     says = {"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}, "openai:c@http://x": {}}
     text = forms.text(make(tmp_path / "run", says=says, panel=Panel(escalate=2)), "md")
-    assert "4 claims: 2 with equal labels, 2 with different ones; 0 without a label because of ties" in text
+    assert (
+        "4 claims: 2 with equal labels, 2 with different ones; 0 without a label because of ties"
+        in text
+    )
     assert "these cover `a and b`, who saw all claims" in text
     assert "who saw all claims" not in forms.text(make(tmp_path / "all", says=says), "md")

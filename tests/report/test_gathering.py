@@ -16,7 +16,17 @@ from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 @pytest.mark.parametrize(
     ("value", "place"),
-    [(0.0, 0), (0.01, 1), (0.1, 1), (0.1000001, 2), (1 / 3, 4), (0.3, 3), (0.5, 5), (0.999, 10), (1.0, 11)],
+    [
+        (0.0, 0),
+        (0.01, 1),
+        (0.1, 1),
+        (0.1000001, 2),
+        (1 / 3, 4),
+        (0.3, 3),
+        (0.5, 5),
+        (0.999, 10),
+        (1.0, 11),
+    ],
 )
 def test_bars_hold_zero_then_tenths_then_one(value: float, place: int) -> None:
     assert bar(value) == place
@@ -80,12 +90,22 @@ def test_no_ranks_where_nothing_is_named_and_nothing_is_known(tmp_path: Path) ->
     assert gather(make(tmp_path / "run", [sample])).ranks == ()
 
 
-def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_scores(tmp_path: Path) -> None:
+def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_scores(
+    tmp_path: Path,
+) -> None:
     poet = TOWER.model_copy(update={"id": "poet", "answer": "Its keeper was a poet."})
-    high = TOWER.model_copy(update={"id": "high", "answer": "The tower opened in 1902. It is 90 metres high."})
+    high = TOWER.model_copy(
+        update={"id": "high", "answer": "The tower opened in 1902. It is 90 metres high."}
+    )
     facts = gather(make(tmp_path / "run", [high, poet, BRIDGE, TOWER]))
     assert [(t.sample_id, t.claim, t.label, t.supported, t.judged) for t in facts.front.read] == [
-        ("tower", "It is 90 metres high.", "contradicted", 1, 3),  # two claims that are not supported
+        (
+            "tower",
+            "It is 90 metres high.",
+            "contradicted",
+            1,
+            3,
+        ),  # two claims that are not supported
         ("poet", "Its keeper was a poet.", "not_found", 0, 1),  # one, and a score of 0
         ("high", "It is 90 metres high.", "contradicted", 1, 2),
     ]
@@ -125,7 +145,9 @@ def test_a_judge_of_the_generators_family_is_flagged(tmp_path: Path) -> None:
     sample = TOWER.model_copy(update={"generator": "scripted:strict"})
     (found,) = gather(make(tmp_path / "run", [sample])).cautions
     assert found.kind == "same_family"
-    assert found.text.startswith("The judge strict is of the family (scripted:strict) that wrote 1 of 1 answers.")
+    assert found.text.startswith(
+        "The judge strict is of the family (scripted:strict) that wrote 1 of 1 answers."
+    )
 
 
 def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
@@ -139,14 +161,24 @@ def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
 
 
 def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
-    run = make(tmp_path / "run", [TOWER.model_copy(update={"answer": "...", "contexts": ()})], failing=["taker"])
+    run = make(
+        tmp_path / "run",
+        [TOWER.model_copy(update={"answer": "...", "contexts": ()})],
+        failing=["taker"],
+    )
     (found,) = RunResults.of(run)
     cells = row(found, load_manifest(run).rows).cells
-    assert [cell[:5] for cell in cells] == [(None, "", "no_claims", 0, 0), (None, "", "timeout", 0, 0)]
+    assert [cell[:5] for cell in cells] == [
+        (None, "", "no_claims", 0, 0),
+        (None, "", "timeout", 0, 0),
+    ]
 
 
 def test_the_requests_about_a_turn_of_a_conversation_are_rebuilt(tmp_path: Path) -> None:
-    earlier = (Turn(role="user", content="What stands on the hill?"), Turn(role="assistant", content="A tower."))
+    earlier = (
+        Turn(role="user", content="What stands on the hill?"),
+        Turn(role="assistant", content="A tower."),
+    )
     run = make(tmp_path / "run", [TOWER.model_copy(update={"history": earlier})])
     (result,) = RunResults.of(run)
     rebuilder = Rebuilder(load_manifest(run))

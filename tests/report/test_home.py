@@ -25,7 +25,8 @@ from tests.report.test_viewer import ask
 MONTHS = 6
 CLAIMS = [f"Room {i} is open." for i in range(10)]
 SAMPLES = tuple(
-    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim}) for i, claim in enumerate(CLAIMS)
+    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim})
+    for i, claim in enumerate(CLAIMS)
 )
 
 
@@ -45,14 +46,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         no, yes = ("not_found", "supported") if month < 3 else ("no", "yes")
         says = {"strict": dict.fromkeys(CLAIMS[:month], no) | dict.fromkeys(CLAIMS[month:], yes)}
         day = f"2026-0{month + 1}"
-        make(path, SAMPLES, says, metrics=("faithfulness",), assess_prompt=prompt, data=f"/x/a-{day}.jsonl")
+        make(
+            path,
+            SAMPLES,
+            says,
+            metrics=("faithfulness",),
+            assess_prompt=prompt,
+            data=f"/x/a-{day}.jsonl",
+        )
         begun(path, f"{day}-01T00:00:00+00:00")
     make(root / "other", (TOWER, BRIDGE))
     begun(root / "other", "2020-01-01T00:00:00+00:00")
     (root / "month_3" / NOTES).write_text("The index lost a shard.\n\nSee the incident.\n")
     (root / "other" / NOTES).symlink_to(root / "month_3" / NOTES)
     data = root / "rooms.jsonl"
-    rows = [{"id": s.id, "question": s.question, "answer": s.answer, "contexts": [s.answer]} for s in SAMPLES]
+    rows = [
+        {"id": s.id, "question": s.question, "answer": s.answer, "contexts": [s.answer]}
+        for s in SAMPLES
+    ]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     arms = [{"name": "first"}, {"name": "again"}]
     design = {
@@ -70,12 +81,21 @@ def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Pat
     data = tmp_path / "rooms.jsonl"
     options = RunOptions(cache=tmp_path / "cache")
     data.write_text(
-        json.dumps({"id": "a", "question": "?", "answer": "It is open.", "contexts": ["It is open."]}) + "\n"
+        json.dumps(
+            {"id": "a", "question": "?", "answer": "It is open.", "contexts": ["It is open."]}
+        )
+        + "\n"
     )
-    rating = ScriptedJudge(reply=lambda text: '{"reason": "so", "rating": "fully", "noncommittal": false}')
-    first = ce.score(data, judges=ScriptedJudge(), metrics="faithfulness", out=tmp_path / "a", options=options)
+    rating = ScriptedJudge(
+        reply=lambda text: '{"reason": "so", "rating": "fully", "noncommittal": false}'
+    )
+    first = ce.score(
+        data, judges=ScriptedJudge(), metrics="faithfulness", out=tmp_path / "a", options=options
+    )
     rated = ce.rate(data, judges=rating, ask="relevance", out=tmp_path / "b", options=options)
-    again = ce.score(data, judges=ScriptedJudge(), metrics="faithfulness", out=tmp_path / "c", options=options)
+    again = ce.score(
+        data, judges=ScriptedJudge(), metrics="faithfulness", out=tmp_path / "c", options=options
+    )
     for run, when in ((first, "2026-01-01"), (rated, "2026-01-02"), (again, "2026-01-03")):
         assert run.path is not None
         begun(run.path, f"{when}T00:00:00+00:00")
@@ -83,7 +103,9 @@ def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Pat
     assert (group.runs, group.changes) == (("a", "b", "c"), {})
 
 
-def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_the_judge_changed(tmp_path: Path) -> None:
+def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_the_judge_changed(
+    tmp_path: Path,
+) -> None:
     """Every version leaves out other questions; the judge changes after the fourth."""
     for version in range(8):
         judge = ("strict", "mild")[version > 3]
@@ -99,7 +121,10 @@ def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_th
         begun(path, f"2026-01-0{version + 1}T00:00:00+00:00")
     make(tmp_path / "other", (TOWER, BRIDGE))
     group = next(group for group in Home(tmp_path).content()[2] if len(group.runs) > 1)
-    assert (group.name, group.runs) == ("a.jsonl and 7 more", tuple(f"v{version}" for version in range(8)))
+    assert (group.name, group.runs) == (
+        "a.jsonl and 7 more",
+        tuple(f"v{version}" for version in range(8)),
+    )
     assert "judges" in group.changes["v4"]
     # v0 has 10 of 10, v1 one of 9 not supported; v4 is the first run of its judge
     assert group.differences["v1"]["faithfulness"] == pytest.approx(8 / 9 - 1)
@@ -109,11 +134,17 @@ def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_th
     assert [len(curve.split()) for curve in curves] == [4, 4]
 
 
-def test_a_judge_of_the_same_name_with_other_settings_or_another_prompt_breaks_the_trend(tmp_path: Path) -> None:
-    for place, prompt in enumerate(["three_way", "three_way", "binary", "binary", "binary", "binary"]):
+def test_a_judge_of_the_same_name_with_other_settings_or_another_prompt_breaks_the_trend(
+    tmp_path: Path,
+) -> None:
+    for place, prompt in enumerate(
+        ["three_way", "three_way", "binary", "binary", "binary", "binary"]
+    ):
         yes, no = ("yes", "no") if prompt == "binary" else ("supported", "not_found")
         says = {"strict": dict.fromkeys(CLAIMS, yes) | dict.fromkeys(CLAIMS[:place], no)}
-        path = make(tmp_path / f"r{place}", SAMPLES, says, metrics=("faithfulness",), assess_prompt=prompt)
+        path = make(
+            tmp_path / f"r{place}", SAMPLES, says, metrics=("faithfulness",), assess_prompt=prompt
+        )
         begun(path, f"2026-01-0{place + 1}T00:00:00+00:00")
         if place > 3:
             manifest = json.loads((path / MANIFEST).read_text())
@@ -126,7 +157,9 @@ def test_a_judge_of_the_same_name_with_other_settings_or_another_prompt_breaks_t
     assert [len(curve.split()) for curve in curves] == [2, 2, 2]
 
 
-def test_runs_with_less_than_half_of_their_questions_in_common_are_two_systems(tmp_path: Path) -> None:
+def test_runs_with_less_than_half_of_their_questions_in_common_are_two_systems(
+    tmp_path: Path,
+) -> None:
     for name, samples in (("a", SAMPLES[:6]), ("b", SAMPLES[3:9]), ("c", SAMPLES[7:])):
         make(tmp_path / name, samples, {"strict": {}}, metrics=("faithfulness",))
     # a and b share 3 of 6, b and c 2 of c's 3; d has one of its 3 questions in c
@@ -135,10 +168,15 @@ def test_runs_with_less_than_half_of_their_questions_in_common_are_two_systems(t
     assert sorted(len(group.runs) for group in Home(tmp_path).content()[2]) == [1, 3]
 
 
-def test_runs_are_grouped_by_data_and_the_files_of_every_month_are_one_data_set(folder: Path) -> None:
+def test_runs_are_grouped_by_data_and_the_files_of_every_month_are_one_data_set(
+    folder: Path,
+) -> None:
     entries, _, (months, other) = Home(folder).content()
 
-    assert (months.name, months.runs) == ("a-*.jsonl", tuple(f"month_{month}" for month in range(MONTHS)))
+    assert (months.name, months.runs) == (
+        "a-*.jsonl",
+        tuple(f"month_{month}" for month in range(MONTHS)),
+    )
     assert (other.name, other.runs) == ("towers.jsonl", ("other",))
     assert {entry.name for entry in entries if entry.experiment} == {
         f"deep/prompts/arms/{arm}" for arm in ("first", "again")
@@ -154,7 +192,9 @@ def test_the_picture_of_a_data_set_has_the_mean_of_every_run(folder: Path) -> No
         found = load_summary(folder / f"month_{month}").metrics["faithfulness"]
         assert found.mean == pytest.approx(1 - month / 10)
         more = ", here changed: assess prompt" if month == 3 else ""
-        expected.append(f"month_{month}: {decimal(found.mean)}, 95 % {interval(found.reported)}, n = 10{more}")
+        expected.append(
+            f"month_{month}: {decimal(found.mean)}, 95 % {interval(found.reported)}, n = 10{more}"
+        )
     assert list(months.pictures["faithfulness"].descriptions) == expected
     assert '<a href="/report?run=month_2"' in months.pictures["faithfulness"].svg
     assert not other.pictures, "one run has no trend"
@@ -174,12 +214,19 @@ def test_an_experiment_is_one_entry_with_its_arms_and_means(folder: Path) -> Non
 
     _, (found,), _ = Home(folder).content()
 
-    assert (found.data, found.samples, found.arms, found.baseline) == ("rooms.jsonl", 10, ("first", "again"), "first")
+    assert (found.data, found.samples, found.arms, found.baseline) == (
+        "rooms.jsonl",
+        10,
+        ("first", "again"),
+        "first",
+    )
     assert found.metrics == {"faithfulness": (1.0, 1.0)}
     assert found.problem is None
 
 
-def test_what_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_did_not_change_is_not_read_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = Home(folder)
     before = home.content()
     read: list[str] = []
@@ -212,12 +259,16 @@ def test_three_runs_are_a_page_with_any_of_them_as_the_baseline(viewer: Viewer) 
     assert "month_5 against month_2: -0.300" in body
     assert "trend: -0.250 per run" in body
     assert 'href="/report?run=month_2&amp;run=month_5"' in body
-    assert 'href="/compare?run=month_0&amp;run=month_2&amp;run=month_5&amp;baseline=month_0"' in body
+    assert (
+        'href="/compare?run=month_0&amp;run=month_2&amp;run=month_5&amp;baseline=month_0"' in body
+    )
     assert ask(viewer, "/compare?run=month_0&run=month_2&run=other")[0] == 422
 
 
 @pytest.mark.browser
-def test_a_person_sees_the_trend_chooses_columns_and_compares_with_a_baseline(browser: Browser, viewer: Viewer) -> None:
+def test_a_person_sees_the_trend_chooses_columns_and_compares_with_a_baseline(
+    browser: Browser, viewer: Viewer
+) -> None:
     browser.open(viewer.url)
     assert browser.complaints() == []
     assert browser.texts(".group h2")[0] == "a-*.jsonl 6 runs"
@@ -247,7 +298,9 @@ def test_a_person_sees_the_trend_chooses_columns_and_compares_with_a_baseline(br
 
 
 @pytest.mark.browser
-def test_the_colours_that_were_chosen_hold_on_the_page_of_several_runs(browser: Browser, viewer: Viewer) -> None:
+def test_the_colours_that_were_chosen_hold_on_the_page_of_several_runs(
+    browser: Browser, viewer: Viewer
+) -> None:
     background = "return getComputedStyle(document.body).backgroundColor"
     browser.colours("light")
     browser.open(viewer.url)

@@ -23,7 +23,9 @@ MARKUP = (
     "<!--<script> --> <style>*{display:none}</style> &lt;b&gt; &amp;amp; {{7*7}} ${7*7} `x` '\" </textarea></noscript>"
 )
 LINKS = "javascript:window.hacked=1 data:text/html,<script>window.hacked=1</script> [x](javascript:alert(1)) http://evil.test/"
-HIDDEN = "a\u202eb\u2066c\u2069 \u200bd\x00\x1b[31m\x07\x7f\x9b\ufeff \ud83d \U000e0041 \u2028 \rlone"
+HIDDEN = (
+    "a\u202eb\u2066c\u2069 \u200bd\x00\x1b[31m\x07\x7f\x9b\ufeff \ud83d \U000e0041 \u2028 \rlone"
+)
 JOINED = "👩‍👩‍👧 می‌خواهم ﷽ 東京 e\u0301"
 EVERYTHING = f"{MARKUP} {LINKS} {HIDDEN} {JOINED}"
 CLAIM = f"The tower {EVERYTHING} opened."
@@ -75,7 +77,9 @@ def nothing_ran(browser: Browser) -> bool:
     return browser.run(f"return window.hacked === undefined && {elements} === 0 && {links}") is True
 
 
-@pytest.mark.parametrize("view", ["", "#/samples", "#/settings", "#/samples?q=tower&metric=constructor", "#/nowhere"])
+@pytest.mark.parametrize(
+    "view", ["", "#/samples", "#/settings", "#/samples?q=tower&metric=constructor", "#/nowhere"]
+)
 def test_views_show_hostile_texts_and_run_nothing(browser: Browser, run: Path, view: str) -> None:
     browser.open(run / "report.html", view)
     assert nothing_ran(browser)
@@ -86,7 +90,9 @@ def test_a_hostile_sample_shows_as_what_it_is(browser: Browser, run: Path) -> No
     browser.one(".row a").click()
     browser.one(".pin").click()
     for metric in (1, 2, 3, 0):
-        browser.go(str(browser.run("return document.querySelectorAll('.tab')[arguments[0]].hash", metric)))
+        browser.go(
+            str(browser.run("return document.querySelectorAll('.tab')[arguments[0]].hash", metric))
+        )
         assert browser.all(".marked")
         assert nothing_ran(browser)
     assert browser.one(".question").get_property("textContent") == shown(EVERYTHING)
@@ -114,7 +120,9 @@ def shown(text: str) -> str:
     return "".join(written.get(character, character) for character in text)
 
 
-def test_every_call_of_a_hostile_sample_can_be_read_word_for_word(browser: Browser, run: Path) -> None:
+def test_every_call_of_a_hostile_sample_can_be_read_word_for_word(
+    browser: Browser, run: Path
+) -> None:
     result = RunResults.of(run)[0]
     rebuilder = Rebuilder(load_manifest(run))
     requests = [rebuilder.rebuild(result, call) for call in result.calls]
@@ -125,7 +133,9 @@ def test_every_call_of_a_hostile_sample_can_be_read_word_for_word(browser: Brows
     browser.one(".exchanges").click()
     wanted = [message.content for request in requests if request for message in request.messages]
     assert browser.texts("dialog pre[data-role]") == wanted
-    assert browser.texts("dialog pre[data-reply]") == [shown(call.reply or "") for call in result.calls]
+    assert browser.texts("dialog pre[data-reply]") == [
+        shown(call.reply or "") for call in result.calls
+    ]
     assert nothing_ran(browser)
 
 

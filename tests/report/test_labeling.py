@@ -28,7 +28,8 @@ from tests.report.test_pages_of_other_jobs import rated
 
 CLAIMS = [f"Room {i} is open." for i in range(30)]
 SAMPLES = tuple(
-    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim}) for i, claim in enumerate(CLAIMS)
+    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim})
+    for i, claim in enumerate(CLAIMS)
 )
 LABEL = {"again": False, "label": "supported", "note": "", "cites": []}
 
@@ -65,14 +66,22 @@ class Desk:
         }
 
     def post(self, path: str = "/label", headers: Any = None, **fields: Any) -> tuple[int, str]:
-        body = json.dumps({"run": "one", "metric": "faithfulness", "queue": "draw", **fields}).encode()
+        body = json.dumps(
+            {"run": "one", "metric": "faithfulness", "queue": "draw", **fields}
+        ).encode()
         return self._send("POST", path, body, {**self.headers, **(headers or {})})
 
     def label(self, sample: str, label: str | None = "supported", **fields: Any) -> tuple[int, str]:
-        return self.post(**{**LABEL, "sample": sample, "subject": "answer-1", "label": label, **fields})
+        return self.post(
+            **{**LABEL, "sample": sample, "subject": "answer-1", "label": label, **fields}
+        )
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str]:
-        with closing(http.client.HTTPConnection("127.0.0.1", self.viewer.server_port, timeout=10)) as connection:
+    def _send(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, str]:
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", self.viewer.server_port, timeout=10)
+        ) as connection:
             kept = {name: value for name, value in headers.items() if value != "-"}
             connection.putrequest(method, path, skip_host="Host" in headers)
             for name, value in kept.items():
@@ -90,7 +99,11 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    says: dict[str, dict[str, str]] = {"strict": dict.fromkeys(CLAIMS[:4], "not_found"), "kind": {}, "mild": {}}
+    says: dict[str, dict[str, str]] = {
+        "strict": dict.fromkeys(CLAIMS[:4], "not_found"),
+        "kind": {},
+        "mild": {},
+    }
     make(tmp_path / "one", SAMPLES, says, metrics=("faithfulness",))
     with Viewer(tmp_path, label_as="ada") as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -138,7 +151,11 @@ def test_judges_are_hidden_until_the_label_is_given(desk: Desk) -> None:
     assert "strict" not in text
     assert "probability" not in text
     answer = json.loads(desk.label("t0")[1])
-    assert answer["judges"] == {"strict": ["not_found"], "kind": ["supported"], "mild": ["supported"]}
+    assert answer["judges"] == {
+        "strict": ["not_found"],
+        "kind": ["supported"],
+        "mild": ["supported"],
+    }
     shown = [turn["sample"] for turn in desk.content()["turns"] if turn["judges"]]
     assert shown == ["t0"]
 
@@ -216,7 +233,9 @@ def test_an_attack_is_refused_and_writes_nothing(desk: Desk, attack: str) -> Non
     status, body = desk.post(headers=headers, **whole)
     assert (status, str(desk.page["token"]) in body) == (expected, False)
     assert desk.labels() == []
-    assert {path.name for path in (desk.folder / "one" / "annotation").iterdir()} == {"faithfulness.json"}
+    assert {path.name for path in (desk.folder / "one" / "annotation").iterdir()} == {
+        "faithfulness.json"
+    }
 
 
 def test_other_requests_that_write_are_refused(desk: Desk) -> None:
@@ -249,14 +268,18 @@ with Viewer(sys.argv[1], label_as="ada") as server:
 
 
 @pytest.mark.slow
-def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(tmp_path: Path) -> None:
+def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(
+    tmp_path: Path,
+) -> None:
     """The server is killed at 20 instants of a stream of labels and changes; another process labels beside it."""
     run = make(tmp_path / "one", SAMPLES, {"kind": {}}, metrics=("faithfulness",))
     beside = ce.annotate(run, n=30, annotator="ben")
     answered: dict[str, str] = {}
     words = ("supported", "not_found", "unsure")
     for turn in range(20):
-        process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
         assert process.stdout
         port = int(process.stdout.readline())
         desk = Desk(type("Port", (), {"server_port": port})(), tmp_path)
@@ -286,7 +309,9 @@ def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(t
         # the one label that was on its way when the server died may be on disk without an answer
         assert set(lost) <= {sample}, (turn, lost)
         answered |= {one: found[one, "answer-1"] for one in lost}
-    assert len(ce.annotate(run, annotator="ben").labels) == len([key for key in answered if key.startswith("ben")])
+    assert len(ce.annotate(run, annotator="ben").labels) == len(
+        [key for key in answered if key.startswith("ben")]
+    )
     assert answered
 
 
@@ -297,7 +322,13 @@ def test_a_person_labels_with_keys_alone(browser: Browser, desk: Desk) -> None:
     browser.press("1y")
     browser.press("nc?y")
     browser.until(lambda: "5 of 30" in browser.line("#progress"))
-    assert [row["label"] for row in desk.labels()] == ["supported", "not_found", "contradicted", "unsure", "supported"]
+    assert [row["label"] for row in desk.labels()] == [
+        "supported",
+        "not_found",
+        "contradicted",
+        "unsure",
+        "supported",
+    ]
     assert desk.labels()[0]["cites"] == ["guide"]
     assert browser.all("#said") == [], "nothing of the judges before the label"
     browser.press("u")
@@ -314,7 +345,10 @@ def test_a_person_labels_with_keys_alone(browser: Browser, desk: Desk) -> None:
     browser.press("y" * 26 + "y" * 2)
     browser.until(lambda: "Everything has a label." in browser.line("#item"))
     assert "30 of 30 labeled · the same label on" in browser.line("#progress")
-    assert f"claimeval agreement {desk.folder}/one claimeval correct {desk.folder}/one" in browser.line("#item")
+    assert (
+        f"claimeval agreement {desk.folder}/one claimeval correct {desk.folder}/one"
+        in browser.line("#item")
+    )
     assert len(desk.labels()) == 30
 
 
@@ -331,23 +365,33 @@ def test_drawing_more_asks_for_the_total(browser: Browser, desk: Desk) -> None:
 
 
 @pytest.mark.browser
-def test_whole_answers_are_labeled_by_the_digits_of_the_words_of_the_rating(browser: Browser, desk: Desk) -> None:
+def test_whole_answers_are_labeled_by_the_digits_of_the_words_of_the_rating(
+    browser: Browser, desk: Desk
+) -> None:
     rated(desk.folder)
     browser.open(f"{desk.viewer.url}label?run=run")
-    assert browser.texts(".queues option")[3:] == ["rated_relevance"], "whether it is evasive is no rating"
+    assert browser.texts(".queues option")[3:] == ["rated_relevance"], (
+        "whether it is evasive is no rating"
+    )
     assert "Answers" in browser.line(".queues")
     browser.one(".queues button").click()
     assert browser.line("blockquote").endswith("metres high.")
     assert browser.all("#item .document") == [], "the question alone is what the answer is rated by"
     browser.press("13?")
     browser.until(lambda: "3 of 4" in browser.line("#progress"))
-    rows = (desk.folder / "run" / "annotation" / "rated_relevance.labels.jsonl").read_text().splitlines()
+    rows = (
+        (desk.folder / "run" / "annotation" / "rated_relevance.labels.jsonl")
+        .read_text()
+        .splitlines()
+    )
     assert [json.loads(row)["label"] for row in rows] == ["no", "fully", "unsure"]
     assert ce.agreement(desk.folder / "run").items == 2
 
 
 @pytest.mark.browser
-def test_a_label_that_cannot_be_saved_is_said_and_the_claim_stays(browser: Browser, desk: Desk) -> None:
+def test_a_label_that_cannot_be_saved_is_said_and_the_claim_stays(
+    browser: Browser, desk: Desk
+) -> None:
     desk.post("/draw", n=30)
     browser.open(f"{desk.viewer.url}label?run=one")
     before = browser.line("blockquote")
@@ -359,7 +403,9 @@ def test_a_label_that_cannot_be_saved_is_said_and_the_claim_stays(browser: Brows
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("query", ["run=one", "run=one&queue=documents", "run=one&queue=disputed", "run=run"])
+@pytest.mark.parametrize(
+    "query", ["run=one", "run=one&queue=documents", "run=one&queue=disputed", "run=run"]
+)
 def test_the_labeling_page_fits_every_window_and_breaks_no_rule_of_axe(
     browser: Browser, desk: Desk, query: str
 ) -> None:

@@ -42,5 +42,7 @@ def test_a_thousand_samples_open_scroll_search_and_filter(browser: Browser, page
     assert browser.line("details.claim[open] .claim-text") == "It is 90 metres high."
     started = time.perf_counter()
     browser.go("#/samples?q=sample-0071")
-    browser.until(lambda: browser.one(".count").text.startswith("10 of 1,000 samples\nshow all\ncopy"))
+    browser.until(
+        lambda: browser.one(".count").text.startswith("10 of 1,000 samples\nshow all\ncopy")
+    )
     print(f"all texts searched in {time.perf_counter() - started:.1f} s")

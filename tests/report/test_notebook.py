@@ -18,14 +18,35 @@ from claimeval.types.progress import Progress
 
 TEXTS = '<script>alert("1")</script>\u202e & <img src=x onerror=alert(1)>'
 SAMPLES = [
-    {"id": "tower", "question": "How high?", "answer": "It is 58 m high. It is blue.", "contexts": ["58 m high."]},
+    {
+        "id": "tower",
+        "question": "How high?",
+        "answer": "It is 58 m high. It is blue.",
+        "contexts": ["58 m high."],
+    },
     {"id": "clock", "question": "How old?", "answer": "It is old.", "contexts": ["Old.", "Older."]},
     {"id": "none", "question": "Who?", "answer": "", "contexts": ["Nobody."]},
 ]
-JUDGE = ScriptedJudge({"It is 58 m high.": "supported", "It is old.": "contradicted"}, default="not_found")
-SAFE = {"div", "p", "b", "small", "span", "h4", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"} | {
-    *("blockquote", "details", "summary", "svg", "progress", "style")
-}
+JUDGE = ScriptedJudge(
+    {"It is 58 m high.": "supported", "It is old.": "contradicted"}, default="not_found"
+)
+SAFE = {
+    "div",
+    "p",
+    "b",
+    "small",
+    "span",
+    "h4",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+} | {*("blockquote", "details", "summary", "svg", "progress", "style")}
 SHAPES = {"title", "desc", "line", "rect", "circle", "polyline", "polygon", "path", "text"}
 """What pictures are made of."""
 
@@ -60,8 +81,12 @@ def run() -> ce.Run:
 def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
     """Of three claims one is supported: 1/2 and 0/1, mean 0.25; the third sample has no claim."""
     page = text(run._repr_html_())
-    assert page.startswith("3 samples, judged by scripted 1 of 3 claims are supported in what was retrieved.")
-    assert re.search(r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*without a score: 1 no_claims", page)
+    assert page.startswith(
+        "3 samples, judged by scripted 1 of 3 claims are supported in what was retrieved."
+    )
+    assert re.search(
+        r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*without a score: 1 no_claims", page
+    )
 
 
 def test_a_run_shows_the_worst_claims_with_their_evidence(run: ce.Run) -> None:
@@ -92,12 +117,22 @@ def test_an_attached_run_has_its_cards_beside(tmp_path: Path) -> None:
 
 def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
     """The other judge supports the old clock too: 1/2 and 1/1, so that the mean rises from 0.25 to 0.75."""
-    judge = ScriptedJudge({"It is 58 m high.": "supported", "It is old.": "supported"}, name="other")
-    page = text(ce.compare(run, ce.score(SAMPLES, judges=judge, metrics="faithfulness"))._repr_html_())
+    judge = ScriptedJudge(
+        {"It is 58 m high.": "supported", "It is old.": "supported"}, name="other"
+    )
+    page = text(
+        ce.compare(run, ce.score(SAMPLES, judges=judge, metrics="faithfulness"))._repr_html_()
+    )
     assert "a = run 1, b = run 2, 3 samples in both" in page
     assert "faithfulness 2 0.250 0.750 +0.500" in page
-    assert "because of b - a claims samples faithfulness other judges, prompt or settings +0.500 1 1" in page
-    assert "claim: It is old. label: contradicted → supported against the contexts, claim of the answer" in page
+    assert (
+        "because of b - a claims samples faithfulness other judges, prompt or settings +0.500 1 1"
+        in page
+    )
+    assert (
+        "claim: It is old. label: contradicted → supported against the contexts, claim of the answer"
+        in page
+    )
 
 
 def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None:
@@ -123,7 +158,9 @@ def test_an_experiment_shows_its_arms(tmp_path: Path) -> None:
 
 def test_agreement_and_slices_show_themselves(run: ce.Run, tmp_path: Path) -> None:
     labels = tmp_path / "labels.csv"
-    labels.write_text("id,text,label\ntower,It is 58 m high.,supported\ntower,It is blue.,supported\n")
+    labels.write_text(
+        "id,text,label\ntower,It is 58 m high.,supported\ntower,It is blue.,supported\n"
+    )
     page = text(ce.agreement(run, labels)._repr_html_())
     assert "agreement : 2 labeled items" in page
     assert "accuracy 0.500" in page
@@ -132,7 +169,9 @@ def test_agreement_and_slices_show_themselves(run: ce.Run, tmp_path: Path) -> No
 
 def test_a_sample_shows_its_answer_scores_and_claims_with_what_came_before(run: ce.Run) -> None:
     page = text(run.results[0]._repr_html_())
-    assert page.startswith("tower: How high? It is 58 m high. It is blue. faithfulness is 0.500 (1 of 2 claims) ")
+    assert page.startswith(
+        "tower: How high? It is 58 m high. It is blue. faithfulness is 0.500 (1 of 2 claims) "
+    )
     assert "answer against contexts supported It is 58 m high. not found It is blue." in page
     sample = {**SAMPLES[0], "history": [{"role": "user", "content": "Hello!"}]}
     later = ce.score([sample], judges=JUDGE, metrics="faithfulness").results[0]
@@ -140,13 +179,30 @@ def test_a_sample_shows_its_answer_scores_and_claims_with_what_came_before(run: 
 
 
 def test_texts_under_judgement_are_text(run: ce.Run, tmp_path: Path) -> None:
-    sample = {"id": TEXTS, "question": TEXTS, "answer": f"It says {TEXTS}.", "contexts": [{"id": TEXTS, "text": TEXTS}]}
-    hostile = ce.score([{**sample, "metadata": {TEXTS: TEXTS}}], judges=JUDGE, metrics="faithfulness")
-    shown: list[Any] = [hostile, hostile.results[0], hostile.by(TEXTS), ce.compare(hostile, hostile), run]
+    sample = {
+        "id": TEXTS,
+        "question": TEXTS,
+        "answer": f"It says {TEXTS}.",
+        "contexts": [{"id": TEXTS, "text": TEXTS}],
+    }
+    hostile = ce.score(
+        [{**sample, "metadata": {TEXTS: TEXTS}}], judges=JUDGE, metrics="faithfulness"
+    )
+    shown: list[Any] = [
+        hostile,
+        hostile.results[0],
+        hostile.by(TEXTS),
+        ce.compare(hostile, hostile),
+        run,
+    ]
     for one in shown:
         found = Elements(one._repr_html_())
         assert found.names <= SAFE | SHAPES
-        assert not {name for name in found.attributes if name.startswith("on") or name in ("src", "href", "id")}
+        assert not {
+            name
+            for name in found.attributes
+            if name.startswith("on") or name in ("src", "href", "id")
+        }
     assert "<script>alert" in text(hostile._repr_html_())
     assert "\u202e" not in hostile._repr_html_()
 
@@ -164,7 +220,9 @@ class Display:
     update = __call__
 
 
-def test_a_bar_appears_after_a_moment_and_ends_with_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_appears_after_a_moment_and_ends_with_the_last_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     display = Display()
@@ -174,9 +232,15 @@ def test_a_bar_appears_after_a_moment_and_ends_with_the_last_state(monkeypatch: 
     assert [text.split("  ")[0] for text in display.shown] == ["2/3 samples", "3/3 samples"]
 
 
-def test_a_quick_job_and_one_outside_of_notebooks_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quick_job_and_one_outside_of_notebooks_draw_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     display = Display()
     bar = progress_bar.ProgressBar(display)
-    asyncio.run(ce.ascore(SAMPLES, judges=JUDGE, metrics="faithfulness", options=ce.RunOptions(progress=bar)))
+    asyncio.run(
+        ce.ascore(
+            SAMPLES, judges=JUDGE, metrics="faithfulness", options=ce.RunOptions(progress=bar)
+        )
+    )
     assert display.shown == []
     assert progress_bar.progress_bar() is None

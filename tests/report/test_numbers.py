@@ -24,7 +24,10 @@ from tests.report.runs import TOWER, make
 
 SENTENCES = [f"Room {letter} is large." for letter in "ABCDEFGHIJKLMNOP"]
 SIXTEEN = TOWER.model_copy(
-    update={"answer": " ".join(SENTENCES), "contexts": (Document(id="guide", text="The rooms are large."),)}
+    update={
+        "answer": " ".join(SENTENCES),
+        "contexts": (Document(id="guide", text="The rooms are large."),),
+    }
 )
 NINE = dict.fromkeys(SENTENCES[9:], "not_found")
 """Nine of sixteen claims are supported: faithfulness .5625, half-way between .562 and .563."""
@@ -32,14 +35,21 @@ NINE = dict.fromkeys(SENTENCES[9:], "not_found")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("run") / "nine", [SIXTEEN], {"strict": NINE}, metrics=["faithfulness"])
+    return make(
+        tmp_path_factory.mktemp("run") / "nine",
+        [SIXTEEN],
+        {"strict": NINE},
+        metrics=["faithfulness"],
+    )
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Twelve samples at .5625 and at 1: each of 2^12 sign patterns but two is less extreme, p = 2 / 4096."""
     folder = tmp_path_factory.mktemp("runs")
-    samples = [SIXTEEN.model_copy(update={"id": f"s{i}", "question": f"Question {i}?"}) for i in range(12)]
+    samples = [
+        SIXTEEN.model_copy(update={"id": f"s{i}", "question": f"Question {i}?"}) for i in range(12)
+    ]
     return (
         make(folder / "nine", samples, {"strict": NINE}, metrics=["faithfulness"]),
         make(folder / "all", samples, {"kind": {}}, metrics=["faithfulness"]),
@@ -52,7 +62,9 @@ def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_s
     print_run(Output(), ce.Run.load(run), front_of(ce.Run.load(run)))
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "html", tmp_path / "run.html")
-    plain_table = (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]
+    plain_table = (
+        (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]
+    )
     for text in (capsys.readouterr().out, (tmp_path / "run.md").read_text(), plain_table):
         assert "0.563" in text
         assert "0.562" not in text
@@ -70,7 +82,9 @@ def test_a_judge_without_a_verdict_is_not_one_that_extracts_and_no_call_is_not_f
     verdicts = dict(
         zip(
             browser.texts("section[aria-labelledby=judges] > .scroll:nth-of-type(1) tbody th"),
-            browser.texts("section[aria-labelledby=judges] > .scroll:nth-of-type(1) tbody td:nth-child(2)"),
+            browser.texts(
+                "section[aria-labelledby=judges] > .scroll:nth-of-type(1) tbody td:nth-child(2)"
+            ),
             strict=True,
         )
     )
@@ -81,7 +95,9 @@ def test_a_judge_without_a_verdict_is_not_one_that_extracts_and_no_call_is_not_f
 
 
 @pytest.mark.browser
-def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(tmp_path: Path, browser: Browser) -> None:
+def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(
+    tmp_path: Path, browser: Browser
+) -> None:
     """A thousand claims by a judge that abstains on all: each count of the caution has a comma."""
     row = {
         "id": "a",
@@ -90,11 +106,15 @@ def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(tmp_path: Pat
         "contexts": ["x"],
     }
     judge = ScriptedJudge(default="unsure")
-    run = ce.score([row], judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path / "cache"))
+    run = ce.score(
+        [row], judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path / "cache")
+    )
     run.report(tmp_path / "run.html")
     browser.open(tmp_path / "run.html")
     assert "(1,000 of 1,000 in faithfulness)" in browser.line("#main")
-    ce.score([row], judges="local:lexical", metrics="faithfulness", limit=1).report(tmp_path / "free.html")
+    ce.score([row], judges="local:lexical", metrics="faithfulness", limit=1).report(
+        tmp_path / "free.html"
+    )
     browser.open(tmp_path / "free.html")
     judges = browser.line("section[aria-labelledby=judges]")
     assert (
@@ -104,7 +124,9 @@ def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(tmp_path: Pat
 
 
 @pytest.mark.browser
-def test_a_mean_half_way_reads_the_same_on_the_page(run: Path, tmp_path: Path, browser: Browser) -> None:
+def test_a_mean_half_way_reads_the_same_on_the_page(
+    run: Path, tmp_path: Path, browser: Browser
+) -> None:
     forms.write(run, "html", tmp_path / "run.html")
     browser.open(tmp_path / "run.html")
     assert browser.line(".mean-value") == "0.563"
@@ -125,7 +147,9 @@ def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown
 
 
 @pytest.mark.browser
-def test_the_page_of_two_runs_says_the_same(runs: tuple[Path, Path], tmp_path: Path, browser: Browser) -> None:
+def test_the_page_of_two_runs_says_the_same(
+    runs: tuple[Path, Path], tmp_path: Path, browser: Browser
+) -> None:
     forms.write(runs[0], "html", tmp_path / "two.html", compared=runs[1])
     browser.open(tmp_path / "two.html")
     line = browser.line(".differences tbody tr")
@@ -134,7 +158,9 @@ def test_the_page_of_two_runs_says_the_same(runs: tuple[Path, Path], tmp_path: P
 
 
 @pytest.mark.browser
-def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path, browser: Browser) -> None:
+def test_an_experiment_says_the_same_in_markdown_and_on_its_page(
+    tmp_path: Path, browser: Browser
+) -> None:
     base = ArmResult(
         name="plain",
         run="plain",
@@ -163,7 +189,14 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
     arm = base.model_copy(update={"name": "kind", "metrics": {"faithfulness": cell}})
     printing.write(
         tmp_path,
-        ExperimentResult(data="d.jsonl", baseline="plain", samples=16, clusters=16, cluster=None, arms=(base, arm)),
+        ExperimentResult(
+            data="d.jsonl",
+            baseline="plain",
+            samples=16,
+            clusters=16,
+            cluster=None,
+            arms=(base, arm),
+        ),
     )
     (tmp_path / "flips.jsonl").touch()
     markdown = (tmp_path / "experiment.md").read_text()
@@ -171,22 +204,37 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
     browser.open(tmp_path / "experiment.html")
     page = " ".join(browser.texts("main")).replace("−", "-")
     for text in (markdown, page):
-        for number in ("0.563", "0.55 to 0.88", "+0.438", "-0.13 to +0.88", "< 0.001", "12.5 %", "6.3 %", "0.13"):
+        for number in (
+            "0.563",
+            "0.55 to 0.88",
+            "+0.438",
+            "-0.13 to +0.88",
+            "< 0.001",
+            "12.5 %",
+            "6.3 %",
+            "0.13",
+        ):
             assert number in text
 
 
 @pytest.mark.browser
-def test_the_script_rounds_every_number_as_python_does(run: Path, tmp_path: Path, browser: Browser) -> None:
+def test_the_script_rounds_every_number_as_python_does(
+    run: Path, tmp_path: Path, browser: Browser
+) -> None:
     forms.write(run, "html", tmp_path / "run.html")
     browser.open(tmp_path / "run.html")
-    values = sorted({k / n for n in range(1, 129) for k in range(n + 1)} | {k / 2000 for k in range(2001)})
+    values = sorted(
+        {k / n for n in range(1, 129) for k in range(n + 1)} | {k / 2000 for k in range(2001)}
+    )
     values += [-value for value in values]
     found = browser.run(
         bundle("numbers") + "const { number, signed, percent } = $_numbers;"
         "return arguments[0].map((v) => [number(v), number(v, 2), signed(v), percent(v)])",
         values,
     )
-    expected = [[decimal(v), decimal(v, 2), signed(v).replace("-", "−"), percent(v)] for v in values]
+    expected = [
+        [decimal(v), decimal(v, 2), signed(v).replace("-", "−"), percent(v)] for v in values
+    ]
     assert isinstance(found, list)
     differing = [(v, a, b) for v, a, b in zip(values, found, expected, strict=True) if a != b]
     assert list(itertools.islice(differing, 5)) == []

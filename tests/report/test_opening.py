@@ -21,7 +21,9 @@ SILENT = Sample(id="silent", question="And the well?", answer="...", contexts=DO
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three samples before two judges: tower 1/3 by the strict one, bridge 1, silent without a claim."""
     says = {"openai:strict@http://127.0.0.1/v1": TOWER_SAYS, "openai:mild@http://127.0.0.1/v1": {}}
-    return forms.write(make(tmp_path_factory.mktemp("runs") / "two", (TOWER, BRIDGE, SILENT), says), "html")
+    return forms.write(
+        make(tmp_path_factory.mktemp("runs") / "two", (TOWER, BRIDGE, SILENT), says), "html"
+    )
 
 
 def test_the_overview_says_mean_interval_and_what_is_missing(browser: Browser, page: Path) -> None:
@@ -39,9 +41,14 @@ def test_the_overview_says_mean_interval_and_what_is_missing(browser: Browser, p
 
 def test_plots_say_in_words_what_they_show(browser: Browser, page: Path) -> None:
     browser.open(page)
-    said = browser.run("return [...document.querySelectorAll('.card .plot')].map((p) => p.getAttribute('aria-label'))")
+    said = browser.run(
+        "return [...document.querySelectorAll('.card .plot')].map((p) => p.getAttribute('aria-label'))"
+    )
     assert isinstance(said, list)
-    assert "faithfulness: 2 samples at 1, 1 sample without a value. Arrow keys lead from bar to bar." in said
+    assert (
+        "faithfulness: 2 samples at 1, 1 sample without a value. Arrow keys lead from bar to bar."
+        in said
+    )
     assert any(str(text).startswith("faithfulness: mean 1.000") for text in said)
 
 
@@ -85,9 +92,13 @@ def test_the_list_begins_with_the_worst_and_sorts(browser: Browser, tmp_path: Pa
         ("q=nowhere", []),
     ],
 )
-def test_a_list_can_be_sent_as_an_address(browser: Browser, page: Path, fragment: str, found: list[str]) -> None:
+def test_a_list_can_be_sent_as_an_address(
+    browser: Browser, page: Path, fragment: str, found: list[str]
+) -> None:
     browser.open(page, f"#/samples?{fragment}")
-    browser.until(lambda: re.match(rf"{len(found)} of 3 samples(?!, still)", browser.one(".count").text))
+    browser.until(
+        lambda: re.match(rf"{len(found)} of 3 samples(?!, still)", browser.one(".count").text)
+    )
     assert browser.texts(".row-id") == found
 
 
@@ -123,7 +134,9 @@ def test_keys_lead_through_list_and_samples(browser: Browser, page: Path) -> Non
     browser.until(lambda: browser.fragment() == "#/samples?sort=data")
 
 
-def test_the_question_mark_shows_the_keys_and_escape_closes_them(browser: Browser, page: Path) -> None:
+def test_the_question_mark_shows_the_keys_and_escape_closes_them(
+    browser: Browser, page: Path
+) -> None:
     browser.open(page)
     browser.press("?")
     assert "next and previous claim" in browser.one("dialog[open]").text
@@ -143,11 +156,15 @@ def test_settings_show_prompts_judges_and_versions(browser: Browser, page: Path)
     assert "served models" in text
     assert "scripted (4 replies)" in text
     browser.one(".prompt summary").click()
-    assert "You take texts apart into the factual claims they make" in browser.one(".prompt pre").text
+    assert (
+        "You take texts apart into the factual claims they make" in browser.one(".prompt pre").text
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_system_and_the_button(browser: Browser, page: Path, scheme: str) -> None:
+def test_colours_follow_the_system_and_the_button(
+    browser: Browser, page: Path, scheme: str
+) -> None:
     background = "return getComputedStyle(document.body).backgroundColor"
     browser.colours(scheme)
     browser.open(page)

@@ -27,7 +27,9 @@ PAGES = ("report", "experiment", "series", "viewer")
 
 def unpacked(page: Path, name: str) -> Any:
     """The content of one block of data."""
-    match = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', page.read_text(encoding="utf-8"))
+    match = re.search(
+        rf'<script type="text/plain" id="{name}">([^<]*)</script>', page.read_text(encoding="utf-8")
+    )
     assert match
     return json.loads(zlib.decompress(base64.b64decode(match.group(1))))
 
@@ -53,9 +55,15 @@ def test_assets_reach_for_nothing_outside_and_never_make_markup_of_text(path: Pa
         text,
         flags=re.MULTILINE,
     )
-    assert not re.search(r"https?:|//[a-z]+\.|@import|url\(|\bimport\b|XMLHttpRequest|WebSocket", text)
-    assert ("fetch(" in text) == (path.name == "label.js"), "labels alone are sent, to the server of the page"
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc", text)
+    assert not re.search(
+        r"https?:|//[a-z]+\.|@import|url\(|\bimport\b|XMLHttpRequest|WebSocket", text
+    )
+    assert ("fetch(" in text) == (path.name == "label.js"), (
+        "labels alone are sent, to the server of the page"
+    )
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc", text
+    )
     assert not re.search(r"<[^>]*\son\w+=|style=", text)
     assert len(text.splitlines()) < 400
 
@@ -93,7 +101,9 @@ def modules(folder: Path, monkeypatch: pytest.MonkeyPatch, **sources: str) -> No
     monkeypatch.setattr(assets, "FOLDER", folder)
 
 
-def test_a_module_comes_once_after_those_that_it_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_comes_once_after_those_that_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     modules(
         tmp_path,
         monkeypatch,
@@ -128,17 +138,22 @@ def test_what_cannot_be_bundled_is_refused(
 
 
 def test_a_hundred_samples_of_a_panel_stay_under_a_megabyte(tmp_path: Path) -> None:
-    words = (
-        "The harbour of Tavelund was deepened between 1911 and 1924 by order of the council, which also paid for it. "
-    )
+    words = "The harbour of Tavelund was deepened between 1911 and 1924 by order of the council, which also paid for it. "
     samples = []
     for i in range(100):
-        varied = [f"{i * n} {words[n % 50 :]}{hashlib.sha256(f'{i}-{n}'.encode()).hexdigest()} " for n in range(30)]
+        varied = [
+            f"{i * n} {words[n % 50 :]}{hashlib.sha256(f'{i}-{n}'.encode()).hexdigest()} "
+            for n in range(30)
+        ]
         contexts = tuple(
-            (TOWER.contexts or ())[0].model_copy(update={"id": f"d{n}", "text": "".join(varied[6 * n : 6 * n + 6]) * 2})
+            (TOWER.contexts or ())[0].model_copy(
+                update={"id": f"d{n}", "text": "".join(varied[6 * n : 6 * n + 6]) * 2}
+            )
             for n in range(5)
         )
-        samples.append(TOWER.model_copy(update={"id": f"s{i}", "contexts": contexts, "answer": TOWER.answer}))
+        samples.append(
+            TOWER.model_copy(update={"id": f"s{i}", "contexts": contexts, "answer": TOWER.answer})
+        )
     page = forms.write(make(tmp_path / "run", samples, {"one": TOWER_SAYS, "two": {}}), "html")
     assert page.stat().st_size < 1_000_000
 
@@ -158,7 +173,9 @@ def test_large_runs_are_cut_into_chunks(tmp_path: Path, monkeypatch: pytest.Monk
     starts = unpacked(page, "index")["starts"]
     assert len(starts) > 1
     found = [
-        result["sample"]["id"] for i in range(len(starts)) for (result,) in unpacked(page, f"chunk-{i}")["results"]
+        result["sample"]["id"]
+        for i in range(len(starts))
+        for (result,) in unpacked(page, f"chunk-{i}")["results"]
     ]
     assert found == [f"t{i}" for i in range(5)]
     assert starts[1] == len(unpacked(page, "chunk-0")["results"])
@@ -174,7 +191,9 @@ def test_large_runs_are_cut_into_chunks(tmp_path: Path, monkeypatch: pytest.Monk
         ("three_way", Panel(shuffle_contexts=2)),
     ],
 )
-def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, prompt: str, settings: Panel) -> None:
+def test_requests_are_rebuilt_with_their_keys_and_packed_small(
+    tmp_path: Path, prompt: str, settings: Panel
+) -> None:
     sample = TOWER.model_copy(update={"question": 'Is "it"\n<high>? \u202e🗼 \ud83d'})
     run = make(tmp_path / "run", [sample], assess_prompt=prompt, panel=settings)
     rebuilder = Rebuilder(load_manifest(run))
@@ -202,15 +221,21 @@ def test_requests_are_rebuilt_with_their_keys_and_packed_small(tmp_path: Path, p
                 }
                 return quoted(known[piece[0]]())[1:-1]
 
-            assert ["".join(map(text, m.pieces)) for m in packed.messages] == [m.content for m in request.messages]
+            assert ["".join(map(text, m.pieces)) for m in packed.messages] == [
+                m.content for m in request.messages
+            ]
             assert any(isinstance(piece, str) for m in packed.messages for piece in m.pieces)
 
 
-def test_no_folder_and_no_variable_name_of_a_key_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_folder_and_no_variable_name_of_a_key_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-12345")
     run = make(tmp_path / "run", data="/home/someone/secret-project/towers.jsonl")
     page = forms.write(run, "html")
-    told = json.dumps([unpacked(page, "overview"), unpacked(page, "index"), unpacked(page, "chunk-0")])
+    told = json.dumps(
+        [unpacked(page, "overview"), unpacked(page, "index"), unpacked(page, "chunk-0")]
+    )
     for text in (told, *(forms.text(run, form) for form in ("md", "json", "csv"))):
         assert "secret" not in text
         assert "/home" not in text

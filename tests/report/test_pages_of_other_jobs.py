@@ -24,9 +24,13 @@ ROWS = [
 
 
 def rated(folder: Path) -> ce.Run:
-    with testing.provider('{"rating": "fully", "noncommittal": false, "reason": "It says the height."}') as judge:
+    with testing.provider(
+        '{"rating": "fully", "noncommittal": false, "reason": "It says the height."}'
+    ) as judge:
         options = ce.RunOptions(cache=folder / "cache")
-        return ce.rate(ROWS, judges=judge.judge, ask="relevance", out=folder / "run", options=options)
+        return ce.rate(
+            ROWS, judges=judge.judge, ask="relevance", out=folder / "run", options=options
+        )
 
 
 def graded(folder: Path) -> ce.Run:

@@ -25,26 +25,36 @@ VIEWS = {
     "settings": "#/settings",
 }
 PANEL_VIEWS = {"panel": "", "panel-sample": "#/sample/t1?claim=answer-2"}
-TWO_VIEWS = {"comparison": "", "comparison-list": "#/samples", "comparison-sample": "#/sample/t1?claim=answer-3&run=1"}
+TWO_VIEWS = {
+    "comparison": "",
+    "comparison-list": "#/samples",
+    "comparison-sample": "#/sample/t1?claim=answer-3&run=1",
+}
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
     samples = [TOWER.model_copy(update={"id": f"t{i}"}) for i in range(8)]
-    score(bundled("demo.jsonl"), judges=["local:lexical"], options=RunOptions(cache=folder / "cache")).save(
-        folder / "demo"
-    )
+    score(
+        bundled("demo.jsonl"), judges=["local:lexical"], options=RunOptions(cache=folder / "cache")
+    ).save(folder / "demo")
     mine = make(folder / "panel", samples, {"strict": TOWER_SAYS, "kind": {}, "third": {}})
     other = make(folder / "other", samples, {"strict": {"It is 90 metres high.": "contradicted"}})
     demo = forms.write(folder / "demo", "html")
     panel = forms.write(mine, "html")
     two = forms.write(mine, "html", compared=other)
-    return dict.fromkeys(VIEWS, demo) | dict.fromkeys(PANEL_VIEWS, panel) | dict.fromkeys(TWO_VIEWS, two)
+    return (
+        dict.fromkeys(VIEWS, demo)
+        | dict.fromkeys(PANEL_VIEWS, panel)
+        | dict.fromkeys(TWO_VIEWS, two)
+    )
 
 
 @pytest.mark.parametrize(("view", "fragment"), (VIEWS | PANEL_VIEWS | TWO_VIEWS).items())
-def test_a_view_fits_its_window(browser: Browser, pages: dict[str, Path], view: str, fragment: str) -> None:
+def test_a_view_fits_its_window(
+    browser: Browser, pages: dict[str, Path], view: str, fragment: str
+) -> None:
     browser.colours("dark" if view in ("panel", "comparison-sample") else "light")
     browser.size(400)
     browser.open(pages[view], fragment)
@@ -54,7 +64,9 @@ def test_a_view_fits_its_window(browser: Browser, pages: dict[str, Path], view: 
         assert browser.run("return document.documentElement.scrollWidth") == width
 
 
-def test_paper_shows_the_list_in_full_and_no_buttons(browser: Browser, pages: dict[str, Path]) -> None:
+def test_paper_shows_the_list_in_full_and_no_buttons(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
     browser.size(800)
     browser.open(pages["list"], "#/samples")
     browser.paper(True)
@@ -68,7 +80,9 @@ def test_paper_shows_the_list_in_full_and_no_buttons(browser: Browser, pages: di
 
 
 @pytest.mark.parametrize("fragment", [*VIEWS.values()])
-def test_everything_that_can_be_used_has_a_name(browser: Browser, pages: dict[str, Path], fragment: str) -> None:
+def test_everything_that_can_be_used_has_a_name(
+    browser: Browser, pages: dict[str, Path], fragment: str
+) -> None:
     browser.open(pages["overview"], fragment)
     nameless = """
       const named = (node) => node.textContent.trim() || node.getAttribute("aria-label") || node.labels?.length;
@@ -80,7 +94,9 @@ def test_everything_that_can_be_used_has_a_name(browser: Browser, pages: dict[st
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(browser: Browser, pages: dict[str, Path], scheme: str) -> None:
+def test_text_stands_out_from_its_ground(
+    browser: Browser, pages: dict[str, Path], scheme: str
+) -> None:
     """The contrast of every colour of text with the grounds it stands on is 4.5 or more (WCAG 2.2, 1.4.3)."""
     browser.colours(scheme)
     browser.open(pages["overview"])

@@ -12,7 +12,11 @@ from claimeval.types.errors import UsageError
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
 GOOD = {query: {"a": 2.0, "x": 1.0} for query in QRELS}
-MIXED = {"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "a": 1.0}, "q3": {"x": 3.0, "y": 2.0, "a": 1.0}}
+MIXED = {
+    "q1": {"a": 2.0, "x": 1.0},
+    "q2": {"x": 2.0, "a": 1.0},
+    "q3": {"x": 3.0, "y": 2.0, "a": 1.0},
+}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -37,14 +41,20 @@ def test_a_picture_of_two_runs_has_a_curve_each_and_a_bar_a_query() -> None:
     assert {"a < b", "nDCG over k", "Precision over recall", "mrr: c & d minus a < b"} <= set(texts)
     assert "queries; higher: 2, lower: 0, of 3" in texts
     # the document that counts is first, second and third: nDCG@1 of 1, 0, 0
-    assert any(said.startswith("a < b, k (documents looked at) 1, 0.333, 95 % ") for said in drawn.descriptions)
     assert any(
-        said.startswith("a < b, k (documents looked at) 3, 0.710, 95 % ") for said in drawn.descriptions
+        said.startswith("a < b, k (documents looked at) 1, 0.333, 95 % ")
+        for said in drawn.descriptions
+    )
+    assert any(
+        said.startswith("a < b, k (documents looked at) 3, 0.710, 95 % ")
+        for said in drawn.descriptions
     )  # 1, 1/log2 3, 1/2
 
 
 @pytest.mark.parametrize("runs", [(GOOD,), (GOOD, MIXED, GOOD)])
-def test_a_picture_of_other_numbers_of_runs_has_no_differences(runs: tuple[ir.TrecRun, ...]) -> None:
+def test_a_picture_of_other_numbers_of_runs_has_no_differences(
+    runs: tuple[ir.TrecRun, ...],
+) -> None:
     drawn = rankings.draw(evaluations(*runs), ["x", "y", "z"][: len(runs)], "mrr")
 
     assert "minus" not in drawn.file

@@ -39,7 +39,9 @@ def page(run: Path) -> Path:
 def pieces(browser: Browser) -> list[list[str]]:
     """Every marked piece of the text and the claims that stand on it."""
     marks = "[...document.querySelectorAll('.marked mark')]"
-    found = browser.run(f"return {marks}.map((m) => [m.textContent, m.dataset.claims, m.className.split(' ')[1]])")
+    found = browser.run(
+        f"return {marks}.map((m) => [m.textContent, m.dataset.claims, m.className.split(' ')[1]])"
+    )
     assert isinstance(found, list)
     return found
 
@@ -52,7 +54,10 @@ def test_claims_are_marked_in_place_with_their_labels(browser: Browser, page: Pa
         ["Its keeper was a poet.", "answer-3", "is-not_found"],
     ]
     assert browser.texts(".pin") == ["✓1", "✗2", "?3"]
-    assert browser.run("return document.querySelectorAll('.pin')[1].ariaLabel") == "Claim 2: contradicted"
+    assert (
+        browser.run("return document.querySelectorAll('.pin')[1].ariaLabel")
+        == "Claim 2: contradicted"
+    )
 
 
 def test_marks_stand_right_after_characters_of_two_units(browser: Browser, tmp_path: Path) -> None:
@@ -61,11 +66,16 @@ def test_marks_stand_right_after_characters_of_two_units(browser: Browser, tmp_p
     sample = TOWER.model_copy(update={"answer": answer})
     claims = ("The tower opened in 1902.", "👩‍👩‍👧 high.", "東京")
     places = [(answer.index(claim), answer.index(claim) + len(claim)) for claim in claims]
-    browser.open(forms.write(make(tmp_path / "run", (sample,), revise=with_spans(*places)), "html"), "#/sample/tower")
+    browser.open(
+        forms.write(make(tmp_path / "run", (sample,), revise=with_spans(*places)), "html"),
+        "#/sample/tower",
+    )
     assert [piece[0] for piece in pieces(browser)] == list(claims)
 
 
-def test_overlapping_claims_share_a_piece_and_clicks_go_from_one_to_the_next(browser: Browser, tmp_path: Path) -> None:
+def test_overlapping_claims_share_a_piece_and_clicks_go_from_one_to_the_next(
+    browser: Browser, tmp_path: Path
+) -> None:
     # The tower opened in 1902. It is 90 metres high. Its keeper was a poet.
     page = forms.write(make(tmp_path / "run", revise=with_spans((0, 24), (4, 16), None)), "html")
     browser.open(page, "#/sample/tower")
@@ -88,8 +98,12 @@ def test_a_claim_without_a_place_is_listed(browser: Browser, tmp_path: Path) -> 
     assert browser.texts(".claims .claim-number") == ["1.", "2.", "3."]
 
 
-def test_a_claim_shows_every_judge_with_reason_and_evidence(browser: Browser, tmp_path: Path) -> None:
-    browser.open(forms.write(make(tmp_path / "run", says=SAYS), "html"), "#/sample/tower?claim=answer-2")
+def test_a_claim_shows_every_judge_with_reason_and_evidence(
+    browser: Browser, tmp_path: Path
+) -> None:
+    browser.open(
+        forms.write(make(tmp_path / "run", says=SAYS), "html"), "#/sample/tower?claim=answer-2"
+    )
     text = browser.line("details.claim[open]")
     assert "strict ✗ contradicted mild ✓ supported ≠ unassessed" in text
     assert "unassessed: the judges are divided" in text
@@ -109,9 +123,13 @@ def test_the_sentence_most_like_the_claim_is_highlighted(browser: Browser, page:
     assert browser.texts(".passage") == ["The keeper had left the day before."]
 
 
-def test_no_sentence_is_highlighted_that_is_not_like_the_claim(browser: Browser, tmp_path: Path) -> None:
+def test_no_sentence_is_highlighted_that_is_not_like_the_claim(
+    browser: Browser, tmp_path: Path
+) -> None:
     sample = TOWER.model_copy(update={"answer": "Bread is baked on Mondays."})
-    browser.open(forms.write(make(tmp_path / "run", (sample,)), "html"), "#/sample/tower?claim=answer-1")
+    browser.open(
+        forms.write(make(tmp_path / "run", (sample,)), "html"), "#/sample/tower?claim=answer-1"
+    )
     assert browser.texts(".passage") == []
     assert "No sentence shares enough words with claim 1" in browser.line(".evidence")
 
@@ -134,7 +152,9 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
         changed = tuple(
             a.model_copy(
                 update={
-                    "verdicts": tuple(v.model_copy(update={"cites": named[a.subject]}) for v in a.verdicts)
+                    "verdicts": tuple(
+                        v.model_copy(update={"cites": named[a.subject]}) for v in a.verdicts
+                    )
                     if a.evidence.part == "contexts" and a.subject in named
                     else a.verdicts
                 }
@@ -143,7 +163,9 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
         )
         return result.model_copy(update={"assessments": changed})
 
-    browser.open(forms.write(make(tmp_path / "run", (sample,), revise=cite), "html"), "#/sample/tower")
+    browser.open(
+        forms.write(make(tmp_path / "run", (sample,), revise=cite), "html"), "#/sample/tower"
+    )
     assert browser.texts(".matrix tfoot td") == ["carries", "no support", "unused", "repeats"]
     assert browser.texts(".matrix tbody tr:first-child td") == ["✓supported", "", "", "✓supported"]
     assert "reference" in browser.texts(".matrix thead th")[1]
@@ -156,7 +178,9 @@ def test_request_and_reply_are_shown_word_for_word(browser: Browser, run: Path, 
     assert request is not None
     browser.open(page, "#/sample/tower?claim=answer-2")
     browser.one("details.claim[open] .exchange").click()
-    assert browser.texts("dialog pre[data-role]") == [message.content for message in request.messages]
+    assert browser.texts("dialog pre[data-role]") == [
+        message.content for message in request.messages
+    ]
     assert browser.texts("dialog pre[data-reply]") == [call.reply]
     assert call.key in browser.one("dialog").text
 
@@ -167,22 +191,31 @@ def test_how_claims_were_taken_is_one_click_away(browser: Browser, page: Path) -
     assert '"claim": "It is 90 metres high."' in browser.texts("dialog pre[data-reply]")[0]
 
 
-def test_a_request_that_cannot_be_rebuilt_is_said_to_be_so(browser: Browser, tmp_path: Path) -> None:
+def test_a_request_that_cannot_be_rebuilt_is_said_to_be_so(
+    browser: Browser, tmp_path: Path
+) -> None:
     def forget(result: SampleResult) -> SampleResult:
-        calls: tuple[Call, ...] = tuple(call.model_copy(update={"key": "0" * 64}) for call in result.calls)
+        calls: tuple[Call, ...] = tuple(
+            call.model_copy(update={"key": "0" * 64}) for call in result.calls
+        )
         return result.model_copy(update={"calls": calls})
 
-    browser.open(forms.write(make(tmp_path / "run", revise=forget), "html"), "#/sample/tower?claim=answer-1")
+    browser.open(
+        forms.write(make(tmp_path / "run", revise=forget), "html"), "#/sample/tower?claim=answer-1"
+    )
     browser.one("details.claim[open] .exchange").click()
     assert "cannot be rebuilt" in browser.one("dialog").text
     assert browser.texts("dialog pre[data-role]") == []
     assert len(browser.texts("dialog pre[data-reply]")) == 1
 
 
-def test_a_failed_judge_is_unassessed_and_its_failure_is_shown(browser: Browser, tmp_path: Path) -> None:
+def test_a_failed_judge_is_unassessed_and_its_failure_is_shown(
+    browser: Browser, tmp_path: Path
+) -> None:
     says = {"strict": TOWER_SAYS, "away": {}}
     browser.open(
-        forms.write(make(tmp_path / "run", says=says, failing=["away"]), "html"), "#/sample/tower?claim=answer-1"
+        forms.write(make(tmp_path / "run", says=says, failing=["away"]), "html"),
+        "#/sample/tower?claim=answer-1",
     )
     assert "away ○ unassessed: no complete reply in time" in browser.line("details.claim[open]")
     browser.all("details.claim[open] .exchange")[1].click()
@@ -197,7 +230,9 @@ def test_a_sample_without_claims_says_why(browser: Browser, tmp_path: Path) -> N
 
 def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: Path) -> None:
     run = make(
-        tmp_path / "run", panel=Panel(per_document=True), derived=("faithfulness_per_document", "contradiction_rate")
+        tmp_path / "run",
+        panel=Panel(per_document=True),
+        derived=("faithfulness_per_document", "contradiction_rate"),
     )
     page = forms.write(run, "html")
     browser.open(page)
@@ -224,8 +259,12 @@ def test_other_orders_are_summed_up(browser: Browser, tmp_path: Path) -> None:
     assert said.startswith("0 of 3 claims flip in one of 2 other orders")
 
 
-def test_a_document_without_verdicts_is_not_said_to_support_nothing(browser: Browser, tmp_path: Path) -> None:
-    run = make(tmp_path / "run", panel=Panel(per_document=True), says={"away": {}}, failing=["away"])
+def test_a_document_without_verdicts_is_not_said_to_support_nothing(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = make(
+        tmp_path / "run", panel=Panel(per_document=True), says={"away": {}}, failing=["away"]
+    )
     browser.open(forms.write(run, "html"), "#/sample/tower")
     assert browser.texts(".matrix tfoot td") == ["not known"] * 3
 
@@ -240,7 +279,12 @@ def test_a_verdict_without_a_reason_says_that_none_was_asked_for(
 ) -> None:
     server = start_server(Options(judge="benchmarks.loopback.claim_judge:make"))
     judge = Judge(name="rule", model="openai:rule", endpoint=server.url_for("openai"))
-    sample = {"id": "a", "question": "Which?", "answer": "It is right. It is WRONG.", "contexts": ["It is right."]}
+    sample = {
+        "id": "a",
+        "question": "Which?",
+        "answer": "It is right. It is WRONG.",
+        "contexts": ["It is right."],
+    }
     options = ce.RunOptions(cache=tmp_path)
     run = ce.score([sample], judges=judge, metrics="faithfulness", reasons=reasons, options=options)
     page = tmp_path / "report.html"
@@ -249,18 +293,24 @@ def test_a_verdict_without_a_reason_says_that_none_was_asked_for(
     assert browser.texts(".verdict p.quiet.small") == ["no reason was asked for"] * said
 
 
-def test_marks_of_citations_say_what_supports_the_sentence(browser: Browser, tmp_path: Path) -> None:
+def test_marks_of_citations_say_what_supports_the_sentence(
+    browser: Browser, tmp_path: Path
+) -> None:
     row = {
         "id": "tower",
         "question": "?",
         "answer": "The tower opened in 1902 [1]. It is 90 metres high [1][7].",
         "contexts": ["The tower opened in 1902.", "The tower is 90 metres high."],
     }
-    run = ce.score([row], judges="local:lexical", metrics="citations", out=tmp_path / "run", per_document=True)
+    run = ce.score(
+        [row], judges="local:lexical", metrics="citations", out=tmp_path / "run", per_document=True
+    )
     assert run.path is not None
     browser.open(run.path / "report.html", "#/sample/tower")
     marks = "[...document.querySelectorAll('.marked .citation')]"
-    assert browser.run(f"return {marks}.map((m) => [m.textContent, m.className.split(' ')[3], m.title])") == [
+    assert browser.run(
+        f"return {marks}.map((m) => [m.textContent, m.className.split(' ')[3], m.title])"
+    ) == [
         ["[1]✓", "is-supported", "1 supports it"],
         ["[1]?", "is-not_found", "not supported by 1, supported by 2 instead"],
         ["[7]?", "is-not_found", "no context is called 7"],

@@ -27,11 +27,38 @@ from claimeval.runs.views import (
 from claimeval.types.estimates import Estimate
 
 HOSTILE = [
-    "\x1b]0;owned\x1b\\", "\x1b[31mEVIL", "a\r=1+1", "=1+1", "a\nb", "a|b", "`x`", "<script>alert(1)</script>",
-    "[x](javascript:1)", "\u202eabc", "\ud800", "\x00", "\x85", "\u2028", "@user", "![i](http://x/y)", "＝1+1",
-    "&lt;", "$$x$$", "\x9b31m", "\u200b", "-1+1", "+1", "\t=1", "a\x0b\x0cb", '"quoted", "twice"', "'=1", "; =1",
-    "\ufeff=1", "｀x｀", "\U000e0041tag",
-]  # fmt: skip
+    "\x1b]0;owned\x1b\\",
+    "\x1b[31mEVIL",
+    "a\r=1+1",
+    "=1+1",
+    "a\nb",
+    "a|b",
+    "`x`",
+    "<script>alert(1)</script>",
+    "[x](javascript:1)",
+    "\u202eabc",
+    "\ud800",
+    "\x00",
+    "\x85",
+    "\u2028",
+    "@user",
+    "![i](http://x/y)",
+    "＝1+1",
+    "&lt;",
+    "$$x$$",
+    "\x9b31m",
+    "\u200b",
+    "-1+1",
+    "+1",
+    "\t=1",
+    "a\x0b\x0cb",
+    '"quoted", "twice"',
+    "'=1",
+    "; =1",
+    "\ufeff=1",
+    "｀x｀",
+    "\U000e0041tag",
+]
 """31 texts: escape codes, line ends, formulas, markup of Markdown and HTML, characters that are not seen."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e\ufeff\ud800\U000e0041]")
 HIGH = Estimate(value=0.75, low=0.5, high=0.9, ends="interval")
@@ -62,7 +89,9 @@ def test_no_text_of_the_data_leaves_its_place(
     written = render.markdown(blocks(name))
     assert not RAW.search(written)
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", written)
-    assert not re.search(r"(?<!\\)(<|\]\(|!\[)|@user", outside), "all of it is escaped or stands in code spans"
+    assert not re.search(r"(?<!\\)(<|\]\(|!\[)|@user", outside), (
+        "all of it is escaped or stands in code spans"
+    )
     rows = [line for line in written.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}, "two cells in each row"
     page = notebook.html(blocks(name))
@@ -74,26 +103,64 @@ def test_no_text_of_the_data_leaves_its_place(
     write_csv(file, render.cells(blocks(name)[3]))  # type: ignore[arg-type]
     read = list(csv.reader(io.StringIO(file.getvalue(), newline="")))
     assert [len(row) for row in read] == [2, 2]
-    assert not any(cell.lstrip().startswith(tuple("=+-@\t\r＝＋－＠")) for row in read for cell in row)
+    assert not any(
+        cell.lstrip().startswith(tuple("=+-@\t\r＝＋－＠")) for row in read for cell in row
+    )
 
 
-def test_every_form_has_the_same_numbers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_form_has_the_same_numbers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     columns = (
-        Column("metric"), Column("n", "count"), Column("mean", "number"), Column("95 %", "ends"), Column("p", "p"),
-        Column("with ends", "estimate"), Column("change", "signed"), Column("of it", "signed_ends"),
-        Column("share", "percent"), Column("cost", "dollars"), Column("took", "seconds"),
-    )  # fmt: skip
+        Column("metric"),
+        Column("n", "count"),
+        Column("mean", "number"),
+        Column("95 %", "ends"),
+        Column("p", "p"),
+        Column("with ends", "estimate"),
+        Column("change", "signed"),
+        Column("of it", "signed_ends"),
+        Column("share", "percent"),
+        Column("cost", "dollars"),
+        Column("took", "seconds"),
+    )
     view = table(
-        "all", columns,
-        [("x", 1200, 0.75, HIGH, 0.0001, HIGH, 0.2125, HIGH, 0.125, 0.004, 1.239),
-         ("y", 3, 0.25, BOUNDED, None, BOUNDED, None, BOUNDED, None, None, None)],
-    )  # fmt: skip
+        "all",
+        columns,
+        [
+            ("x", 1200, 0.75, HIGH, 0.0001, HIGH, 0.2125, HIGH, 0.125, 0.004, 1.239),
+            ("y", 3, 0.25, BOUNDED, None, BOUNDED, None, BOUNDED, None, None, None),
+        ],
+    )
     texts = [
-        ["x", "1,200", "0.750", "0.50 to 0.90", "< 0.001", "0.750 (0.50 to 0.90)", "+0.213", "+0.50 to +0.90",
-         "12.5 %", "$0.0040", "1.24"],
-        ["y", "3", "0.250", "0.10 to 0.60*", "-", "0.250 (0.10 to 0.60)*", "-", "+0.10 to +0.60", "-", "unknown", "-"],
-    ]  # fmt: skip
+        [
+            "x",
+            "1,200",
+            "0.750",
+            "0.50 to 0.90",
+            "< 0.001",
+            "0.750 (0.50 to 0.90)",
+            "+0.213",
+            "+0.50 to +0.90",
+            "12.5 %",
+            "$0.0040",
+            "1.24",
+        ],
+        [
+            "y",
+            "3",
+            "0.250",
+            "0.10 to 0.60*",
+            "-",
+            "0.250 (0.10 to 0.60)*",
+            "-",
+            "+0.10 to +0.60",
+            "-",
+            "unknown",
+            "-",
+        ],
+    ]
     Output().draw([view])
     lines = capsys.readouterr().out.splitlines()
     assert [re.split(r"\s{2,}", line.strip()) for line in lines[1:3]] == texts

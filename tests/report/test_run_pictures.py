@@ -16,10 +16,15 @@ from claimeval.testing import ScriptedJudge
 from tests.runs.test_agreement import JUDGES, label, result
 
 SAMPLES = [
-    {"id": f"q{i}", "question": f"How {i}?", "answer": f"It is {i}. It is blue.", "contexts": ["x"],
-     "metadata": {"topic": "law" if i < 4 else "art"}}
+    {
+        "id": f"q{i}",
+        "question": f"How {i}?",
+        "answer": f"It is {i}. It is blue.",
+        "contexts": ["x"],
+        "metadata": {"topic": "law" if i < 4 else "art"},
+    }
     for i in range(6)
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +36,9 @@ def runs() -> tuple[Run, Run]:
     return a, b
 
 
-def test_the_picture_of_a_run_has_its_shares_and_the_ends_that_tables_print(runs: tuple[Run, Run]) -> None:
+def test_the_picture_of_a_run_has_its_shares_and_the_ends_that_tables_print(
+    runs: tuple[Run, Run],
+) -> None:
     drawn = pictures.of_metrics(runs[1].summary, "Means")
 
     assert drawn is not None
@@ -63,7 +70,9 @@ def test_the_picture_of_a_comparison_has_the_differences(runs: tuple[Run, Run]) 
     assert drawn.descriptions[0].startswith("faithfulness: -0.583")
 
 
-def test_a_metric_with_another_unit_does_not_share_the_axis_of_shares(runs: tuple[Run, Run]) -> None:
+def test_a_metric_with_another_unit_does_not_share_the_axis_of_shares(
+    runs: tuple[Run, Run],
+) -> None:
     pair = compare(*runs).against(1)
     words = pair.metrics[0].model_copy(update={"metric": "answer_length", "a": 150.0, "b": 130.0})
 
@@ -92,13 +101,19 @@ def test_agreement_is_a_map_of_kappas_and_a_confusion_a_rater() -> None:
     drawn = pictures.of_agreement(found, {"a": "first"})
 
     assert drawn is not None
-    kappa = next(pair.kappa.value for pair in found.pairs if (pair.first, pair.second) == ("a", "b"))
+    kappa = next(
+        pair.kappa.value for pair in found.pairs if (pair.first, pair.second) == ("a", "b")
+    )
     assert f"first and b: {decimal(kappa, 2)}" in drawn.descriptions
-    assert {"people supported, first supported: 1", "people not found, b not found: 1"} <= set(drawn.descriptions)
+    assert {"people supported, first supported: 1", "people not found, b not found: 1"} <= set(
+        drawn.descriptions
+    )
     assert pictures.of_agreement(measure(join([one], ("a",), Panel(), None), Panel())) is None
 
 
-def test_a_file_of_markdown_has_its_pictures_beside_it(runs: tuple[Run, Run], tmp_path: Path) -> None:
+def test_a_file_of_markdown_has_its_pictures_beside_it(
+    runs: tuple[Run, Run], tmp_path: Path
+) -> None:
     for name, run in zip("ab", runs, strict=True):
         run.save(tmp_path / name)
 

@@ -38,9 +38,17 @@ def score(folder: Path, wrong: int) -> Path:
         }
         for i in range(SAMPLES)
     ]
-    labels = {f"It is {i} metres high.": "not_found" for i in range(wrong, SAMPLES, 10)} | {"It is black.": "not_found"}
+    labels = {f"It is {i} metres high.": "not_found" for i in range(wrong, SAMPLES, 10)} | {
+        "It is black.": "not_found"
+    }
     judge = ScriptedJudge(labels, default="supported")
-    ce.score(rows, judges=judge, metrics="faithfulness", out=folder, options=ce.RunOptions(cache=folder.parent / "c"))
+    ce.score(
+        rows,
+        judges=judge,
+        metrics="faithfulness",
+        out=folder,
+        options=ce.RunOptions(cache=folder.parent / "c"),
+    )
     return folder
 
 
@@ -52,7 +60,9 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_pages")
-def test_a_large_run_has_a_page_of_some_samples_with_the_worst_and_numbers_of_all(tmp_path: Path) -> None:
+def test_a_large_run_has_a_page_of_some_samples_with_the_worst_and_numbers_of_all(
+    tmp_path: Path,
+) -> None:
     run = score(tmp_path / "run", wrong=3)
     forms.write(run, "html")
     text = (run / "report.html").read_text()
@@ -67,7 +77,9 @@ def test_a_large_run_has_a_page_of_some_samples_with_the_worst_and_numbers_of_al
     overview = packed(text, "overview")["runs"][0]
     assert overview["summary"]["samples"] == SAMPLES
     assert overview["summary"]["metrics"]["faithfulness"]["n"] == SAMPLES
-    assert {claim["sample_id"] for claim in overview["front"]["read"]} <= set(ids), "what the page links to is there"
+    assert {claim["sample_id"] for claim in overview["front"]["read"]} <= set(ids), (
+        "what the page links to is there"
+    )
     said = overview["cautions"][0]
     assert said["kind"] == "selection"
     assert said["text"].startswith(
@@ -89,7 +101,10 @@ def test_two_large_runs_have_a_page_of_what_changed_most(tmp_path: Path) -> None
     assert 0 in flips.values()
     content = packed(text, "overview")
     assert content["comparison"]["flipped"] == 2 * 6
-    assert "10 of 60 samples: the ones whose claims or scores changed most" in content["runs"][0]["cautions"][0]["text"]
+    assert (
+        "10 of 60 samples: the ones whose claims or scores changed most"
+        in content["runs"][0]["cautions"][0]["text"]
+    )
     assert [pair[1]["sample"]["id"] for pair in packed(text, "chunk-0")["results"]] == list(flips)
 
 
@@ -106,7 +121,10 @@ def test_fewer_samples_are_shown_where_they_are_long_and_the_viewer_has_all(
     shown = len(packed(text, "index")["rows"])
     assert 1 <= shown < 10
     assert len(text) < whole
-    assert f"This page shows {shown} of 60 samples" in packed(text, "overview")["runs"][0]["cautions"][0]["text"]
+    assert (
+        f"This page shows {shown} of 60 samples"
+        in packed(text, "overview")["runs"][0]["cautions"][0]["text"]
+    )
     monkeypatch.setattr(page, "MAX_BYTES", 20_000_000)
     with Viewer(tmp_path) as viewer:
         seen = []
@@ -120,7 +138,11 @@ def test_fewer_samples_are_shown_where_they_are_long_and_the_viewer_has_all(
 def test_the_selection_has_what_is_wanted_then_the_lowest_then_every_kind_evenly() -> None:
     selection = SampleSelection(1)
     for i in range(100):
-        selection.add(f"s{i}", [None if i % 10 == 9 else float(100 - i)], "none" if i % 10 == 9 else str(i // 50))
+        selection.add(
+            f"s{i}",
+            [None if i % 10 == 9 else float(100 - i)],
+            "none" if i % 10 == 9 else str(i // 50),
+        )
     places = selection.chosen(20, {"s5"})
     assert places[:6] == [5, 98, 97, 96, 95, 94]
     assert len(set(places)) == 20
@@ -140,8 +162,12 @@ def test_the_page_of_a_large_run_is_written_when_it_is_asked_for(
     run = score(tmp_path / "run", wrong=3)
     assert not (run / "report.html").exists()
     done = call("rejudge", run, "--vote", "any", "--out", tmp_path / "again")
-    assert f"`claimeval report {tmp_path / 'again'}` writes the report" in done.stdout.replace("\n", "")
+    assert f"`claimeval report {tmp_path / 'again'}` writes the report" in done.stdout.replace(
+        "\n", ""
+    )
     assert not (tmp_path / "again" / "report.html").exists()
     done = call("report", run)
-    assert "(a selection of its 60 samples; `claimeval view` shows all)" in " ".join(done.stdout.split())
+    assert "(a selection of its 60 samples; `claimeval view` shows all)" in " ".join(
+        done.stdout.split()
+    )
     assert (run / "report.html").exists()

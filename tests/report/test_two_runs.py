@@ -59,19 +59,28 @@ def test_what_was_asked_differently_is_said(runs: tuple[Path, Path]) -> None:
     assert (found.changed_texts, found.changed_claims) == (0, 0)
 
 
-def test_other_answers_are_counted_and_their_claims_not_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    other = [s.model_copy(update={"answer": "The tower is new. It is 90 metres high."}) for s in SAMPLES]
+def test_other_answers_are_counted_and_their_claims_not_compared(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    other = [
+        s.model_copy(update={"answer": "The tower is new. It is 90 metres high."}) for s in SAMPLES
+    ]
     found = compare(runs[0], make(tmp_path / "c", other, {"strict": {}})).comparison
     assert (found.changed_texts, found.changed_claims) == (3, 3)
     # The second claim of both answers reads the same; the first does not.
     assert {flip.claim for flip in found.flips} == {"It is 90 metres high."}
 
 
-def test_runs_without_a_shared_sample_or_metric_cannot_be_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_runs_without_a_shared_sample_or_metric_cannot_be_compared(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
     strange = make(tmp_path / "strange", [TOWER])
     with pytest.raises(UsageError, match="the runs a and strange have no sample id in common"):
         compare(runs[0], strange)
-    with pytest.raises(UsageError, match="no metric in common: one has faithfulness, coverage, the other correctness"):
+    with pytest.raises(
+        UsageError,
+        match="no metric in common: one has faithfulness, coverage, the other correctness",
+    ):
         compare(runs[0], make(tmp_path / "other", SAMPLES, metrics=["correctness"]))
     with pytest.raises(DataError, match="holds 2 runs: name one"):
         compare(runs[0], tmp_path)
@@ -91,14 +100,20 @@ def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> 
 def test_two_claims_of_the_same_words_say_which_text_they_are_of(runs: tuple[Path, Path]) -> None:
     """The judge of run b supports both claims of these words: that of the answer and that of the gold answer."""
     found = compare(*runs).comparison
-    (first, second) = (view.flip(found.flips[0].model_copy(update={"of": of})) for of in ("answer", "reference"))
+    (first, second) = (
+        view.flip(found.flips[0].model_copy(update={"of": of})) for of in ("answer", "reference")
+    )
     assert first != second
 
 
-def test_no_claim_of_both_runs_is_said_in_every_form(runs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_no_claim_of_both_runs_is_said_in_every_form(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
     """The answers share no claim, and neither do the gold answers."""
     texts = {"answer": "The tower is new.", "reference_answers": ("It is 20 metres high.",)}
-    other = make(tmp_path / "other", [sample.model_copy(update=texts) for sample in SAMPLES], {"strict": {}})
+    other = make(
+        tmp_path / "other", [sample.model_copy(update=texts) for sample in SAMPLES], {"strict": {}}
+    )
     pair = compare(runs[0], other).comparison
     assert (pair.compared, [metric.discordant for metric in pair.metrics]) == (0, [None, None])
     said = "No claim is in both runs"
@@ -110,7 +125,9 @@ def test_no_claim_of_both_runs_is_said_in_every_form(runs: tuple[Path, Path], tm
 def test_runs_without_claims_say_nothing_of_claims(runs: tuple[Path, Path]) -> None:
     pair = compare(*runs).comparison
     lexical = tuple(metric.model_copy(update={"source": "lexical"}) for metric in pair.metrics)
-    assert not [*view.flipped(pair.model_copy(update={"compared": 0, "flips": (), "metrics": lexical}), 10)]
+    assert not [
+        *view.flipped(pair.model_copy(update={"compared": 0, "flips": (), "metrics": lexical}), 10)
+    ]
 
 
 @pytest.mark.browser
@@ -118,7 +135,9 @@ def test_the_page_of_runs_without_a_common_claim_says_so(
     browser: Browser, runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     texts = {"answer": "The tower is new.", "reference_answers": ("It is 20 metres high.",)}
-    other = make(tmp_path / "other", [sample.model_copy(update=texts) for sample in SAMPLES], {"strict": {}})
+    other = make(
+        tmp_path / "other", [sample.model_copy(update=texts) for sample in SAMPLES], {"strict": {}}
+    )
     browser.open(forms.write(runs[0], "html", compared=other))
     assert browser.line("[aria-labelledby=flips]") == "No claim is in both runs"
     browser.open(forms.write(*runs[:1], "html", compared=runs[1]))
@@ -127,7 +146,9 @@ def test_the_page_of_runs_without_a_common_claim_says_so(
 
 
 @pytest.mark.browser
-def test_the_page_shows_what_changed_and_leads_there(browser: Browser, runs: tuple[Path, Path]) -> None:
+def test_the_page_shows_what_changed_and_leads_there(
+    browser: Browser, runs: tuple[Path, Path]
+) -> None:
     browser.open(forms.write(runs[0], "html", compared=runs[1]))
     assert "+0.333" in browser.one(".differences tbody tr").text
     assert "judges: strict → kind" in browser.one(".settings").text
@@ -152,7 +173,9 @@ def test_the_list_begins_with_the_samples_that_changed(browser: Browser, tmp_pat
 
 
 @pytest.mark.browser
-def test_a_chosen_claim_shows_the_verdicts_of_both_runs(browser: Browser, runs: tuple[Path, Path]) -> None:
+def test_a_chosen_claim_shows_the_verdicts_of_both_runs(
+    browser: Browser, runs: tuple[Path, Path]
+) -> None:
     page = forms.write(runs[0], "html", compared=runs[1])
     browser.open(page, "#/sample/t1?run=1&claim=answer-1")
     assert "kind: supported" in browser.line('.side[data-run="1"] details.claim[open]')
@@ -188,7 +211,10 @@ def test_one_list_of_documents_says_which_run_had_which(browser: Browser, compar
         ["tavelpund-1", "a2", "a only"],
         ["tavelpund-2", "a3", "a only"],
     ]
-    assert browser.line(".evidence h2") == "Evidence: retrieved contexts (1 in both, 2 only in a, 1 only in b)"
+    assert (
+        browser.line(".evidence h2")
+        == "Evidence: retrieved contexts (1 in both, 2 only in a, 1 only in b)"
+    )
     assert browser.line(".changed") == "Different in the two runs: the answer, the contexts."
 
 
@@ -204,7 +230,13 @@ OPENS, COSTS, CAFE, KIOSK = (
     [
         (
             *("123 123", (KIOSK, COSTS, KIOSK), "1 in both, 2 only in a, 2 only in b"),
-            [("b1", "b only"), ("a1", "a only"), ("a2b2", "both"), ("b3", "b only"), ("a3", "a only")],
+            [
+                ("b1", "b only"),
+                ("a1", "a only"),
+                ("a2b2", "both"),
+                ("b3", "b only"),
+                ("a3", "a only"),
+            ],
         ),
         (
             *(
@@ -212,13 +244,24 @@ OPENS, COSTS, CAFE, KIOSK = (
                 (COSTS, KIOSK, f"{OPENS} And at noon on Sunday."),
                 "1 in both, 1 of them at another rank, 1 with another text, ",
             ),
-            [("a1", "a text"), ("a2b1", "both"), ("b2", "b only"), ("b3", "b text"), ("a3", "a only")],
+            [
+                ("a1", "a text"),
+                ("a2b1", "both"),
+                ("b2", "b only"),
+                ("b3", "b text"),
+                ("a3", "a only"),
+            ],
         ),
     ],
     ids=["ids that are ranks", "ids that are no ranks"],
 )
 def test_documents_are_the_same_by_their_text_and_not_by_their_rank(
-    browser: Browser, tmp_path: Path, ids: str, texts: tuple[str, ...], counts: str, cards: list[tuple[str, str]]
+    browser: Browser,
+    tmp_path: Path,
+    ids: str,
+    texts: tuple[str, ...],
+    counts: str,
+    cards: list[tuple[str, str]],
 ) -> None:
     def run(name: str, ids: str, texts: tuple[str, ...]) -> Path:
         contexts = tuple(Document(id=i, text=text) for i, text in zip(ids, texts, strict=True))
@@ -226,7 +269,9 @@ def test_documents_are_the_same_by_their_text_and_not_by_their_rank(
 
     page = tmp_path / "compared.html"
     first, second = ids.split()
-    forms.write(run("a", first, (OPENS, COSTS, CAFE)), "html", out=page, compared=run("b", second, texts))
+    forms.write(
+        run("a", first, (OPENS, COSTS, CAFE)), "html", out=page, compared=run("b", second, texts)
+    )
     browser.open(page, "#/sample/tower?metric=faithfulness")
     assert browser.line(".evidence h2").startswith(f"Evidence: retrieved contexts ({counts}")
     found: Any = browser.run(
@@ -239,7 +284,9 @@ def test_documents_are_the_same_by_their_text_and_not_by_their_rank(
 @pytest.mark.browser
 def test_words_that_only_one_answer_has_are_marked(browser: Browser, compared: Path) -> None:
     browser.open(compared, "#/sample/q15")
-    first, second = (" ".join(browser.texts(f'.side[data-run="{run}"] .marked b')) for run in (0, 1))
+    first, second = (
+        " ".join(browser.texts(f'.side[data-run="{run}"] .marked b')) for run in (0, 1)
+    )
     assert second == "Nobody knows who paid for it"
     assert "council" in first
     assert "harbour" not in first + second
@@ -258,7 +305,9 @@ def test_the_head_has_the_metadata_of_both_runs(browser: Browser, compared: Path
 
 
 @pytest.mark.browser
-def test_samples_with_other_contexts_or_answers_are_listed(browser: Browser, compared: Path) -> None:
+def test_samples_with_other_contexts_or_answers_are_listed(
+    browser: Browser, compared: Path
+) -> None:
     browser.open(compared, "#/samples?show=other_contexts&sort=data")
     assert browser.texts(".row-id") == [*(f"q{i:02}" for i in range(3, 24, 3)), "arabic", "word"]
     browser.go("#/samples?show=other_reference")

@@ -30,9 +30,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
+def ask(
+    viewer: Viewer, path: str, method: str = "GET", **headers: str
+) -> tuple[int, str, http.client.HTTPMessage]:
     connection = http.client.HTTPConnection("127.0.0.1", viewer.server_port, timeout=10)
-    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    connection.request(
+        method, path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+    )
     response = connection.getresponse()
     body = response.read().decode()
     connection.close()
@@ -48,7 +52,12 @@ def test_runs_are_found_at_any_depth_but_not_through_links(folder: Path) -> None
 
 def test_a_run_is_listed_with_what_it_came_to(folder: Path) -> None:
     found = next(entry for entry in Home(folder).content()[0] if entry.name == "first")
-    assert (found.data, found.judges, found.samples, found.complete) == ("towers.jsonl", ("strict",), 2, True)
+    assert (found.data, found.judges, found.samples, found.complete) == (
+        "towers.jsonl",
+        ("strict",),
+        2,
+        True,
+    )
     # tower 1 of 3 claims, bridge 1 of 1
     assert found.metrics["faithfulness"][0] == pytest.approx(2 / 3)
 
@@ -75,7 +84,9 @@ def test_it_listens_on_this_machine_only(viewer: Viewer) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/", "/report?run=first"])
-def test_other_hosts_and_origins_are_refused(viewer: Viewer, path: str, headers: dict[str, str]) -> None:
+def test_other_hosts_and_origins_are_refused(
+    viewer: Viewer, path: str, headers: dict[str, str]
+) -> None:
     status, body, _ = ask(viewer, path, **headers)
     assert status == 403
     assert "first" not in body
@@ -84,7 +95,10 @@ def test_other_hosts_and_origins_are_refused(viewer: Viewer, path: str, headers:
 def test_its_own_names_are_let_in(viewer: Viewer) -> None:
     for name in ("127.0.0.1", "localhost"):
         host = f"{name}:{viewer.server_port}"
-        assert ask(viewer, "/", Host=host, Origin=f"http://{host}", Sec_Fetch_Site="same-origin")[0] == 200
+        assert (
+            ask(viewer, "/", Host=host, Origin=f"http://{host}", Sec_Fetch_Site="same-origin")[0]
+            == 200
+        )
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
@@ -157,11 +171,16 @@ def test_a_page_that_lies_ready_is_served_and_an_old_or_foreign_one_is_not(tmp_p
     assert ready_made(tmp_path / "run") is None
 
 
-def test_a_page_that_takes_long_is_announced_and_comes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_takes_long_is_announced_and_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make(tmp_path / "run")
     slow = threading.Event()
     monkeypatch.setattr("claimeval.report.viewer.PATIENCE", 0.01)
-    monkeypatch.setattr("claimeval.report.viewer.render", lambda file, *_, **__: slow.wait(20) and file.write("done"))
+    monkeypatch.setattr(
+        "claimeval.report.viewer.render",
+        lambda file, *_, **__: slow.wait(20) and file.write("done"),
+    )
     with Viewer(tmp_path) as server:
         with pytest.raises(Building):
             server.report(["run"])
@@ -189,7 +208,9 @@ def test_what_hinders_a_page_is_said_and_the_next_look_tries_again(
     assert len(tried) == 2
 
 
-def test_a_folder_that_is_none_and_a_taken_port_are_said_in_one_line(viewer: Viewer, tmp_path: Path) -> None:
+def test_a_folder_that_is_none_and_a_taken_port_are_said_in_one_line(
+    viewer: Viewer, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="is not a directory"):
         Viewer(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=f"Port {viewer.server_port} cannot be used"):

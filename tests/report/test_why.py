@@ -48,7 +48,9 @@ def test_parts_of_a_difference_add_up_and_lead_to_their_samples(
     browser.picture("why-1440")
     assert browser.line("h1") == found.culprit.sentence
     card = ".why-front .why-card"
-    figures = [figure(text) for text in browser.texts(f"{card} tbody tr:not(:has(.inner)) td.strong")]
+    figures = [
+        figure(text) for text in browser.texts(f"{card} tbody tr:not(:has(.inner)) td.strong")
+    ]
     sums = browser.texts(f"{card} tr.sum th")
     paired = len([part for part in metric.because if part.cause not in UNPAIRED])
     assert round(sum(figures[:paired]), 3) == figures[paired]
@@ -80,7 +82,9 @@ def test_filters_add_up_and_live_in_the_address(browser: Browser, compared: Path
     assert "metadata.field is Law" not in options, "what is chosen is not offered again"
 
 
-def test_slices_lead_to_their_samples(browser: Browser, alone: Path, compared: Path, realistic: Realistic) -> None:
+def test_slices_lead_to_their_samples(
+    browser: Browser, alone: Path, compared: Path, realistic: Realistic
+) -> None:
     (field, *_) = gather(realistic.a, sliced=True).slices
     browser.open(alone, "#/slices")
     assert browser.texts("select[name=field] option")[0] == field.field
@@ -95,11 +99,15 @@ def test_slices_lead_to_their_samples(browser: Browser, alone: Path, compared: P
     browser.open(compared, "#/slices")
     contributions = [figure(text) for text in browser.texts("table.plain td.strong")]
     (metric, *_) = compare(realistic.a, realistic.b).comparison.metrics
-    assert sum(contributions) == pytest.approx(metric.difference.value, abs=0.0005 * len(contributions) + 1e-9)
+    assert sum(contributions) == pytest.approx(
+        metric.difference.value, abs=0.0005 * len(contributions) + 1e-9
+    )
     assert browser.complaints() == []
 
 
-def test_a_cell_of_the_square_leads_to_its_samples(browser: Browser, alone: Path, realistic: Realistic) -> None:
+def test_a_cell_of_the_square_leads_to_its_samples(
+    browser: Browser, alone: Path, realistic: Realistic
+) -> None:
     counts = gather(realistic.a).diagnosis
     assert counts is not None
     cell = max(counts.cells, key=lambda one: counts.cells[one])
@@ -117,11 +125,15 @@ def test_a_cell_of_the_square_leads_to_its_samples(browser: Browser, alone: Path
     )
 
 
-def test_judges_stand_beside_each_other(browser: Browser, alone: Path, realistic: Realistic) -> None:
+def test_judges_stand_beside_each_other(
+    browser: Browser, alone: Path, realistic: Realistic
+) -> None:
     judges = gather(realistic.a).judge_numbers
     browser.open(alone, "#/judges")
     assert len(browser.texts("#main table.plain tbody tr")) == len(judges)
-    assert len(browser.all("figure svg.picture")) >= 1 + len(judges)  # agreement, and a confusion each
+    assert len(browser.all("figure svg.picture")) >= 1 + len(
+        judges
+    )  # agreement, and a confusion each
     odd = [one.judge for one in judges if one.odd_one]
     if odd:
         browser.one(f"#main p a[href*='judge={odd[0][:6]}']").click()
@@ -147,7 +159,9 @@ def test_five_questions_are_answered_by_a_click_or_two(
     clicks("nav a[href*=slices]")  # in which field
     rows = [row for row in both.slices[0].rows if row.metric == metric.metric]
     worst = max(rows, key=lambda row: abs(row.contribution or 0))
-    browser.until(lambda: browser.line("#main tbody tr").startswith(f"{worst.value or '(without)'} {worst.n}"))
+    browser.until(
+        lambda: browser.line("#main tbody tr").startswith(f"{worst.value or '(without)'} {worst.n}")
+    )
     clicks(".why-front .why-card a[href*='cause=lost']", ".row a")  # which documents vanished
     browser.one(".document.only-a")
     found = [card.get_attribute("data-document") for card in browser.all(".document.only-a")]
@@ -157,11 +171,13 @@ def test_five_questions_are_answered_by_a_click_or_two(
     assert found == [one["id"] for one in before["contexts"] if one not in after["contexts"]]
     clicks("nav a[href*=judges]")  # which judge is the odd one
     (odd,) = [one for one in gather(realistic.a).judge_numbers if one.odd_one]
-    browser.until(lambda: f"{odd.judge.split(':')[1].split('@')[0]} agrees least" in browser.line("#main"))
+    browser.until(
+        lambda: f"{odd.judge.split(':')[1].split('@')[0]} agrees least" in browser.line("#main")
+    )
     browser.open(alone)  # which ten samples to look at first
-    assert [text.split()[0] for text in browser.texts("section[aria-labelledby=worst] li code")] == [
-        one.sample_id for one in gather(realistic.a).front.read[:10]
-    ]
+    assert [
+        text.split()[0] for text in browser.texts("section[aria-labelledby=worst] li code")
+    ] == [one.sample_id for one in gather(realistic.a).front.read[:10]]
 
 
 def test_a_picture_travels_as_lists() -> None:

@@ -25,7 +25,9 @@ SENTENCES = ("The tower is 63 metres high.", "It was built in 1901", "by Ana Sou
 CONTEXTS = Evidence(part="contexts")
 
 
-def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str = "s1") -> SampleResult:
+def result(
+    rows: dict[str, list[str]], settings: Panel | None = None, name: str = "s1"
+) -> SampleResult:
     """Claims of three passages of the answer; per evidence a row of marks a claim."""
     settings = settings or Panel()
     claims = tuple(
@@ -70,11 +72,15 @@ def test_labels_find_claims_by_id_text_and_place() -> None:
 
 
 def test_a_passage_holds_for_every_claim_that_stands_in_it() -> None:
-    joined = join([ONE], JUDGES, Panel(), [label("supported", text="It was built in 1901 by Ana Souto.")])
+    joined = join(
+        [ONE], JUDGES, Panel(), [label("supported", text="It was built in 1901 by Ana Souto.")]
+    )
     assert joined.human == ["supported", "supported"]
 
 
-@pytest.mark.parametrize("text", ["claim 2 [1].", "Claim 2【1†source】", "It was built [2] in 1901[3]"])
+@pytest.mark.parametrize(
+    "text", ["claim 2 [1].", "Claim 2【1†source】", "It was built [2] in 1901[3]"]
+)
 def test_citations_do_not_keep_a_label_from_its_claim(text: str) -> None:
     joined = join([ONE], JUDGES, Panel(), [label("not_found", text=text)])
     assert (joined.raters["a"], joined.unmatched) == (["supported"], 0)
@@ -95,9 +101,9 @@ def test_where_claims_have_several_evidences_labels_must_say_which() -> None:
     two = result({"contexts": ["++"], "reference": ["00"]})
     with pytest.raises(UsageError, match="give --evidence"):
         join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")])
-    assert join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")], "reference").raters["a"] == [
-        "not_found"
-    ]
+    assert join(
+        [two], JUDGES, Panel(), [label("supported", claim_id="answer-1")], "reference"
+    ).raters["a"] == ["not_found"]
     said = [label("supported", claim_id="answer-1", evidence=CONTEXTS)]
     assert join([two], JUDGES, Panel(), said).raters["a"] == ["supported"]
 
@@ -124,7 +130,9 @@ def test_several_annotators_are_taken_together_and_kept_apart() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_an_annotator_who_contradicts_himself_on_a_claim_has_no_label_there(order: int) -> None:
-    labels = [label("supported", claim_id="answer-1"), label("not_found", claim_id="answer-1")][::order]
+    labels = [label("supported", claim_id="answer-1"), label("not_found", claim_id="answer-1")][
+        ::order
+    ]
     joined = join([ONE], JUDGES, Panel(), [*labels, label("supported", claim_id="answer-2")])
     assert joined.human == [None, "supported"]
     assert joined.labels.conflicting == 1
@@ -133,7 +141,15 @@ def test_an_annotator_who_contradicts_himself_on_a_claim_has_no_label_there(orde
 
 def test_annotators_who_differ_are_counted_and_vote_on_support_first() -> None:
     said = {
-        "answer-1": ["supported", "supported", "supported", "not_found", "not_found", "contradicted", "contradicted"],
+        "answer-1": [
+            "supported",
+            "supported",
+            "supported",
+            "not_found",
+            "not_found",
+            "contradicted",
+            "contradicted",
+        ],
         "answer-2": ["supported", "not_found"],
         "answer-3": ["supported", "supported", "supported"],
     }
@@ -143,7 +159,11 @@ def test_annotators_who_differ_are_counted_and_vote_on_support_first() -> None:
         for i, word in enumerate(words)
     ]
     joined = join([ONE], JUDGES, Panel(), labels)
-    assert joined.human == ["not_found", None, "supported"]  # four of seven do not support the first
+    assert joined.human == [
+        "not_found",
+        None,
+        "supported",
+    ]  # four of seven do not support the first
     assert (joined.labels.differing, joined.labels.divided) == (2, 1)
     assert joined.labels.words() == (
         "left out: 1 on which annotators are evenly divided; annotators differ on 1 more, where the majority counts"
@@ -177,9 +197,11 @@ def test_under_a_two_way_scale_contradicted_is_not_supported() -> None:
 def test_without_labels_every_claim_is_compared_between_judges() -> None:
     report = measure(join([ONE], JUDGES, Panel(), None), Panel())
     assert report.raters == ()
-    assert [(p.first, p.second, p.items, p.raw.value) for p in report.pairs if "panel" not in (p.first, p.second)] == [
-        ("a", "b", 3, 1 / 3)
-    ]
+    assert [
+        (p.first, p.second, p.items, p.raw.value)
+        for p in report.pairs
+        if "panel" not in (p.first, p.second)
+    ] == [("a", "b", 3, 1 / 3)]
     assert report.alpha is not None
 
 
@@ -226,9 +248,14 @@ def test_probabilities_give_an_auroc() -> None:
     results = []
     for number, (mark, p) in enumerate(said):
         voted = voting.vote("answer-1", CONTEXTS, verdicts(mark, probability=[p]))
-        results.append(result({"contexts": [mark]}, name=str(number)).model_copy(update={"assessments": (voted,)}))
+        results.append(
+            result({"contexts": [mark]}, name=str(number)).model_copy(
+                update={"assessments": (voted,)}
+            )
+        )
     people = [
-        label(who, sample=str(n), claim_id="answer-1") for n, who in enumerate(["supported"] * 2 + ["not_found"] * 2)
+        label(who, sample=str(n), claim_id="answer-1")
+        for n, who in enumerate(["supported"] * 2 + ["not_found"] * 2)
     ]
     (rater,) = measure(join(results, ("a",), Panel(), people), Panel()).raters
     assert rater.auroc is not None
@@ -241,11 +268,18 @@ def test_grades_are_compared_as_grades() -> None:
     people = [3, 1, 0, 0]
     results = [
         result({"contexts": ["+"]}, name=str(n)).model_copy(
-            update={"assessments": (voting.vote("answer-1", CONTEXTS, grades_of([grade], settings.scale), settings),)}
+            update={
+                "assessments": (
+                    voting.vote("answer-1", CONTEXTS, grades_of([grade], settings.scale), settings),
+                )
+            }
         )
         for n, grade in enumerate(given)
     ]
-    labels = [HumanLabel(sample=str(n), claim_id="answer-1", grade=grade) for n, grade in enumerate(people)]
+    labels = [
+        HumanLabel(sample=str(n), claim_id="answer-1", grade=grade)
+        for n, grade in enumerate(people)
+    ]
     (rater,) = measure(join(results, ("a",), settings, labels), settings).raters
     assert rater.same.value == 0.5
     assert rater.accuracy.value == 3 / 4  # supported from 2 on
@@ -255,30 +289,52 @@ def test_grades_are_compared_as_grades() -> None:
     assert rater.weighted_kappa.value == pytest.approx(1 - observed / expected)
 
 
-def test_a_judge_may_stand_in_for_annotators_whom_it_is_as_close_to_as_they_are_to_each_other() -> None:
+def test_a_judge_may_stand_in_for_annotators_whom_it_is_as_close_to_as_they_are_to_each_other() -> (
+    None
+):
     results = [result({"contexts": ["+0"]}, name=f"s{i}") for i in range(30)]
     people = ((one.sample.id, who) for one in results for who in "xy")
-    labels = [label("supported", sample=name, claim_id="answer-1", annotator=who) for name, who in people]
+    labels = [
+        label("supported", sample=name, claim_id="answer-1", annotator=who) for name, who in people
+    ]
     always, never, _ = measure(join(results, JUDGES, Panel(), labels), Panel()).raters
-    assert always.alt_test == Estimate(value=1, n=2, clusters=2, because="no interval was requested")
+    assert always.alt_test == Estimate(
+        value=1, n=2, clusters=2, because="no interval was requested"
+    )
     assert always.advantage == always.alt_test
-    assert never.alt_test == never.advantage == Estimate(value=0, n=2, clusters=2, because="no interval was requested")
+    assert (
+        never.alt_test
+        == never.advantage
+        == Estimate(value=0, n=2, clusters=2, because="no interval was requested")
+    )
     few = measure(join(results[:29], JUDGES, Panel(), labels[:58]), Panel()).raters[0]
     assert (few.alt_test, few.advantage) == (None, None)
 
 
 def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:
     labels = [
-        label(said, claim_id=f"answer-{i}") for i, said in enumerate(["supported", "not_found", "contradicted"], 1)
+        label(said, claim_id=f"answer-{i}")
+        for i, said in enumerate(["supported", "not_found", "contradicted"], 1)
     ]
-    found = weights(join([ONE], JUDGES, Panel(), labels), Panel())  # a says + + -, b says + 0 0: 2 and 3 of 3
-    assert found == {"a": pytest.approx(math.log((3 / 5) / (2 / 5))), "b": pytest.approx(math.log((4 / 5) / (1 / 5)))}
+    found = weights(
+        join([ONE], JUDGES, Panel(), labels), Panel()
+    )  # a says + + -, b says + 0 0: 2 and 3 of 3
+    assert found == {
+        "a": pytest.approx(math.log((3 / 5) / (2 / 5))),
+        "b": pytest.approx(math.log((4 / 5) / (1 / 5))),
+    }
 
 
 def test_agreement_by_the_values_of_a_field_has_the_confusion_of_each() -> None:
     topics = {"s1": "towers", "s2": "towers", "s3": None}
     results = [
-        one.model_copy(update={"sample": one.sample.model_copy(update={"metadata": {"topic": topic} if topic else {}})})
+        one.model_copy(
+            update={
+                "sample": one.sample.model_copy(
+                    update={"metadata": {"topic": topic} if topic else {}}
+                )
+            }
+        )
         for name, topic in topics.items()
         for one in [result({"contexts": ["++", "+0", "-0"]}, name=name)]
     ]
@@ -287,9 +343,13 @@ def test_agreement_by_the_values_of_a_field_has_the_confusion_of_each() -> None:
         for name in topics
         for n, said in enumerate(("supported", "not_found", "contradicted"), 1)
     ]
-    found = measure(join(results, JUDGES, Panel(), labels, by="metadata.topic"), Panel(), half_width=0.1)
+    found = measure(
+        join(results, JUDGES, Panel(), labels, by="metadata.topic"), Panel(), half_width=0.1
+    )
     slices = {(one.value, one.rater): one for one in found.slices}
-    assert set(slices) == {(value, rater) for value in ("towers", "-") for rater in ("a", "b", "panel")}
+    assert set(slices) == {
+        (value, rater) for value in ("towers", "-") for rater in ("a", "b", "panel")
+    }
     of_a = slices["towers", "a"]  # supported, supported, contradicted on each of two samples
     assert of_a.labels == ("contradicted", "not_found", "supported")
     assert of_a.confusion == ((2, 0, 0), (0, 0, 2), (0, 0, 2))
@@ -306,8 +366,12 @@ def test_labels_needed_for_a_half_width_grow_with_its_square() -> None:
 
 
 def test_one_judge_without_labels_is_said_to_have_nothing_to_compare() -> None:
-    alone = measure(join([result({"contexts": ["+", "0", "-"]})], JUDGES[:1], Panel(), None), Panel())
+    alone = measure(
+        join([result({"contexts": ["+", "0", "-"]})], JUDGES[:1], Panel(), None), Panel()
+    )
     (note,) = alone.notes
-    assert note.startswith("one judge and no human labels, so there is nothing to compare: label claims with")
+    assert note.startswith(
+        "one judge and no human labels, so there is nothing to compare: label claims with"
+    )
     both = measure(join([ONE], JUDGES, Panel(), None), Panel())
     assert both.notes == ()

@@ -20,7 +20,8 @@ from tests.report.runs import TOWER, make
 
 CLAIMS = [f"Room {i} is open." for i in range(30)]
 SAMPLES = tuple(
-    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim}) for i, claim in enumerate(CLAIMS)
+    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim})
+    for i, claim in enumerate(CLAIMS)
 )
 
 
@@ -60,25 +61,42 @@ def test_a_claim_that_a_judge_labels_otherwise_when_asked_again_is_disputed(tmp_
             return result
         (one,) = result.assessments
         verdicts = [
-            verdict.model_copy(update={"label": "not_found"} if verdict.replicate else {}) for verdict in one.verdicts
+            verdict.model_copy(update={"label": "not_found"} if verdict.replicate else {})
+            for verdict in one.verdicts
         ]
-        return result.model_copy(update={"assessments": (one.model_copy(update={"verdicts": tuple(verdicts)}),)})
+        return result.model_copy(
+            update={"assessments": (one.model_copy(update={"verdicts": tuple(verdicts)}),)}
+        )
 
     panel = Panel(replicates=3)
-    run = make(tmp_path, SAMPLES[:5], {"kind": {}}, metrics=("faithfulness",), panel=panel, revise=second_look)
+    run = make(
+        tmp_path,
+        SAMPLES[:5],
+        {"kind": {}},
+        metrics=("faithfulness",),
+        panel=panel,
+        revise=second_look,
+    )
     assert [item.sample.id for item in annotated(run, 100, disputed=True).items] == ["t2"]
 
 
 def test_claims_that_people_see_otherwise_are_disputed_before_all_others(run: Path) -> None:
     for item in claims(annotated(run, 30, name="ada")):
         item.label("contradicted" if item.sample.id == "t9" else "unsure")
-    assert [item.sample.id for item in annotated(run, 2, name="ben", disputed=True).items] == ["t9", "t0"]
+    assert [item.sample.id for item in annotated(run, 2, name="ben", disputed=True).items] == [
+        "t9",
+        "t0",
+    ]
 
 
-def test_labels_of_disputed_claims_are_left_out_of_a_correction_and_kept_for_agreement(run: Path) -> None:
+def test_labels_of_disputed_claims_are_left_out_of_a_correction_and_kept_for_agreement(
+    run: Path,
+) -> None:
     for item in claims(annotated(run, 100, disputed=True)):
         item.label("not_found")
-    with pytest.raises(UsageError, match="left out: 4 of the disputed queue, which is no random sample"):
+    with pytest.raises(
+        UsageError, match="left out: 4 of the disputed queue, which is no random sample"
+    ):
         ce.correct(run)
     assert ce.agreement(run).items == 4
     drawn = annotated(run, 20)
@@ -99,7 +117,10 @@ def test_a_label_of_a_draw_stays_one_if_it_is_changed_among_the_disputed(run: Pa
 
 def test_where_nobody_differs_nothing_is_disputed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing of faithfulness is disputed"):
-        ce.annotate(make(tmp_path / "run", SAMPLES[:3], {"kind": {}}, metrics=("faithfulness",)), disputed=True)
+        ce.annotate(
+            make(tmp_path / "run", SAMPLES[:3], {"kind": {}}, metrics=("faithfulness",)),
+            disputed=True,
+        )
 
 
 def test_a_tenth_of_the_claims_is_shown_again_and_compared_but_never_counted(run: Path) -> None:
@@ -166,7 +187,9 @@ def test_a_line_that_a_full_disk_cut_off_is_no_label_and_hinders_nothing(run: Pa
 
 def test_rated_answers_are_labeled_in_the_words_of_the_rating(tmp_path: Path) -> None:
     """Ten answers that the judge finds fully relevant; a person finds two of them not relevant at all."""
-    judge = ScriptedJudge(reply=lambda text: '{"reason": "so", "rating": "fully", "noncommittal": false}')
+    judge = ScriptedJudge(
+        reply=lambda text: '{"reason": "so", "rating": "fully", "noncommittal": false}'
+    )
     samples = [sample.model_dump(mode="json", exclude_defaults=True) for sample in SAMPLES[:10]]
     run = ce.rate(samples, judges=judge, ask="relevance", out=tmp_path / "run").path
     assert run is not None
@@ -188,7 +211,11 @@ def test_answers_drawn_by_their_rating_keep_their_probabilities(tmp_path: Path) 
     """The judge finds 26 of 30 answers fully relevant; of 20 drawn, four are not, and people agree with the judge."""
     judge = ScriptedJudge(
         reply=lambda text: json.dumps(
-            {"reason": "so", "rating": "no" if any(c in text for c in CLAIMS[:4]) else "fully", "noncommittal": False}
+            {
+                "reason": "so",
+                "rating": "no" if any(c in text for c in CLAIMS[:4]) else "fully",
+                "noncommittal": False,
+            }
         )
     )
     samples = [sample.model_dump(mode="json", exclude_defaults=True) for sample in SAMPLES]

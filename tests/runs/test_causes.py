@@ -46,12 +46,23 @@ def drawn(number: int, draw: random.Random) -> SampleResult:
         reference_answers=("Gold.",) if draw.random() < 0.9 else ("Gold.", "Silver."),
     )
     claims = [
-        Claim(grounding="ungrounded", id=f"{part}-{i}", text=draw.choice(texts), of=part, alternative=draw.choice(of))
-        for part, of in (("answer", [None]), ("reference", [1, 2] if len(sample.reference_answers) > 1 else [None]))
+        Claim(
+            grounding="ungrounded",
+            id=f"{part}-{i}",
+            text=draw.choice(texts),
+            of=part,
+            alternative=draw.choice(of),
+        )
+        for part, of in (
+            ("answer", [None]),
+            ("reference", [1, 2] if len(sample.reference_answers) > 1 else [None]),
+        )
         for i in range(draw.randrange(5))
     ]
     pairs = [(claim, row.against) for claim in claims for row in ROWS if row.claims_of == claim.of]
-    return result(sample, claims, [assessed(claim, part, draw.choice(LABELS)) for claim, part in pairs])
+    return result(
+        sample, claims, [assessed(claim, part, draw.choice(LABELS)) for claim, part in pairs]
+    )
 
 
 def value(result: SampleResult, name: str) -> Fraction | None:
@@ -64,7 +75,9 @@ def value(result: SampleResult, name: str) -> Fraction | None:
 @pytest.mark.parametrize("seed", range(60))
 def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
     draw = random.Random(seed)
-    runs = [{n: drawn(n, draw) for n in draw.sample(range(9), draw.randrange(1, 9))} for _ in range(2)]
+    runs = [
+        {n: drawn(n, draw) for n in draw.sample(range(9), draw.randrange(1, 9))} for _ in range(2)
+    ]
     tally = CauseTally(Causes(Manifest(), Manifest()), {name: METRICS.get(name) for name in NAMES})
     totals = Totals(), Totals()
     for total, run in zip(totals, runs, strict=True):
@@ -74,7 +87,9 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
         pair = runs[0][n], runs[1][n]
         tally.add(pair[0].sample.id, pair[0].scores, pair[1].scores, Inputs(*pair))
     for name in NAMES:
-        values = [{n: v for n, one in run.items() if (v := value(one, name)) is not None} for run in runs]
+        values = [
+            {n: v for n, one in run.items() if (v := value(one, name)) is not None} for run in runs
+        ]
         parts, change = tally.decomposition(name, totals)
         if not all(values):
             assert (parts, change) == ((), None)
@@ -110,15 +125,22 @@ def test_every_claim_of_a_sample_adds_its_share() -> None:
 
     def one(answer: str, **labels: str) -> SampleResult:
         claims = [
-            Claim(grounding="ungrounded", id=f"answer-{i}", text=text, of="answer") for i, text in enumerate(labels, 1)
+            Claim(grounding="ungrounded", id=f"answer-{i}", text=text, of="answer")
+            for i, text in enumerate(labels, 1)
         ]
-        sample = Sample(id="s", question="Q?", answer=answer, contexts=(Document(id="d", text="A text."),))
+        sample = Sample(
+            id="s", question="Q?", answer=answer, contexts=(Document(id="d", text="A text."),)
+        )
         pairs = zip(claims, labels.values(), strict=True)
-        return result(sample, claims, [assessed(claim, "contexts", label) for claim, label in pairs])
+        return result(
+            sample, claims, [assessed(claim, "contexts", label) for claim, label in pairs]
+        )
 
     a = one("A.", old="supported", red="supported", high="not_found")
     b = one("B.", old="supported", red="not_found", new="contradicted", tall="supported")
-    changes = Causes(Manifest(), Manifest()).changes("faithfulness", METRICS["faithfulness"], Inputs(a, b))
+    changes = Causes(Manifest(), Manifest()).changes(
+        "faithfulness", METRICS["faithfulness"], Inputs(a, b)
+    )
     assert [(c.claim, c.why.cause, c.run, c.value) for c in changes] == [
         ("red", "disagreement", "a", Fraction(-7, 24)),
         ("high", "answer", "a", Fraction(1, 4)),
@@ -127,9 +149,13 @@ def test_every_claim_of_a_sample_adds_its_share() -> None:
     ]
 
 
-def causes(a: Path, b: Path, metric: str = "faithfulness") -> dict[Cause, tuple[float, int | None, int]]:
+def causes(
+    a: Path, b: Path, metric: str = "faithfulness"
+) -> dict[Cause, tuple[float, int | None, int]]:
     (compared,) = (one for one in compare(a, b).comparison.metrics if one.metric == metric)
-    return {part.cause: (round(part.value, 12), part.claims, part.samples) for part in compared.because}
+    return {
+        part.cause: (round(part.value, 12), part.claims, part.samples) for part in compared.because
+    }
 
 
 KIND = {"It is 90 metres high.": "contradicted"}
@@ -139,10 +165,16 @@ THIRD = round(1 / 3, 12)
 def test_causes_are_told_apart(tmp_path: Path) -> None:
     base = make(tmp_path / "base", [TOWER], {"strict": TOWER_SAYS})
     same = make(tmp_path / "same", [TOWER], {"strict": KIND})
-    fewer = make(tmp_path / "fewer", [TOWER.model_copy(update={"contexts": DOCUMENTS[:1]})], {"strict": KIND})
+    fewer = make(
+        tmp_path / "fewer", [TOWER.model_copy(update={"contexts": DOCUMENTS[:1]})], {"strict": KIND}
+    )
     other = make(tmp_path / "other", [TOWER], {"kind": KIND})
-    both = make(tmp_path / "both", [TOWER.model_copy(update={"contexts": DOCUMENTS[:1]})], {"kind": KIND})
-    answer = make(tmp_path / "answer", [TOWER.model_copy(update={"answer": "It is 90 metres high."})])
+    both = make(
+        tmp_path / "both", [TOWER.model_copy(update={"contexts": DOCUMENTS[:1]})], {"kind": KIND}
+    )
+    answer = make(
+        tmp_path / "answer", [TOWER.model_copy(update={"answer": "It is 90 metres high."})]
+    )
     assert causes(base, base) == {}
     assert causes(base, same) == {"disagreement": (THIRD, 1, 1)}
     assert causes(base, fewer) == {"lost": (THIRD, 1, 1)}
@@ -152,7 +184,9 @@ def test_causes_are_told_apart(tmp_path: Path) -> None:
     assert causes(base, answer, "coverage") == {}
 
 
-def test_samples_of_one_run_lead_from_the_paired_difference_to_that_of_the_means(tmp_path: Path) -> None:
+def test_samples_of_one_run_lead_from_the_paired_difference_to_that_of_the_means(
+    tmp_path: Path,
+) -> None:
     """A has t1 (1/3) and t2 (1/3), B has t2 (1/3) and t3 (1): no pair differs, and B's mean is 2/3."""
     samples = [TOWER.model_copy(update={"id": f"t{i}"}) for i in (1, 2, 3)]
     good = samples[2].model_copy(update={"answer": "The tower opened in 1902."})

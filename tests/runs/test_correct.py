@@ -22,14 +22,20 @@ from tests.api.test_claims import spec
 from tests.conftest import StartServer
 from tests.report.runs import make
 
-CLAIMS = ["The tower is high.", "The WRONG king built it.", "It is old.", "A MISSING priest prayed."]
+CLAIMS = [
+    "The tower is high.",
+    "The WRONG king built it.",
+    "It is old.",
+    "A MISSING priest prayed.",
+]
 
 
 @pytest.fixture
 def run(tmp_path: Path, start_server: StartServer) -> Path:
     """Ten samples of four claims, of which the judge supports two."""
     samples = [
-        {"id": f"s{i}", "question": f"Tower {i}?", "answer": " ".join(CLAIMS), "contexts": ["x"]} for i in range(10)
+        {"id": f"s{i}", "question": f"Tower {i}?", "answer": " ".join(CLAIMS), "contexts": ["x"]}
+        for i in range(10)
     ]
     server = start_server(judge=claim_judge.answer)
     ce.score(samples, judges=[spec(server)], metrics=["faithfulness"]).save(tmp_path / "run")
@@ -49,7 +55,9 @@ def test_the_numbers_are_those_of_ppi_over_the_claims(run: Path) -> None:
     found = correct(run, None, said)
     judge = [1.0, 0.0, 1.0, 0.0] * 10
     human = [1.0, 0.0, 0.0, 0.0] * 6 + [None] * 16
-    expected = prediction_powered(judge, human, clusters=[f"s{i}" for i in range(10) for _ in range(4)])
+    expected = prediction_powered(
+        judge, human, clusters=[f"s{i}" for i in range(10) for _ in range(4)]
+    )
     assert (found.items, found.labeled, found.method) == (40, 24, "ppi++")
     micro = found.micro
     assert (micro.judged.value, micro.people.value, micro.corrected.n) == (0.5, 0.25, 24)
@@ -75,7 +83,12 @@ def test_people_who_are_divided_count_as_no_label(run: Path) -> None:
 
 
 def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
-    people: list[tuple[str, Label]] = [("a", "supported"), ("b", "not_found"), ("b", "not_found"), ("c", "supported")]
+    people: list[tuple[str, Label]] = [
+        ("a", "supported"),
+        ("b", "not_found"),
+        ("b", "not_found"),
+        ("c", "supported"),
+    ]
     said = [
         HumanLabel(sample=f"s{i}", claim_id="answer-2", label=label, annotator=who)
         for i in range(3)
@@ -96,24 +109,37 @@ def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_s
     good = CLAIMS[0]
     bad = " ".join(CLAIMS[:2])
     samples = [
-        {"id": f"s{i}", "question": f"Tower {i}?", "answer": good if i < 6 else bad, "contexts": ["x"]}
+        {
+            "id": f"s{i}",
+            "question": f"Tower {i}?",
+            "answer": good if i < 6 else bad,
+            "contexts": ["x"],
+        }
         | {"reference_answers": [good]}
         for i in range(10)
     ]
     judge = spec(server)
     ce.score(samples, judges=[judge], metrics=["faithfulness", "coverage"]).save(tmp_path / "run")
     yes = {0, 1, 2, 3, 6, 7}
-    said = [HumanLabel(sample=f"s{i}", label="supported" if i in yes else "not_found") for i in range(10)]
+    said = [
+        HumanLabel(sample=f"s{i}", label="supported" if i in yes else "not_found")
+        for i in range(10)
+    ]
     found = correct(tmp_path / "run", "faithfulness", said)
     assert (found.unit, found.items, found.labeled, found.unmatched) == ("sample", 10, 10, 0)
     assert (found.macro, found.micro.judged.value, found.micro.people.value) == (None, 0.6, 0.6)
-    with pytest.raises(UsageError, match="labels of whole samples are about the answer, and coverage is over claims"):
+    with pytest.raises(
+        UsageError,
+        match="labels of whole samples are about the answer, and coverage is over claims",
+    ):
         correct(tmp_path / "run", "coverage", said)
 
 
 def test_labels_about_nothing_are_counted(run: Path) -> None:
     stray = HumanLabel(sample="nobody", claim_id="answer-1", label="supported")
-    elsewhere = HumanLabel(sample="s1", claim_id="answer-1", evidence=Evidence(part="policy"), label="supported")
+    elsewhere = HumanLabel(
+        sample="s1", claim_id="answer-1", evidence=Evidence(part="policy"), label="supported"
+    )
     found = correct(run, None, [*labels("supported"), stray, elsewhere])
     assert (found.labeled, found.unmatched) == (10, 2)
     with pytest.raises(UsageError, match="none of the labels is about a judged claim"):
@@ -162,7 +188,9 @@ def test_both_numbers_are_corrected(tmp_path: Path, server: ThreadHandle) -> Non
         assert score.corrected.low is not None
         assert score.corrected.low < value
     # weights of the clusters: all equal for macro, 1 and 4 for micro
-    assert (found.macro.effective, found.micro.effective) == pytest.approx((48, 120**2 / (24 + 24 * 16)))
+    assert (found.macro.effective, found.micro.effective) == pytest.approx(
+        (48, 120**2 / (24 + 24 * 16))
+    )
 
 
 def test_a_draw_grows_and_keeps_its_labels(run: Path) -> None:
@@ -193,7 +221,10 @@ def test_draws_of_earlier_versions_are_read_and_one_by_uncertainty_is_weighted(r
     for earlier, today in (("uniform", "even"), ("stratified", "label")):
         path.write_text(json.dumps({**draw, "design": earlier}))
         assert drawn(run, "faithfulness").design == today  # type: ignore[union-attr]  # it is there
-    uneven = [{**item, "probability": 0.25 if item["claim_id"] == "answer-1" else 0.5} for item in draw["items"]]
+    uneven = [
+        {**item, "probability": 0.25 if item["claim_id"] == "answer-1" else 0.5}
+        for item in draw["items"]
+    ]
     path.write_text(json.dumps({**draw, "design": "uncertainty", "items": uneven}))
     found = ce.correct(run)
     assert not found.equal
@@ -204,7 +235,8 @@ def test_draws_of_earlier_versions_are_read_and_one_by_uncertainty_is_weighted(r
     with pytest.raises(UsageError, match="already drawn for faithfulness"):
         ce.annotate(run, n=41)
     with pytest.raises(
-        UsageError, match="--design uncertainty: give even or label; in place of uncertainty, draw even"
+        UsageError,
+        match="--design uncertainty: give even or label; in place of uncertainty, draw even",
     ):
         ce.annotate(run, design="uncertainty")  # type: ignore[arg-type]
 
@@ -214,15 +246,22 @@ def test_labels_beyond_an_uneven_draw_are_left_out(run: Path) -> None:
     first = label_drawn(run, 20, answer_1="supported").count("answer-1")
     path = run / "annotation" / "faithfulness.json"
     draw = json.loads(path.read_text())
-    uneven = [{**item, "probability": 0.2 if item["claim_id"] == "answer-1" else 0.8} for item in draw["items"]]
+    uneven = [
+        {**item, "probability": 0.2 if item["claim_id"] == "answer-1" else 0.8}
+        for item in draw["items"]
+    ]
     path.write_text(json.dumps({**draw, "design": "uncertainty", "items": uneven}))
     said = labels("supported", "not_found", "not_found", "not_found")
     found = correct(run, None, said)
     assert 0 < first < 20
     assert (found.equal, found.labeled, found.labels.undrawn) == (False, 20, 20)
-    assert found.micro.people.value == pytest.approx(first / 0.2 / (first / 0.2 + (20 - first) / 0.8))
+    assert found.micro.people.value == pytest.approx(
+        first / 0.2 / (first / 0.2 + (20 - first) / 0.8)
+    )
     assert "labels left out: 20 beyond the draw, whose probabilities are unequal" in found.notes
-    with pytest.raises(UsageError, match="rogan-gladen takes all labels as equally likely, and these were drawn un"):
+    with pytest.raises(
+        UsageError, match="rogan-gladen takes all labels as equally likely, and these were drawn un"
+    ):
         correct(run, None, said, "rogan-gladen")
     drawn_items = {(item["sample"], item["claim_id"]) for item in uneven}
     elsewhere = [label for label in said if (label.sample, label.claim_id) not in drawn_items]
@@ -240,10 +279,19 @@ def test_labels_of_other_claims_than_those_drawn_are_a_random_sample(run: Path) 
 def test_a_stratified_draw_is_corrected_by_the_words_of_the_scale(tmp_path: Path) -> None:
     """Ten claims are drawn of 30 supported, 40 partly supported and 10 not found; people find the partly supported ones
     supported too: 70 of 80. With the two kinds that do not count in one stratum, it would be 30/80 + 50/80 * 10/20."""
-    says = {"It is so.": "support", "It is partly so.": "partial_support", "It is not so.": "not_support"}
+    says = {
+        "It is so.": "support",
+        "It is partly so.": "partial_support",
+        "It is not so.": "not_support",
+    }
     counts = {"It is so.": 30, "It is partly so.": 40, "It is not so.": 10}
     samples = [
-        Sample(id=f"{text} {i}", question=f"{text} {i}", answer=text, contexts=(Document(id="1", text="It."),))
+        Sample(
+            id=f"{text} {i}",
+            question=f"{text} {i}",
+            answer=text,
+            contexts=(Document(id="1", text="It."),),
+        )
         for text, count in counts.items()
         for i in range(count)
     ]

@@ -39,11 +39,16 @@ GOOD = {"strict": dict.fromkeys(TOWER_SAYS, "supported")}
 
 
 def many(
-    folder: Path, name: str, changed: Mapping[str, object] | None = None, says: object = None, n: int = 12
+    folder: Path,
+    name: str,
+    changed: Mapping[str, object] | None = None,
+    says: object = None,
+    n: int = 12,
 ) -> Path:
     """A run of the same sample under many ids and questions."""
     samples = [
-        TOWER.model_copy(update={"id": f"s{i}", "question": f"Question {i}?", **(changed or {})}) for i in range(n)
+        TOWER.model_copy(update={"id": f"s{i}", "question": f"Question {i}?", **(changed or {})})
+        for i in range(n)
     ]
     return run(folder / name, samples, says or GOOD, metrics=["faithfulness"])  # type: ignore[arg-type]  # a mapping
 
@@ -69,23 +74,38 @@ def test_printed_parts_add_up_in_every_world(tmp_path: Path, name: str) -> None:
         outer = [row for row in metric.cause_rows if not row.inner]
         parts = {row.part.cause: Fraction(row.figure) for row in outer if row.part}
         assert not outer or sum(parts.values()) == Fraction(outer[-1].figure)
-        for cause, change in CHANGES.items() if metric.metric == found.culprit.metric and changed else ():
+        for cause, change in (
+            CHANGES.items() if metric.metric == found.culprit.metric and changed else ()
+        ):
             assert sum(figure for of, figure in changed if of == change) == parts.get(cause, 0)
     in_slices = sum(float(figure) for *_, figure in where(found.culprit).rows)
-    assert in_slices == pytest.approx(sum(one.contribution for one in found.culprit.slices), abs=0.000501)
+    assert in_slices == pytest.approx(
+        sum(one.contribution for one in found.culprit.slices), abs=0.000501
+    )
 
 
 def test_the_headline_in_markdown_has_names_in_code_and_no_mention(tmp_path: Path) -> None:
-    a = many(tmp_path, "a", {"contexts": (Document(id="1", text="@all <b>\nThe tower."), *DOCUMENTS[1:])})
+    a = many(
+        tmp_path, "a", {"contexts": (Document(id="1", text="@all <b>\nThe tower."), *DOCUMENTS[1:])}
+    )
     b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
     first = forms.write(a, "md", tmp_path / "r.md", compared=b).read_text().splitlines()[0]
-    assert first == "### faithfulness fell 0.667, because retrieval no longer brings `“@all <b>”` for 12 questions."
-    assert render.markdown([heading(Sentence("fell, all in to = @me."))]) == "### fell, all in to = `@me.`"
+    assert (
+        first
+        == "### faithfulness fell 0.667, because retrieval no longer brings `“@all <b>”` for 12 questions."
+    )
+    assert (
+        render.markdown([heading(Sentence("fell, all in to = @me."))])
+        == "### fell, all in to = `@me.`"
+    )
 
 
 def test_equal_runs_have_no_culprit(tmp_path: Path) -> None:
     a = many(tmp_path, "a")
-    assert differences(a, a).culprit.sentence == "No difference: inputs, settings and scores are the same."
+    assert (
+        differences(a, a).culprit.sentence
+        == "No difference: inputs, settings and scores are the same."
+    )
 
 
 def test_a_lost_document_with_an_id_and_a_title_is_named_for_a_panel(tmp_path: Path) -> None:
@@ -94,11 +114,18 @@ def test_a_lost_document_with_an_id_and_a_title_is_named_for_a_panel(tmp_path: P
     a = many(tmp_path, "a", says=panel)
     b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, says=stricter)
     found = differences(a, b).culprit
-    assert found.sentence == "faithfulness fell 0.333, because retrieval no longer brings “Guide” for 12 questions."
-    assert [(one.name, one.change, one.samples) for one in found.documents] == [("Guide", "lost", 12)]
+    assert (
+        found.sentence
+        == "faithfulness fell 0.333, because retrieval no longer brings “Guide” for 12 questions."
+    )
+    assert [(one.name, one.change, one.samples) for one in found.documents] == [
+        ("Guide", "lost", 12)
+    ]
 
 
-def test_answers_that_changed_with_a_document_are_not_said_to_change_because_of_it(tmp_path: Path) -> None:
+def test_answers_that_changed_with_a_document_are_not_said_to_change_because_of_it(
+    tmp_path: Path,
+) -> None:
     changed = {"contexts": DOCUMENTS[1:], "answer": "It is 90 metres high. Its keeper was a poet."}
     says = {"strict": dict.fromkeys(TOWER_SAYS, "not_found")}
     found = differences(many(tmp_path, "a"), many(tmp_path, "b", changed, says)).culprit
@@ -110,18 +137,29 @@ def test_answers_that_changed_with_a_document_are_not_said_to_change_because_of_
     ("before", "documents", "sentence"),
     [
         ((), DOCUMENTS, "because the questions or their history changed, in 12 of 12 questions."),
-        (("Which tower?",), DOCUMENTS[1:], "because retrieval no longer brings “Guide” for 12 questions."),
+        (
+            ("Which tower?",),
+            DOCUMENTS[1:],
+            "because retrieval no longer brings “Guide” for 12 questions.",
+        ),
     ],
     ids=["another conversation", "the same conversation, another document"],
 )
 def test_conversations_have_a_culprit(
     tmp_path: Path, before: tuple[str, ...], documents: tuple[Document, ...], sentence: str
 ) -> None:
-    def made(name: str, asked: tuple[str, ...], contexts: tuple[Document, ...], says: object) -> Path:
+    def made(
+        name: str, asked: tuple[str, ...], contexts: tuple[Document, ...], says: object
+    ) -> Path:
         samples = []
         for i in range(12):
             turns = [Turn(role="user", content=f"{turn} {i}") for turn in ("Hello.", *asked)]
-            new = {"id": f"s{i}", "question": f"{i}?", "contexts": contexts, "history": tuple(turns)}
+            new = {
+                "id": f"s{i}",
+                "question": f"{i}?",
+                "contexts": contexts,
+                "history": tuple(turns),
+            }
             samples.append(TOWER.model_copy(update=new))
         metric = Metric(name="grounded", claims_of="answer", against="contexts+history")
         return run(tmp_path / name, samples, says, metrics=[metric])  # type: ignore[arg-type]  # a mapping
@@ -134,39 +172,70 @@ def test_conversations_have_a_culprit(
 def test_samples_of_one_question_are_one_cluster(tmp_path: Path) -> None:
     """Twelve answers to one question fall alike, which is one observation."""
     a = many(tmp_path, "a", {"question": "The same?"})
-    b = many(tmp_path, "b", {"question": "The same?", "contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
+    b = many(
+        tmp_path, "b", {"question": "The same?", "contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS}
+    )
     assert differences(a, b).culprit.significant is False
 
 
 @pytest.mark.parametrize(
     ("job", "metric", "reply"),
     [
-        (partial(ce.rate, ask="faithfulness"), "rated_faithfulness", lambda ok: {"rating": "yes" if ok else "no"}),
+        (
+            partial(ce.rate, ask="faithfulness"),
+            "rated_faithfulness",
+            lambda ok: {"rating": "yes" if ok else "no"},
+        ),
         (ce.grade, "context_relevance", lambda ok: {"grade": 3 if ok else 0}),
     ],
     ids=["rate", "grade"],
 )
 def test_ratings_and_grades_have_a_culprit_too(
-    tmp_path: Path, job: Callable[..., ce.Run], metric: str, reply: Callable[[bool], dict[str, object]]
+    tmp_path: Path,
+    job: Callable[..., ce.Run],
+    metric: str,
+    reply: Callable[[bool], dict[str, object]],
 ) -> None:
     contexts = {"a": "Guide\nIgnatius kept the tower.", "b": "Menu\nSoup and cake."}
-    with testing.provider(lambda prompt: json.dumps({"reason": "So.", **reply("Ignatius" in prompt)})) as judge:
+    with testing.provider(
+        lambda prompt: json.dumps({"reason": "So.", **reply("Ignatius" in prompt)})
+    ) as judge:
         for name, text in contexts.items():
-            rows = [{"id": f"s{i}", "question": f"{i}?", "answer": "It is.", "contexts": [text]} for i in range(12)]
-            job(rows, judges=judge.judge, out=tmp_path / name, options=ce.RunOptions(cache=tmp_path / "cache"))
+            rows = [
+                {"id": f"s{i}", "question": f"{i}?", "answer": "It is.", "contexts": [text]}
+                for i in range(12)
+            ]
+            job(
+                rows,
+                judges=judge.judge,
+                out=tmp_path / name,
+                options=ce.RunOptions(cache=tmp_path / "cache"),
+            )
     found = differences(tmp_path / "a", tmp_path / "b").culprit
-    assert found.sentence == f"{metric} fell 1.000, because retrieval no longer brings “Guide” for 12 questions."
+    assert (
+        found.sentence
+        == f"{metric} fell 1.000, because retrieval no longer brings “Guide” for 12 questions."
+    )
 
 
 @pytest.mark.parametrize(
     ("changed", "significant", "sentence", "notes"),
     [
-        (6, True, "faithfulness fell 0.250 (adjusted p 0.031), with other answers (6 of 12); "
-         "too unsure to name a cause.", ()),
-        (5, False, "No difference beyond chance, with other answers (5 of 12).",
-         ("may be chance although the interval has no 0, by p (Holm): faithfulness (0.063)",)),
+        (
+            6,
+            True,
+            "faithfulness fell 0.250 (adjusted p 0.031), with other answers (6 of 12); "
+            "too unsure to name a cause.",
+            (),
+        ),
+        (
+            5,
+            False,
+            "No difference beyond chance, with other answers (5 of 12).",
+            ("may be chance although the interval has no 0, by p (Holm): faithfulness (0.063)",),
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_sentence_agrees_with_p_and_interval(
     tmp_path: Path, changed: int, significant: bool, sentence: str, notes: tuple[str, ...]
 ) -> None:
@@ -176,18 +245,28 @@ def test_the_sentence_agrees_with_p_and_interval(
         answers = [f"It is {90 if i < wrong else 80} metres high." for i in range(12)]
         samples = [
             TOWER.model_copy(
-                update={"id": f"s{i}", "question": f"Question {i}?", "answer": f"It is {i} years old. {answer}"}
+                update={
+                    "id": f"s{i}",
+                    "question": f"Question {i}?",
+                    "answer": f"It is {i} years old. {answer}",
+                }
             )
             for i, answer in enumerate(answers)
         ]
         return run(tmp_path / name, samples, {"strict": TOWER_SAYS}, metrics=["faithfulness"])
 
     pair = differences(made("a", 0), made("b", changed))
-    assert (pair.culprit.sentence, pair.culprit.significant, pair.culprit.cause) == (sentence, significant, None)
+    assert (pair.culprit.sentence, pair.culprit.significant, pair.culprit.cause) == (
+        sentence,
+        significant,
+        None,
+    )
     blocks = list(front(pair))
     assert next(tables(blocks)).notes == notes
     assert not pair.flips
-    assert "Example: s0 Question 0?" in ["".join(block.parts) for block in blocks if isinstance(block, Line)]
+    assert "Example: s0 Question 0?" in [
+        "".join(block.parts) for block in blocks if isinstance(block, Line)
+    ]
 
 
 def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -> None:

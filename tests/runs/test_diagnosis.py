@@ -20,16 +20,23 @@ from tests.report.runs import TOWER, TOWER_SAYS, make
 def result(recall: int | None, faithful: int, correct: int | None = None) -> SampleResult:
     """A sample with so many of five claims supported."""
     hits = {"context_recall": recall, "faithfulness": faithful, "correctness": correct}
-    scores = {name: Score.share(n / 5, hits=n, judged=5, total=5) for name, n in hits.items() if n is not None}
+    scores = {
+        name: Score.share(n / 5, hits=n, judged=5, total=5)
+        for name, n in hits.items()
+        if n is not None
+    }
     if recall is None:
         scores["context_recall"] = Score.undefined("missing_input")
     return SampleResult.of(Sample(id="s", question="Q?"), scores=scores)
 
 
 @pytest.mark.parametrize(
-    ("recall", "faithful", "cell"), [(5, 4, "fine"), (4, 3, "ignored"), (3, 4, "missed"), (0, 3, "made_up")]
+    ("recall", "faithful", "cell"),
+    [(5, 4, "fine"), (4, 3, "ignored"), (3, 4, "missed"), (0, 3, "made_up")],
 )
-def test_both_metrics_at_the_threshold_make_four_cells(recall: int, faithful: int, cell: Cell) -> None:
+def test_both_metrics_at_the_threshold_make_four_cells(
+    recall: int, faithful: int, cell: Cell
+) -> None:
     assert cell_of(result(recall, faithful)) == cell
 
 
@@ -40,7 +47,10 @@ def test_another_threshold_makes_other_cells() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (result(5, 5, 5), "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts support 5 of 5"),
+        (
+            result(5, 5, 5),
+            "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts support 5 of 5",
+        ),
         (result(5, 5, 1), "Yet only 1 of 5 claims of the answer are in the gold answer."),
         (
             result(5, 1),
@@ -51,7 +61,10 @@ def test_another_threshold_makes_other_cells() -> None:
             "Retrieval missed it: the contexts have only 1 of 5 claims of the gold answer. The answer keeps",
         ),
         (result(0, 1, 5), "Even so, 5 of 5 claims of the answer are in the gold answer."),
-        (result(None, 5), "Not known: context recall has no value (the sample lacks a text that the metric needs)."),
+        (
+            result(None, 5),
+            "Not known: context recall has no value (the sample lacks a text that the metric needs).",
+        ),
     ],
 )
 def test_a_sentence_says_which(given: SampleResult, sentence: str) -> None:
@@ -75,7 +88,9 @@ def test_counts_leave_out_what_has_no_value() -> None:
 
 def test_a_run_and_its_reports_say_it(tmp_path: Path) -> None:
     """Of the answer's three claims one is supported, of the gold answer's one claim one."""
-    folder = make(tmp_path / "run", [TOWER], {"j": TOWER_SAYS}, metrics=("faithfulness", "context_recall"))
+    folder = make(
+        tmp_path / "run", [TOWER], {"j": TOWER_SAYS}, metrics=("faithfulness", "context_recall")
+    )
     counts = Run.load(folder).diagnosis()
     assert counts is not None
     assert counts == gather(folder).diagnosis
@@ -95,5 +110,13 @@ def test_a_judge_that_compares_words_gives_no_diagnosis_anywhere(tmp_path: Path)
         shown = done.stdout + forms.text(folder, "md") + Run.load(folder)._repr_html_()
         page = json.loads(forms.text(folder, "json"))["diagnosis"]
         counts = Run.load(folder).diagnosis()
-        printed[judge] = ("Retrieval or generation" in shown, "ignored it" in shown, page is None, counts is None)
-    assert printed == {"local:lexical": (False, False, True, True), "recorded:demo": (True, True, False, False)}
+        printed[judge] = (
+            "Retrieval or generation" in shown,
+            "ignored it" in shown,
+            page is None,
+            counts is None,
+        )
+    assert printed == {
+        "local:lexical": (False, False, True, True),
+        "recorded:demo": (True, True, False, False),
+    }

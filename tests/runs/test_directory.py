@@ -30,7 +30,9 @@ from tests.command_line import call, spawn
 
 def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 1}')
-    with pytest.raises(DataError, match=r"of format 1, and this version reads format 5\. Run its command again"):
+    with pytest.raises(
+        DataError, match=r"of format 1, and this version reads format 5\. Run its command again"
+    ):
         load_manifest(tmp_path)
 
 
@@ -57,8 +59,12 @@ def _score(run: Path) -> None:
     path.write_text(json.dumps(row) + "\n")
 
 
-@pytest.mark.parametrize("command", ["rejudge run --vote any -o again", "agreement run", "compare run whole"])
-@pytest.mark.parametrize("damage", [_deep, _settings, _judge, _score], ids=lambda damage: damage.__name__[1:])
+@pytest.mark.parametrize(
+    "command", ["rejudge run --vote any -o again", "agreement run", "compare run whole"]
+)
+@pytest.mark.parametrize(
+    "damage", [_deep, _settings, _judge, _score], ids=lambda damage: damage.__name__[1:]
+)
 def test_damaged_files_of_a_run_end_a_command_with_one_line_and_2(
     tmp_path: Path, damage: Callable[[Path], None], command: str
 ) -> None:
@@ -88,7 +94,11 @@ def test_what_a_killed_process_left_of_a_report_is_removed_by_the_next(tmp_path:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     host = os.uname().nodename
-    names = [f"report.html.{host}-{ended.pid}.part", f"report.html.{host}-1.part", f"report.html.{host}2-1.part"]
+    names = [
+        f"report.html.{host}-{ended.pid}.part",
+        f"report.html.{host}-1.part",
+        f"report.html.{host}2-1.part",
+    ]
     for name in (*names, f"other.html.{host}-{ended.pid}.part"):
         (tmp_path / name).touch()
     run.report(tmp_path / "report.html")
@@ -136,7 +146,9 @@ def test_results_that_are_put_in_their_place_meanwhile_are_not_emptied(
     assert (results.read_bytes(), part.read_bytes()) == (b"results", b"of another run")
 
 
-def test_two_processes_may_write_the_same_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_may_write_the_same_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = tmp_path / "run"
     ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
     before = (run / "report.html").read_bytes()
@@ -163,7 +175,10 @@ def test_a_report_on_a_full_disk_can_be_written_by_the_same_command_later(
     with monkeypatch.context() as patch:
         patch.setattr(page, "render", render)
         full = call("report", run, exits=3)
-    assert (full.returncode, "Free space on its disk, then run the same command again" in full.stderr) == (3, True)
+    assert (
+        full.returncode,
+        "Free space on its disk, then run the same command again" in full.stderr,
+    ) == (3, True)
     call("report", run)
 
 
@@ -173,27 +188,37 @@ def killed(tmp_path: Path) -> Path:
     run = tmp_path / "killed"
     ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=run)
     (run / "results.jsonl.part").write_bytes((run / "results.jsonl").read_bytes()[:-20])
-    (run / "replies.jsonl.part").write_bytes(gzip.decompress((run / "replies.jsonl.gz").read_bytes()))
+    (run / "replies.jsonl.part").write_bytes(
+        gzip.decompress((run / "replies.jsonl.gz").read_bytes())
+    )
     for name in ("results.jsonl", "replies.jsonl.gz", "summary.json", "report.html"):
         (run / name).unlink()
     return run
 
 
-def test_a_killed_run_is_reported_judged_again_and_compared_as_far_as_it_went(killed: Path, tmp_path: Path) -> None:
+def test_a_killed_run_is_reported_judged_again_and_compared_as_far_as_it_went(
+    killed: Path, tmp_path: Path
+) -> None:
     assert len(ce.Run.load(killed).results[1].calls) == 2
     line = "killed is not complete: 2 samples are finished; run the command that began it again to resume"
     run = ce.Run.load(killed)
     assert (len(run), run.complete, run.record.samples) == (2, False, 2)
     assert [result.sample.id for result in run] == [run.results[i].sample.id for i in range(2)]
     report = call("report", killed, "--format", "md")
-    assert ("2 of 3 samples (stopped early)" in report.stdout, line in report.stderr) == (True, True)
+    assert ("2 of 3 samples (stopped early)" in report.stdout, line in report.stderr) == (
+        True,
+        True,
+    )
     again = call("rejudge", killed, "--out", tmp_path / "again")
     assert line in again.stderr
     assert len(ce.Run.load(tmp_path / "again")) == 2
     compared = call("compare", killed, tmp_path / "again")
     assert ("2 samples in both" in compared.stdout, line in compared.stderr) == (True, True)
     assert not (killed / "results.jsonl").exists()
-    assert len(ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=killed)) == 3
+    assert (
+        len(ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=killed))
+        == 3
+    )
 
 
 def test_each_sample_is_in_the_file_once_it_is_finished(killed: Path, tmp_path: Path) -> None:
@@ -214,7 +239,11 @@ def test_no_sample_is_in_the_file_without_its_replies(killed: Path, tmp_path: Pa
 
     with RunWriter(folder, run.manifest) as writer:
         for number in range(3):
-            writer.add(result.model_copy(update={"sample": result.sample.model_copy(update={"id": f"s{number}"})}))
+            writer.add(
+                result.model_copy(
+                    update={"sample": result.sample.model_copy(update={"id": f"s{number}"})}
+                )
+            )
             seen.append((written("results.jsonl.part"), written("replies.jsonl.part")))
         assert [one.sample.id for one in RunResults.of(folder)] == ["s0", "s1", "s2"]
     assert seen == [(1, 1), (2, 2), (3, 3)]
@@ -222,7 +251,9 @@ def test_no_sample_is_in_the_file_without_its_replies(killed: Path, tmp_path: Pa
 
 def test_a_run_without_a_finished_sample_says_that_its_command_goes_on(killed: Path) -> None:
     (killed / "results.jsonl.part").write_bytes(b"")
-    with pytest.raises(DataError, match=r"it has no summary\.json; run the command that began it again to resume"):
+    with pytest.raises(
+        DataError, match=r"it has no summary\.json; run the command that began it again to resume"
+    ):
         ce.Run.load(killed)
 
 
@@ -230,7 +261,11 @@ def test_a_compressed_run_is_read_like_a_plain_one(tmp_path: Path) -> None:
     def score(name: str, *, compress: bool) -> ce.Run:
         options = ce.RunOptions(cache=tmp_path / "cache", compress=compress)
         return ce.score(
-            samples()[:3], judges="local:lexical", metrics="faithfulness", out=tmp_path / name, options=options
+            samples()[:3],
+            judges="local:lexical",
+            metrics="faithfulness",
+            out=tmp_path / name,
+            options=options,
         )
 
     packed = score("packed", compress=True)
@@ -241,7 +276,10 @@ def test_a_compressed_run_is_read_like_a_plain_one(tmp_path: Path) -> None:
     assert packed == plain
     assert packed.results[1] == plain.results[1]
     assert ce.compare(packed, plain).metrics["faithfulness"].change == 0
-    sources = [ce.rejudge(run, panel=ce.PanelOptions(vote="any")).manifest.source for run in (packed, plain)]
+    sources = [
+        ce.rejudge(run, panel=ce.PanelOptions(vote="any")).manifest.source
+        for run in (packed, plain)
+    ]
     assert len({source.digest for source in sources if source}) == 1
     score("packed", compress=False)
     assert not (tmp_path / "packed" / "results.jsonl.gz").exists()
@@ -250,7 +288,9 @@ def test_a_compressed_run_is_read_like_a_plain_one(tmp_path: Path) -> None:
 def test_what_another_run_left_is_gone_once_it_is_overwritten(killed: Path) -> None:
     run = ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=killed)
     first = run.results[0]
-    with RunWriter(killed, run.manifest.model_copy(update={"cluster": "id"}), overwrite=True) as writer:
+    with RunWriter(
+        killed, run.manifest.model_copy(update={"cluster": "id"}), overwrite=True
+    ) as writer:
         assert not (killed / "results.jsonl").exists()
         writer.add(first)
     assert len(ce.Run.load(killed)) == 1
@@ -258,7 +298,9 @@ def test_what_another_run_left_is_gone_once_it_is_overwritten(killed: Path) -> N
 
 def test_a_run_whose_summary_is_damaged_can_be_overwritten(tmp_path: Path) -> None:
     def score(**options: Any) -> ce.Run:
-        return ce.score(samples()[:2], judges="local:lexical", metrics="faithfulness", out=tmp_path, **options)
+        return ce.score(
+            samples()[:2], judges="local:lexical", metrics="faithfulness", out=tmp_path, **options
+        )
 
     before = score().record
     (tmp_path / "summary.json").write_text("{")
@@ -268,9 +310,14 @@ def test_a_run_whose_summary_is_damaged_can_be_overwritten(tmp_path: Path) -> No
 
 
 def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
-    own = {"words": lambda sample: float(len(sample.answer or "")), "faithfulness": lambda sample: 1.0}
+    own = {
+        "words": lambda sample: float(len(sample.answer or "")),
+        "faithfulness": lambda sample: 1.0,
+    }
     for name, limit in (("a", 3), ("b", 2)):
-        run = ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=tmp_path / name)
+        run = ce.score(
+            samples()[:3], judges="local:lexical", metrics="faithfulness", out=tmp_path / name
+        )
         ce.measure(run, own, out=tmp_path / name / "measure")
         ce.measure(run, {"words": own["words"]}, limit=limit, out=tmp_path / name / "other")
     run = ce.Run.load(tmp_path / "a")
@@ -282,7 +329,12 @@ def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
     page = run.report(tmp_path / "run.md", format="md")
     assert all(
         f"`{name}`" in page
-        for name in ("faithfulness", "measure/faithfulness (value)", "measure/words (value)", "other/words (value)")
+        for name in (
+            "faithfulness",
+            "measure/faithfulness (value)",
+            "measure/words (value)",
+            "other/words (value)",
+        )
     )
     compared = track([tmp_path / "a", tmp_path / "b"])
     assert [one.metric for one in compared.tracks] == [
@@ -291,13 +343,17 @@ def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
         "measure/faithfulness",
         "other/words",
     ]
-    assert [one.metric for one in track([tmp_path / "a", tmp_path / "b"], ["other/words"]).tracks] == ["other/words"]
+    assert [
+        one.metric for one in track([tmp_path / "a", tmp_path / "b"], ["other/words"]).tracks
+    ] == ["other/words"]
     names = [one.metric for one in compare(tmp_path / "a", tmp_path / "b").comparison.metrics]
     assert names == ["faithfulness", "measure/words", "measure/faithfulness", "other/words"]
 
 
 @pytest.mark.parametrize("refused_from", [0, 2])
-def test_a_run_that_stops_early_does_not_replace_one_that_got_further(tmp_path: Path, refused_from: int) -> None:
+def test_a_run_that_stops_early_does_not_replace_one_that_got_further(
+    tmp_path: Path, refused_from: int
+) -> None:
     reply = write_chat('{"reason": "r", "rating": "fully", "noncommittal": false}', "judge")
     calls: list[str] = []
 
@@ -316,13 +372,21 @@ def test_a_run_that_stops_early_does_not_replace_one_that_got_further(tmp_path: 
     with serve(respond) as url:
         judge = f"openai:judge@{url}"
         rate("first")
-        before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.suffix != ".html"}
+        before = {
+            path.name: path.read_bytes()
+            for path in (tmp_path / "run").iterdir()
+            if path.suffix != ".html"
+        }
         with (
             pytest.warns(UserWarning, match="keeps the results of an earlier run of 4 samples"),
             pytest.raises(ce.StoppedEarly) as stopped,
         ):
             rate("another")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.suffix != ".html"} == before
+    assert {
+        path.name: path.read_bytes()
+        for path in (tmp_path / "run").iterdir()
+        if path.suffix != ".html"
+    } == before
     assert stopped.value.run is not None
     assert stopped.value.run["rated_relevance"].mean == 1.0
 
@@ -330,13 +394,24 @@ def test_a_run_that_stops_early_does_not_replace_one_that_got_further(tmp_path: 
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda row: row["scores"].clear(), "has no faithfulness in one of the runs: its results are damaged"),
-        (lambda row: row["scores"]["faithfulness"].update(value=float("inf")), "scores.faithfulness.value: "),
-        (lambda row: row["claims"][0].update(text=3), "line 1: not a result: claims.0.text: Input should be a valid"),
+        (
+            lambda row: row["scores"].clear(),
+            "has no faithfulness in one of the runs: its results are damaged",
+        ),
+        (
+            lambda row: row["scores"]["faithfulness"].update(value=float("inf")),
+            "scores.faithfulness.value: ",
+        ),
+        (
+            lambda row: row["claims"][0].update(text=3),
+            "line 1: not a result: claims.0.text: Input should be a valid",
+        ),
     ],
     ids=["no score", "infinite", "a number for a text"],
 )
-def test_a_damaged_line_is_one_line_and_2(damage: Callable[[Any], None], said: str, tmp_path: Path) -> None:
+def test_a_damaged_line_is_one_line_and_2(
+    damage: Callable[[Any], None], said: str, tmp_path: Path
+) -> None:
     ce.score(samples(), judges="local:lexical", metrics="faithfulness", out=tmp_path / "a")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     lines = (tmp_path / "b" / "results.jsonl").read_text().splitlines()
@@ -351,6 +426,8 @@ def test_votes_on_a_question_that_the_run_does_not_ask_are_damage(tmp_path: Path
     run = ce.score(samples(), judges="local:lexical", metrics="faithfulness", out=tmp_path / "a")
     assert run.path
     text = (run.path / "results.jsonl").read_text()
-    (run.path / "results.jsonl").write_text(text.replace('"question":"support"', '"question":"suppoJt"'))
+    (run.path / "results.jsonl").write_text(
+        text.replace('"question":"support"', '"question":"suppoJt"')
+    )
     done = call("rejudge", "a", "--vote", "any", "--out", "b", folder=tmp_path, exits=2)
     assert "asks no question 'suppoJt'" in done.stderr

@@ -26,17 +26,27 @@ def documents(*names: str) -> tuple[Document, ...]:
 
 def items(count: int, each: int = 3) -> list[Sample]:
     return [
-        Sample(id=f"q{i}", question=f"Question {i}?", contexts=documents(*(f"d{j}" for j in range(each))))
+        Sample(
+            id=f"q{i}",
+            question=f"Question {i}?",
+            contexts=documents(*(f"d{j}" for j in range(each))),
+        )
         for i in range(count)
     ]
 
 
 def drawn(*queries: QueryToLabel) -> DocumentDraw:
-    return DocumentDraw(source="x", first=10, count=50, seed=0, population=9, without_results=2, queries=queries)
+    return DocumentDraw(
+        source="x", first=10, count=50, seed=0, population=9, without_results=2, queries=queries
+    )
 
 
 def shown(query: str, count: int, without_text: Sequence[str] = ()) -> QueryToLabel:
-    return QueryToLabel(query=query, documents=tuple(f"d{i}" for i in range(count)), without_text=tuple(without_text))
+    return QueryToLabel(
+        query=query,
+        documents=tuple(f"d{i}" for i in range(count)),
+        without_text=tuple(without_text),
+    )
 
 
 def answers(**marks: str) -> dict[tuple[str, str], Mark]:
@@ -52,7 +62,10 @@ def answers(**marks: str) -> dict[tuple[str, str], Mark]:
 
 def test_lgtm_is_the_mean_over_questions_of_good_ones_among_those_marked() -> None:
     # q1 3 of 10; q2 has two results, one good; q3 is marked in part, 1 of 2: (0.3 + 0.5 + 0.5) / 3
-    found = lgtm(drawn(shown("q1", 10), shown("q2", 2), shown("q3", 4)), answers(q1="yyynnnnnnn", q2="yn", q3="y?n "))
+    found = lgtm(
+        drawn(shown("q1", 10), shown("q2", 2), shown("q3", 4)),
+        answers(q1="yyynnnnnnn", q2="yn", q3="y?n "),
+    )
     assert found.value == pytest.approx(1.3 / 3)
     assert (found.n, found.begun, found.drawn) == (3, 3, 3)
     assert (found.good, found.bad, found.unsure, found.unmarked) == (5, 9, 1, 1)
@@ -79,7 +92,10 @@ def test_without_a_mark_there_is_no_figure_and_the_reason_is_said() -> None:
 
 
 def test_the_interval_resamples_whole_questions() -> None:
-    alike = lgtm(drawn(*(shown(f"q{i}", 10) for i in range(20))), answers(**{f"q{i}": "yyyyynnnnn" for i in range(20)}))
+    alike = lgtm(
+        drawn(*(shown(f"q{i}", 10) for i in range(20))),
+        answers(**{f"q{i}": "yyyyynnnnn" for i in range(20)}),
+    )
     apart = lgtm(
         drawn(*(shown(f"q{i}", 10) for i in range(20))),
         answers(**{f"q{i}": ("y" if i % 2 else "n") * 10 for i in range(20)}),
@@ -108,7 +124,10 @@ def test_documents_are_shown_in_an_order_that_does_not_tell_their_rank() -> None
 
 
 def test_questions_without_results_are_counted_and_not_drawn() -> None:
-    samples = [Sample(id="full", question="Q", contexts=documents("a", "b", "c")), Sample(id="none", question="Q")]
+    samples = [
+        Sample(id="full", question="Q", contexts=documents("a", "b", "c")),
+        Sample(id="none", question="Q"),
+    ]
     found, pairs = draw_documents(samples, 50, first=2, seed=0, source="x")
     assert (found.population, found.without_results) == (1, 1)
     assert found.queries == (QueryToLabel(query="full", documents=("a", "b")),)
@@ -125,12 +144,17 @@ def test_a_document_without_a_text_is_counted_and_not_shown() -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (Sample(id="two words", question="Q", contexts=documents("a")), "cannot be written to a qrels file"),
+        (
+            Sample(id="two words", question="Q", contexts=documents("a")),
+            "cannot be written to a qrels file",
+        ),
         (Sample(id="q", question="Q", contexts=documents("a", "a")), "occurs twice for question"),
         (Sample(id="q", question="Q", contexts=()), "nothing to grade"),
     ],
 )
-def test_what_could_not_be_written_is_refused_before_anybody_marks(item: Sample, message: str) -> None:
+def test_what_could_not_be_written_is_refused_before_anybody_marks(
+    item: Sample, message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         draw_documents([item], 1, first=10, seed=0, source="x")
 
@@ -178,7 +202,9 @@ def test_other_draws_and_other_data_are_refused(tmp_path: Path) -> None:
     assert DocumentLabels(path).drawn == more
 
 
-@pytest.mark.parametrize("line", ["[]", "{}", '{"query": "q", "document": "d", "mark": "fine"}', "no json"])
+@pytest.mark.parametrize(
+    "line", ["[]", "{}", '{"query": "q", "document": "d", "mark": "fine"}', "no json"]
+)
 def test_a_file_of_something_else_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "marks.qrels"
     DocumentLabels(path).begin(drawn(shown("q1", 3)))

@@ -21,33 +21,71 @@ from tests.report.runs import TOWER, TOWER_SAYS, make
 def overview(name: str, dollars: float | None, verdicts: int = 500) -> JudgeOverview:
     cost = Cost(calls=1, dollars=dollars)
     return JudgeOverview(
-        name=name, short=name, model="m", endpoint=None, served_models={}, prompts=(), extractions=0, assessments=1,
-        failed={}, replies=1, cost=cost, assessment_cost=cost, seconds=1.5, examples={}, uncounted=0,
-        verdicts=verdicts, labels=LabelCounts(supported=verdicts),
-    )  # fmt: skip
+        name=name,
+        short=name,
+        model="m",
+        endpoint=None,
+        served_models={},
+        prompts=(),
+        extractions=0,
+        assessments=1,
+        failed={},
+        replies=1,
+        cost=cost,
+        assessment_cost=cost,
+        seconds=1.5,
+        examples={},
+        uncounted=0,
+        verdicts=verdicts,
+        labels=LabelCounts(supported=verdicts),
+    )
 
 
 def panel(kappas: dict[tuple[str, str], float]) -> PanelSummary:
     pairs = [
-        RaterAgreement(first=a, second=b, claims=10, raw_agreement=kappa, kappa=kappa, confusion=((4, 1), (2, 3)))
+        RaterAgreement(
+            first=a,
+            second=b,
+            claims=10,
+            raw_agreement=kappa,
+            kappa=kappa,
+            confusion=((4, 1), (2, 3)),
+        )
         for (a, b), kappa in kappas.items()
     ]
     return PanelSummary(
-        judges=("x", "y", "z"), claims=10, labels=("no", "yes"), measured_on=("x", "y", "z"), unanimous=0, split=0,
-        ties=0, no_quorum=0, alpha=None, ac1=None, noise={}, disputes=(),
+        judges=("x", "y", "z"),
+        claims=10,
+        labels=("no", "yes"),
+        measured_on=("x", "y", "z"),
+        unanimous=0,
+        split=0,
+        ties=0,
+        no_quorum=0,
+        alpha=None,
+        ac1=None,
+        noise={},
+        disputes=(),
         judge_pairs=tuple(pair for pair in pairs if pair.second != "panel"),
         judge_vs_panel=tuple(pair for pair in pairs if pair.second == "panel"),
-    )  # fmt: skip
+    )
 
 
 KAPPAS = {
-    ("x", "y"): 0.8, ("x", "z"): 0.2, ("y", "z"): 0.3, ("x", "panel"): 0.9, ("y", "panel"): 0.7, ("z", "panel"): 0.5
-}  # fmt: skip
+    ("x", "y"): 0.8,
+    ("x", "z"): 0.2,
+    ("y", "z"): 0.3,
+    ("x", "panel"): 0.9,
+    ("y", "panel"): 0.7,
+    ("z", "panel"): 0.5,
+}
 
 
 def test_cost_and_agreement_stand_side_by_side() -> None:
     """x: $1 for 500 verdicts. z agrees least: 0.25 with the others; x 0.5, y 0.55. y is dearer than z and below x."""
-    found = judge_numbers([overview("x", 1.0), overview("y", 2.0), overview("z", 0.5)], panel(KAPPAS))
+    found = judge_numbers(
+        [overview("x", 1.0), overview("y", 2.0), overview("z", 0.5)], panel(KAPPAS)
+    )
     assert [(one.judge, one.dollars_per_1000, one.kappa, one.on_front) for one in found] == [
         ("x", 2.0, 0.9, True),
         ("y", 4.0, 0.7, False),
@@ -69,7 +107,9 @@ def test_people_take_the_place_of_the_panel() -> None:
 
 
 def timed(result: SampleResult) -> SampleResult:
-    calls = (call.model_copy(update={"seconds": 0.25 * i}) for i, call in enumerate(result.calls, 1))
+    calls = (
+        call.model_copy(update={"seconds": 0.25 * i}) for i, call in enumerate(result.calls, 1)
+    )
     return result.model_copy(update={"calls": tuple(calls)})
 
 
@@ -77,7 +117,9 @@ def timed(result: SampleResult) -> SampleResult:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two judges of whom one is right about three claims and one gives no reply."""
     says = {"strict": TOWER_SAYS, "kind": {}, "dead": {}}
-    return make(tmp_path_factory.mktemp("runs") / "run", [TOWER], says, failing=("dead",), revise=timed)
+    return make(
+        tmp_path_factory.mktemp("runs") / "run", [TOWER], says, failing=("dead",), revise=timed
+    )
 
 
 def numbers(run: Path) -> dict[str, JudgeNumbers]:

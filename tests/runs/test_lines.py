@@ -13,7 +13,17 @@ import pytest
 from claimeval.runs import lines
 from claimeval.runs.lines import Lines
 from claimeval.types.errors import DataError
-from claimeval.types.records import Assessment, Call, Claim, Document, Evidence, Sample, SampleResult, Score, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Call,
+    Claim,
+    Document,
+    Evidence,
+    Sample,
+    SampleResult,
+    Score,
+    Verdict,
+)
 
 ANSWER = "The tower is 58 m high. It was built by Ana."
 CONTEXTS = (
@@ -22,24 +32,65 @@ CONTEXTS = (
     Document(id="d-c", text="Ana."),
 )
 SAMPLE = Sample(
-    id="q7", question="How high?", answer=ANSWER, contexts=CONTEXTS, reference_answers=("It is 58 m.", "58 metres")
+    id="q7",
+    question="How high?",
+    answer=ANSWER,
+    contexts=CONTEXTS,
+    reference_answers=("It is 58 m.", "58 metres"),
 )
 CLAIMS = (
-    Claim(id="answer-1", text=ANSWER[:23], of="answer", sentences=(1,), span=(0, 23), grounding="exact"),
-    Claim(id="answer-2", text="Ana built it.", of="answer", sentences=(2,), span=(24, 44), grounding="fuzzy"),
-    Claim(id="reference-1", text="metres", of="reference", span=(3, 9), grounding="exact", alternative=2),
-    Claim(grounding="ungrounded", id="x", text="It is red.", of="answer", repeats=2, missing_numbers=("7",)),
+    Claim(
+        id="answer-1",
+        text=ANSWER[:23],
+        of="answer",
+        sentences=(1,),
+        span=(0, 23),
+        grounding="exact",
+    ),
+    Claim(
+        id="answer-2",
+        text="Ana built it.",
+        of="answer",
+        sentences=(2,),
+        span=(24, 44),
+        grounding="fuzzy",
+    ),
+    Claim(
+        id="reference-1",
+        text="metres",
+        of="reference",
+        span=(3, 9),
+        grounding="exact",
+        alternative=2,
+    ),
+    Claim(
+        grounding="ungrounded",
+        id="x",
+        text="It is red.",
+        of="answer",
+        repeats=2,
+        missing_numbers=("7",),
+    ),
 )
 
 
 def call(key: str, judge: str, part: str = "contexts", **fields: Any) -> Call:
     evidence = Evidence(part=part)
-    return Call(key=key, step="assess", judge=judge, part="answer", evidence=evidence, prompt="p1", **fields)
+    return Call(
+        key=key, step="assess", judge=judge, part="answer", evidence=evidence, prompt="p1", **fields
+    )
 
 
 def test_a_line_is_read_without_a_reader() -> None:
     verdicts = [
-        Verdict(judge="one", label="supported", probability=0.9, explanation="so", cites=("d-b",), call=0),
+        Verdict(
+            judge="one",
+            label="supported",
+            probability=0.9,
+            explanation="so",
+            cites=("d-b",),
+            call=0,
+        ),
         Verdict(judge="one", unassessed="unsure", probability=0.0, explanation="", call=0),
     ]
     result = SampleResult(
@@ -65,7 +116,14 @@ def test_a_line_is_read_without_a_reader() -> None:
     assert json.loads(line) == {
         "sample": json.loads(SAMPLE.model_dump_json(exclude_defaults=True)),
         "scores": {
-            "faithfulness": {"value": 1.0, "unit": "share", "hits": 1, "judged": 1, "total": 2, "bounds": [0.5, 1.0]}
+            "faithfulness": {
+                "value": 1.0,
+                "unit": "share",
+                "hits": 1,
+                "judged": 1,
+                "total": 2,
+                "bounds": [0.5, 1.0],
+            }
         },
         "claims": [
             {
@@ -107,7 +165,13 @@ def test_a_line_is_read_without_a_reader() -> None:
                 **about,
                 "unassessed": "unsure",
                 "verdicts": [
-                    {"judge": "one", "unassessed": "unsure", "probability": 0.0, "explanation": "", "call": 0}
+                    {
+                        "judge": "one",
+                        "unassessed": "unsure",
+                        "probability": 0.0,
+                        "explanation": "",
+                        "call": 0,
+                    }
                 ],
             },
         ],
@@ -133,25 +197,51 @@ def test_what_is_left_out_of_a_line_is_what_it_is_read_as() -> None:
         "assessments": [],
     }
     assert json.loads(replies) == {"sample": "s"}
-    unjudged = Assessment(subject="answer-1", question="support", against="contexts", label="not_found", verdicts=())
+    unjudged = Assessment(
+        subject="answer-1", question="support", against="contexts", label="not_found", verdicts=()
+    )
     claim = Claim(id="answer-1", of="answer", text="", grounding="ungrounded")
-    written = json.loads(lines.write(bare.model_copy(update={"claims": (claim,), "assessments": (unjudged,)})).line)
-    assert written["claims"] == [{"id": "answer-1", "of": "answer", "text": "", "grounding": "ungrounded"}]
+    written = json.loads(
+        lines.write(bare.model_copy(update={"claims": (claim,), "assessments": (unjudged,)})).line
+    )
+    assert written["claims"] == [
+        {"id": "answer-1", "of": "answer", "text": "", "grounding": "ungrounded"}
+    ]
     (assessment,) = written["assessments"]
     about = {"subject": "answer-1", "question": "support", "against": "contexts"}
     assert assessment == {**about, "label": "not_found", "verdicts": []}
     asked = Call(key="k", step="assess", judge="one", part="answer", reply="")
-    (call_line,) = json.loads(lines.write(bare.model_copy(update={"calls": (asked,)})).replies)["calls"]
-    assert call_line == {"key": "k", "step": "assess", "judge": "one", "part": "answer", "reply": ""}
+    (call_line,) = json.loads(lines.write(bare.model_copy(update={"calls": (asked,)})).replies)[
+        "calls"
+    ]
+    assert call_line == {
+        "key": "k",
+        "step": "assess",
+        "judge": "one",
+        "part": "answer",
+        "reply": "",
+    }
 
 
 @pytest.mark.parametrize(
     "given",
     [
         {"answer": "", "contexts": [], "is_answerable": False},
-        {"answer": None, "contexts": None, "metadata": {"zero": 0, "no": False, "list": [], "text": "", "none": None}},
-        {"contexts": [{"id": "", "text": "", "title": "", "score": 0.0}], "generator": "", "evidence": {"x": []}},
-        {"reference_answers": ["0"], "reference_contexts": [""], "history": [{"role": "user", "content": ""}]},
+        {
+            "answer": None,
+            "contexts": None,
+            "metadata": {"zero": 0, "no": False, "list": [], "text": "", "none": None},
+        },
+        {
+            "contexts": [{"id": "", "text": "", "title": "", "score": 0.0}],
+            "generator": "",
+            "evidence": {"x": []},
+        },
+        {
+            "reference_answers": ["0"],
+            "reference_contexts": [""],
+            "history": [{"role": "user", "content": ""}],
+        },
     ],
 )
 def test_whatever_was_given_reads_back_as_given(given: dict[str, Any]) -> None:
@@ -216,16 +306,29 @@ def drawn(seed: int) -> SampleResult:
         unextracted={"reference": "no_claims"},
         assessments=(
             *assessments(Evidence(part="contexts"), Evidence(part="reference")),
-            *assessments(Evidence(part="contexts", document=2), Evidence(part="contexts", document=3)),
+            *assessments(
+                Evidence(part="contexts", document=2), Evidence(part="contexts", document=3)
+            ),
             *assessments(Evidence(part="contexts", order=1)),
         ),
         scores={
             "a": Score.undefined("no_evidence", total=rng.randint(0, 1)),
             "b": Score.share(0.5, bounds=(0.25, 0.75)),
-            "c": Score(value=2.0, unit="grade", hits=1, judged=2, total=2, bounds=rng.choice([None, (0.0, 3.0)])),
+            "c": Score(
+                value=2.0,
+                unit="grade",
+                hits=1,
+                judged=2,
+                total=2,
+                bounds=rng.choice([None, (0.0, 3.0)]),
+            ),
             "d": Score.share(0.5, hits=1, judged=2, total=3, alternative=2),
         },
-        calls=(call("k0", "one"), call("k1", "two", failed="timeout", message="late"), call("k1", "one")),
+        calls=(
+            call("k0", "one"),
+            call("k1", "two", failed="timeout", message="late"),
+            call("k1", "one"),
+        ),
         details={"words": {"reference": [1, None]}},
     )
 
@@ -236,7 +339,9 @@ def test_what_is_read_is_what_was_written(seed: int) -> None:
     assert lines.read(*lines.write(result)) == result
 
 
-def test_a_compressed_file_is_read_from_any_line_and_by_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compressed_file_is_read_from_any_line_and_by_gzip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "MEMBER", 3)
     written = [b'{"n":%d,"text":"%s"}\n' % (n, b"x" * (n % 60)) for n in range(50)]
     (tmp_path / "plain").write_bytes(b"".join(written))
@@ -249,7 +354,10 @@ def test_a_compressed_file_is_read_from_any_line_and_by_gzip(tmp_path: Path, mon
         assert [packed[n] for n in (49, 0, -1, 20, 21)] == [written[n] for n in (49, 0, 49, 20, 21)]
         assert packed[3:6] == written[3:6]
     content = (tmp_path / "some.gz").read_bytes()
-    for damaged, problem in ((content[:-9], "is cut off"), (content[:40] + b"?" + content[41:], "is damaged")):
+    for damaged, problem in (
+        (content[:-9], "is cut off"),
+        (content[:40] + b"?" + content[41:], "is damaged"),
+    ):
         (tmp_path / "some.gz").write_bytes(damaged)
         with pytest.raises(DataError, match=problem):
             list(Lines(tmp_path / "some.gz"))

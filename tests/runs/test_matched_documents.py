@@ -41,12 +41,25 @@ def documents(ids: tuple[str, ...], *texts: str) -> tuple[Document, ...]:
         (RANKS, (JAPANESE,), (JAPANESE[:28], JAPANESE[24:]), {}, RECUT, BOTH),
     ],
     ids=[
-        *("a rank higher", "a text that repeats", "ranks", "ranks from 0", "ranks of chunks", "equal ids", "letters"),
+        *(
+            "a rank higher",
+            "a text that repeats",
+            "ranks",
+            "ranks from 0",
+            "ranks of chunks",
+            "equal ids",
+            "letters",
+        ),
         *("nearly equal", "long and nearly equal", "cut", "long and cut", "cut, without spaces"),
     ],
 )
 def test_documents_are_matched_by_text_then_by_ids_that_are_no_ranks(
-    ids: tuple[str, ...], a: tuple[str, ...], b: tuple[str, ...], pairs: object, in_a: object, in_b: object
+    ids: tuple[str, ...],
+    a: tuple[str, ...],
+    b: tuple[str, ...],
+    pairs: object,
+    in_a: object,
+    in_b: object,
 ) -> None:
     found = match(documents(ids, *a), documents(ids, *b))
     assert (found.pairs, found.changes, found.moved) == (pairs, (in_a, in_b), False)
@@ -58,7 +71,10 @@ def test_the_same_documents_in_another_order_only_moved() -> None:
 
 
 def test_one_list_has_the_documents_of_both_runs() -> None:
-    a, b = (list(enumerate(documents(RANKS, *texts), 1)) for texts in ((OPENING, TICKETS), (TICKETS, CAFE)))
+    a, b = (
+        list(enumerate(documents(RANKS, *texts), 1))
+        for texts in ((OPENING, TICKETS), (TICKETS, CAFE))
+    )
     assert aligned(a, b) == [(1, None, "lost"), (2, 1, ""), (None, 2, "gained")]
 
 

@@ -26,13 +26,19 @@ def ratings(*arguments: Any, **options: Any) -> RatingAgreement:
     return found
 
 
-def test_a_table_of_pairs_compares_the_difference_of_scores_with_the_preference(tmp_path: Path) -> None:
+def test_a_table_of_pairs_compares_the_difference_of_scores_with_the_preference(
+    tmp_path: Path,
+) -> None:
     scores = [(0.1, 0.9), (0.8, 0.3), (0.5, 0.5), (0.2, 0.4), (0.9, 0.6), (0.3, 0.7)]
     people: list[list[float | None]] = [[2, 1], [-1, -2], [0, 0], [1, None], [1, -1], [1, 2]]
     table = lines(
         tmp_path / "pairs.jsonl",
         [
-            {"question": f"q{i}", "responses": [{"f1": a}, {"f1": b}], "human": [{"overall": value} for value in said]}
+            {
+                "question": f"q{i}",
+                "responses": [{"f1": a}, {"f1": b}],
+                "human": [{"overall": value} for value in said],
+            }
             for i, ((a, b), said) in enumerate(zip(scores, people, strict=True))
         ],
     )
@@ -49,7 +55,12 @@ def test_a_table_of_pairs_compares_the_difference_of_scores_with_the_preference(
 
 def test_ratings_of_the_samples_of_a_run_are_compared_with_every_metric(tmp_path: Path) -> None:
     rows = [
-        {"id": f"q{i}", "question": f"{i}?", "answer": "word " * (i + 1), "reference_answers": ["word"]}
+        {
+            "id": f"q{i}",
+            "question": f"{i}?",
+            "answer": "word " * (i + 1),
+            "reference_answers": ["word"],
+        }
         for i in range(8)
     ]
     ce.measure(rows, "token_recall", out=tmp_path / "run")
@@ -65,12 +76,17 @@ def test_ratings_of_the_samples_of_a_run_are_compared_with_every_metric(tmp_path
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"scores": ["f1"], "ratings": ["humna"]}, "no row has the field 'humna'; the first has f1, human"),
+        (
+            {"scores": ["f1"], "ratings": ["humna"]},
+            "no row has the field 'humna'; the first has f1, human",
+        ),
         ({"ratings": ["human"]}, "a table needs --score and --rating"),
         ({"scores": ["f1"], "ratings": ["human"], "pairs": True}, "--pairs needs two"),
     ],
 )
-def test_a_table_without_the_fields_is_refused(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+def test_a_table_without_the_fields_is_refused(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
     table = lines(tmp_path / "t.jsonl", [{"f1": 0.5, "human": 1}, {"f1": 0.7, "human": 2}])
     with pytest.raises(ce.UsageError, match=words):
         ce.agreement(table, **options)
@@ -78,11 +94,23 @@ def test_a_table_without_the_fields_is_refused(tmp_path: Path, options: dict[str
 
 def test_one_command_correlates_ragcheckers_scores_with_the_preferences_of_people() -> None:
     file = shared_data("ragchecker/pairs_visible.jsonl")
-    done = call("agreement", file, "--score", "responses.ragchecker", "--rating", "human.overall", "--pairs", "--json")
+    done = call(
+        "agreement",
+        file,
+        "--score",
+        "responses.ragchecker",
+        "--rating",
+        "human.overall",
+        "--pairs",
+        "--json",
+    )
     found = json.loads(done.stdout)["ratings"]
     f1 = next(one for one in found["correlations"] if one["score"].endswith("f1"))
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    scores = [row["responses"][1]["ragchecker"]["f1"] - row["responses"][0]["ragchecker"]["f1"] for row in rows]
+    scores = [
+        row["responses"][1]["ragchecker"]["f1"] - row["responses"][0]["ragchecker"]["f1"]
+        for row in rows
+    ]
     people = [sum(one["overall"] for one in row["human"]) / 2 for row in rows]
     assert f1["items"] == 147
     assert f1["pearson"]["value"] == pytest.approx(scipy.stats.pearsonr(scores, people).statistic)
@@ -94,20 +122,58 @@ def test_one_command_correlates_ragcheckers_scores_with_the_preferences_of_peopl
 
 
 CHUNKS = {
-    "id": "id", "claim": "claim", "contexts": "text", "document": "chunk", "against": "contexts",
-    "judge": "model", "reply": "score", "forms": ["probability"], "human_label": "label",
-}  # fmt: skip
+    "id": "id",
+    "claim": "claim",
+    "contexts": "text",
+    "document": "chunk",
+    "against": "contexts",
+    "judge": "model",
+    "reply": "score",
+    "forms": ["probability"],
+    "human_label": "label",
+}
 
 
-def test_verdicts_per_chunk_become_verdicts_per_document_and_one_chunk_is_enough(tmp_path: Path) -> None:
+def test_verdicts_per_chunk_become_verdicts_per_document_and_one_chunk_is_enough(
+    tmp_path: Path,
+) -> None:
     table = [
-        {"id": "a", "claim": "It rains.", "chunk": 0, "text": "Sun.", "model": "t5", "score": 0.2, "label": "no"},
-        {"id": "a", "claim": "It rains.", "chunk": 1, "text": "Rain.", "model": "t5", "score": 0.9, "label": "yes"},
-        {"id": "b", "claim": "It snows.", "chunk": 0, "text": "Sun.", "model": "t5", "score": 0.3, "label": "no"},
+        {
+            "id": "a",
+            "claim": "It rains.",
+            "chunk": 0,
+            "text": "Sun.",
+            "model": "t5",
+            "score": 0.2,
+            "label": "no",
+        },
+        {
+            "id": "a",
+            "claim": "It rains.",
+            "chunk": 1,
+            "text": "Rain.",
+            "model": "t5",
+            "score": 0.9,
+            "label": "yes",
+        },
+        {
+            "id": "b",
+            "claim": "It snows.",
+            "chunk": 0,
+            "text": "Sun.",
+            "model": "t5",
+            "score": 0.3,
+            "label": "no",
+        },
     ]
-    run = ce.import_replies(lines(tmp_path / "chunks.jsonl", table), mapping=CHUNKS, out=tmp_path / "run")
+    run = ce.import_replies(
+        lines(tmp_path / "chunks.jsonl", table), mapping=CHUNKS, out=tmp_path / "run"
+    )
     first, second = run.results
-    assert [(one.evidence.document, one.label) for one in first.per_document] == [(1, "not_found"), (2, "supported")]
+    assert [(one.evidence.document, one.label) for one in first.per_document] == [
+        (1, "not_found"),
+        (2, "supported"),
+    ]
     assert [one.label for one in (*first.whole, *second.whole)] == ["supported", "not_found"]
     (verdict,) = first.assessments[0].verdicts
     assert (verdict.cites, verdict.probability) == (("1",), 0.9)
@@ -118,16 +184,25 @@ def test_verdicts_per_chunk_become_verdicts_per_document_and_one_chunk_is_enough
 
 def test_several_systems_in_a_row_are_a_sample_each(tmp_path: Path) -> None:
     mapping = {
-        "id": "id", "question": "q", "reference_answers": "gold", "systems": "answers", "answer": "answer",
-        "claim": "answer", "against": "reference", "judges": {"gpt": "verdict"}, "forms": ["word"],
-    }  # fmt: skip
+        "id": "id",
+        "question": "q",
+        "reference_answers": "gold",
+        "systems": "answers",
+        "answer": "answer",
+        "claim": "answer",
+        "against": "reference",
+        "judges": {"gpt": "verdict"},
+        "forms": ["word"],
+    }
     answers = {"x": {"answer": "Rome", "verdict": "yes"}, "y": {"answer": "Bern", "verdict": "no"}}
     table: list[dict[str, Any]] = [{"id": 1, "q": "Where?", "gold": ["Rome"], "answers": answers}]
     table.append({**table[0], "id": 2, "answers": [{"system": "x", **answers["x"]}]})
     run = ce.import_replies(lines(tmp_path / "rows.jsonl", table), mapping=mapping)
     assert [(one.id, one.generator, one.answer) for one in run.samples] == [
-        ("1 x", "x", "Rome"), ("1 y", "y", "Bern"), ("2 x", "x", "Rome"),
-    ]  # fmt: skip
+        ("1 x", "x", "Rome"),
+        ("1 y", "y", "Bern"),
+        ("2 x", "x", "Rome"),
+    ]
     assert [result.correctness for result in run.results] == [1.0, 0.0, 1.0]
 
 
@@ -138,8 +213,14 @@ def test_several_systems_in_a_row_are_a_sample_each(tmp_path: Path) -> None:
             "evouna/nq_visible.jsonl",
             400,
             {
-                "id": "id", "question": "question", "reference_answers": "gold_answers", "systems": "answers",
-                "answer": "answer", "claim": "answer", "against": "reference", "judges": {"people": "human"},
+                "id": "id",
+                "question": "question",
+                "reference_answers": "gold_answers",
+                "systems": "answers",
+                "answer": "answer",
+                "claim": "answer",
+                "against": "reference",
+                "judges": {"people": "human"},
                 "forms": ["word"],
             },
             1999,
@@ -148,14 +229,19 @@ def test_several_systems_in_a_row_are_a_sample_each(tmp_path: Path) -> None:
             "wice/dev_oracle_chunks.jsonl",
             1043,
             {
-                "id": "id", "claim": "claim", "contexts": "evidence", "document": "chunk", "against": "contexts",
-                "judges": {"people": "label"}, "forms": ["word"],
+                "id": "id",
+                "claim": "claim",
+                "contexts": "evidence",
+                "document": "chunk",
+                "against": "contexts",
+                "judges": {"people": "label"},
+                "forms": ["word"],
                 "words": {"partially_supported": "not_found", "not_supported": "not_found"},
             },
             349,
         ),
     ],
-)  # fmt: skip
+)
 def test_published_files_are_imported_by_mapping_alone(
     file: str, rows: int, mapping: dict[str, Any], samples: int, tmp_path: Path
 ) -> None:

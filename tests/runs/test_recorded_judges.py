@@ -47,11 +47,16 @@ def test_as_many_raw_texts_are_read_as_upstream_reads(openqa: tuple[Path, Import
         "gpt-4 as recorded": 803,
         "davinci as recorded": 804,
     }
-    unread = [json.loads(line) for line in (folder / "unread.jsonl").read_text(encoding="utf-8").splitlines()]
+    unread = [
+        json.loads(line)
+        for line in (folder / "unread.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [u["reply"][:29] for u in unread] == ["No, the candidate is correct."]
 
 
-def test_what_is_read_is_what_upstream_recorded_but_for_one_partly_correct(openqa: tuple[Path, ImportedRun]) -> None:
+def test_what_is_read_is_what_upstream_recorded_but_for_one_partly_correct(
+    openqa: tuple[Path, ImportedRun],
+) -> None:
     folder, _ = openqa
     differ = []
     for result in RunResults.of(folder):
@@ -59,7 +64,8 @@ def test_what_is_read_is_what_upstream_recorded_but_for_one_partly_correct(openq
         differ += [
             (result.sample.id, judge)
             for judge in ("gpt-4", "davinci")
-            if None not in (said[judge], said[f"{judge} as recorded"]) and said[judge] != said[f"{judge} as recorded"]
+            if None not in (said[judge], said[f"{judge} as recorded"])
+            and said[judge] != said[f"{judge} as recorded"]
         ]
     assert len(differ) == 1
     assert differ[0][1] == "gpt-4"
@@ -100,10 +106,15 @@ def test_intervals_of_agreement_resample_questions(openqa: tuple[Path, ImportedR
     assert 0.04 < high - low < 0.08  # 804 single answers would give 0.049
 
 
-def test_weights_learned_from_people_stand_in_the_manifest(openqa: tuple[Path, ImportedRun], tmp_path: Path) -> None:
+def test_weights_learned_from_people_stand_in_the_manifest(
+    openqa: tuple[Path, ImportedRun], tmp_path: Path
+) -> None:
     path = shared_data("openqa/nq301_visible.jsonl")
     found = import_judged(
-        open_file(path, field_map(OPENQA)), str(path), tmp_path / "weighted", PanelOptions(vote="weighted")
+        open_file(path, field_map(OPENQA)),
+        str(path),
+        tmp_path / "weighted",
+        PanelOptions(vote="weighted"),
     )
     weights = found.manifest.panel.weights
     assert set(weights) == {judge.name for judge in found.manifest.judges}
@@ -141,8 +152,13 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
             assert values == pytest.approx(GRADES[rater.rater], abs=1e-9)
     ungraded = [a for r in RunResults.of(tmp_path / "run") for a in r.assessments if a.tied]
     assert ungraded
-    assert {a.support for a in ungraded} == {"supported", "not_found"}  # three judges are never divided on support
+    assert {a.support for a in ungraded} == {
+        "supported",
+        "not_found",
+    }  # three judges are never divided on support
     panel = rejudge(tmp_path / "run", panel=PanelOptions(vote="median"))
     assert panel.record.panel is not None
     assert (panel.record.panel.ties, panel.record.panel.claims) == (0, 2623)
-    assert all(a.label is not None and not a.tied for result in panel.results for a in result.assessments)
+    assert all(
+        a.label is not None and not a.tied for result in panel.results for a in result.assessments
+    )

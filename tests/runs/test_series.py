@@ -57,9 +57,13 @@ def test_every_run_is_held_against_the_baseline_over_the_samples_of_both(
     assert found.against_in_words(words).startswith(said)
 
 
-def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_the_trend(tmp_path: Path) -> None:
+def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_the_trend(
+    tmp_path: Path,
+) -> None:
     """y is in the first and the last run: with x, -1 and 0 against the baseline, and slopes of -.5 and 0."""
-    (words,) = track(write(tmp_path, [{"x": 1.0, "y": 0.5}, {"x": 0.5}, {"x": 0.0, "y": 0.5}])).tracks
+    (words,) = track(
+        write(tmp_path, [{"x": 1.0, "y": 0.5}, {"x": 0.5}, {"x": 0.0, "y": 0.5}])
+    ).tracks
 
     assert words.against[2]
     assert (words.against[2].n, words.against[2].difference.value) == (2, -0.5)
@@ -68,13 +72,20 @@ def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_th
 
 def steady(folder: Path) -> Series:
     """Six runs; in each of the later five, two more of 40 samples fall from 1 to 0, so ten have fallen in the end."""
-    return track(write(folder, [{f"s{i}": 0.0 if i < 2 * place else 1.0 for i in range(40)} for place in range(6)]))
+    return track(
+        write(
+            folder,
+            [{f"s{i}": 0.0 if i < 2 * place else 1.0 for i in range(40)} for place in range(6)],
+        )
+    )
 
 
 def test_a_steady_fall_is_no_noise(tmp_path: Path) -> None:
     (words,) = steady(tmp_path).tracks
 
-    assert all(change.p_adjusted == 1.0 for change in words.changes), "2 of 2 signs: p 0.5 each, 1 after Holm"
+    assert all(change.p_adjusted == 1.0 for change in words.changes), (
+        "2 of 2 signs: p 0.5 each, 1 after Holm"
+    )
     last = words.against[5]
     assert last is not None
     assert (last.difference.value, last.increased, last.decreased) == (-0.25, 0, 10)
@@ -86,7 +97,9 @@ def test_a_steady_fall_is_no_noise(tmp_path: Path) -> None:
 def test_p_values_of_metrics_are_adjusted_together(tmp_path: Path) -> None:
     for place in range(3):
         rows = [
-            SampleResult.of(Sample(id=f"s{i}", question=f"{i}"), scores=scored({"a": value, "b": value}))
+            SampleResult.of(
+                Sample(id=f"s{i}", question=f"{i}"), scores=scored({"a": value, "b": value})
+            )
             for i, value in ((i, 1.0 - place * 0.1 * (i + 1)) for i in range(5))
         ]
         attach(tmp_path, f"r{place}", rows, {"a": "share", "b": "share"})
@@ -102,6 +115,11 @@ def test_the_picture_has_the_mean_of_every_run(tmp_path: Path) -> None:
     (drawn,) = pictures.of_series(steady(tmp_path))
 
     assert [said.partition(",")[0] for said in drawn.descriptions] == [
-        "r0: 1.000", "r1: 0.950", "r2: 0.900", "r3: 0.850", "r4: 0.800", "r5: 0.750",
-    ]  # fmt: skip
+        "r0: 1.000",
+        "r1: 0.950",
+        "r2: 0.900",
+        "r3: 0.850",
+        "r4: 0.800",
+        "r5: 0.750",
+    ]
     assert drawn.title == "words"

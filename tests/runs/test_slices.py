@@ -25,14 +25,16 @@ def tally(rows: list[tuple[dict[str, object], float | None]]) -> SliceTally:
     found = SliceTally(["m"], None)
     for i, (metadata, value) in enumerate(rows):
         found.add(
-            Sample.model_validate({"id": str(i), "question": f"Q{i}", "metadata": metadata}), scored({"m": value})
+            Sample.model_validate({"id": str(i), "question": f"Q{i}", "metadata": metadata}),
+            scored({"m": value}),
         )
     return found
 
 
 def test_fields_with_2_to_50_values_are_slices() -> None:
     rows: list[tuple[dict[str, object], float | None]] = [
-        ({"two": i % 2, "one": "x", "number": i, "fifty": i % MOST, "over": i % (MOST + 1)}, 1.0) for i in range(120)
+        ({"two": i % 2, "one": "x", "number": i, "fifty": i % MOST, "over": i % (MOST + 1)}, 1.0)
+        for i in range(120)
     ]
     assert tally(rows).fields == ("metadata.two", "metadata.fifty")
 
@@ -44,10 +46,14 @@ def test_a_field_without_a_value_twice_is_no_slice() -> None:
 def test_contributions_add_up_to_the_loss() -> None:
     """Of four values, mean 0.5: x has 1.0 and 0.0, y has 0.5 and 0.5; the last sample has neither topic nor value."""
     rows: list[tuple[dict[str, object], float | None]] = [
-        ({"topic": topic}, value) for topic, value in (("x", 1.0), ("x", 0.0), ("y", 0.5), ("y", 0.5))
+        ({"topic": topic}, value)
+        for topic, value in (("x", 1.0), ("x", 0.0), ("y", 0.5), ("y", 0.5))
     ]
     found = tally([*rows, ({}, None)]).slices("metadata.topic")
-    assert [(row.value, row.samples, row.estimate.n, row.estimate.value, row.contribution) for row in found] == [
+    assert [
+        (row.value, row.samples, row.estimate.n, row.estimate.value, row.contribution)
+        for row in found
+    ] == [
         ("x", 2, 2, 0.5, 0.25),
         ("y", 2, 2, 0.5, 0.25),
         (None, 1, 0, None, 0.0),
@@ -59,12 +65,17 @@ def test_what_adds_to_a_metric_of_faults_is_its_loss() -> None:
     for metric, expected in (("hallucination", [0.25, 0.05]), ("faithfulness", [0.25, 0.45])):
         found = SliceTally([metric], None, ["metadata.topic"])
         for topic, value in (("x", 0.5), ("y", 0.1)):
-            found.add(Sample(id=topic, question=topic, metadata={"topic": topic}), {metric: Score.share(value)})
+            found.add(
+                Sample(id=topic, question=topic, metadata={"topic": topic}),
+                {metric: Score.share(value)},
+            )
         slices = found.slices("metadata.topic")
         assert [row.contribution for row in slices] == pytest.approx(expected)
         table = views.slices("topic", slices.by_value)
         assert [row[5] for row in table.rows] == pytest.approx(expected)
-        where = "; where 0 is best (hallucination), to the mean" if metric == "hallucination" else ""
+        where = (
+            "; where 0 is best (hallucination), to the mean" if metric == "hallucination" else ""
+        )
         assert table.notes[-1] == f"loss: what a group adds to one minus the mean{where}"
 
 
@@ -102,11 +113,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Four samples of two kinds; in run b those of the first kind have no contexts."""
     folder = tmp_path_factory.mktemp("runs")
     samples = [
-        TOWER.model_copy(update={"id": f"t{i}", "question": f"Q{i}?", "metadata": {"kind": "xy"[i % 2]}})
+        TOWER.model_copy(
+            update={"id": f"t{i}", "question": f"Q{i}?", "metadata": {"kind": "xy"[i % 2]}}
+        )
         for i in range(4)
     ]
-    fewer = [s.model_copy(update={"contexts": ()}) if s.metadata["kind"] == "x" else s for s in samples]
-    return make(folder / "a", samples, {"j": TOWER_SAYS}), make(folder / "b", fewer, {"j": TOWER_SAYS})
+    fewer = [
+        s.model_copy(update={"contexts": ()}) if s.metadata["kind"] == "x" else s for s in samples
+    ]
+    return make(folder / "a", samples, {"j": TOWER_SAYS}), make(
+        folder / "b", fewer, {"j": TOWER_SAYS}
+    )
 
 
 def test_differences_by_slice_add_up_to_the_difference(runs: tuple[Path, Path]) -> None:
@@ -115,9 +132,14 @@ def test_differences_by_slice_add_up_to_the_difference(runs: tuple[Path, Path]) 
     (field,) = found.slices
     assert field.field == "metadata.kind"
     rows = {row.value: row for row in field.rows if row.metric == "faithfulness"}
-    assert {value: (row.n, row.contribution) for value, row in rows.items()} == {"x": (2, -1 / 6), "y": (2, 0.0)}
+    assert {value: (row.n, row.contribution) for value, row in rows.items()} == {
+        "x": (2, -1 / 6),
+        "y": (2, 0.0),
+    }
     assert rows["x"].difference.value == pytest.approx(-1 / 3)
-    assert found.metrics[0].difference.value == pytest.approx(math.fsum(row.contribution or 0 for row in rows.values()))
+    assert found.metrics[0].difference.value == pytest.approx(
+        math.fsum(row.contribution or 0 for row in rows.values())
+    )
     assert [part.cause for part in found.metrics[0].because] == ["lost"]
     assert compare(*runs).comparison.slices == ()
 
@@ -133,8 +155,12 @@ def test_differences_of_grades_of_one_and_less_are_no_shares() -> None:
     compared = SliceTally(["grade"], None, ["metadata.topic"])
     for i, grades in enumerate(pairs):
         sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "x"})
-        compared.add(sample, *({"grade": Score(value=grade, unit="grade 0 to 3")} for grade in grades))
+        compared.add(
+            sample, *({"grade": Score(value=grade, unit="grade 0 to 3")} for grade in grades)
+        )
     (row,) = compared.changes("metadata.topic").rows
     assert row.difference.high == pytest.approx(0.5 + 0.5 * 3.1824, abs=1e-4)
-    found = MetricComparison.of("grade", "grade", list("abcd"), pairs, list(range(4)), "grade 0 to 3")
+    found = MetricComparison.of(
+        "grade", "grade", list("abcd"), pairs, list(range(4)), "grade 0 to 3"
+    )
     assert found.difference == row.difference

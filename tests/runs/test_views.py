@@ -53,14 +53,22 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
 
     def scored(name: str, judges: list[str]) -> ce.Run:
         metrics = "faithfulness,correctness,context_recall"
-        return ce.score(data, judges=judges, metrics=metrics, limit=8, out=tmp_path / name, options=options)
+        return ce.score(
+            data, judges=judges, metrics=metrics, limit=8, out=tmp_path / name, options=options
+        )
 
     first = scored("one", judges)
     second = scored("two", ["local:lexical"])
     rated = ce.rate(first, judges=judges, ask="faithfulness", options=options)
     graded = ce.grade(data, judges=judges, limit=4, options=options)
     arms = [{"name": "a"}, {"name": "b", "assess_prompt": "binary"}]
-    design = {"data": str(data), "judges": ["local:lexical"], "metrics": ["faithfulness"], "arms": arms, "limit": 8}
+    design = {
+        "data": str(data),
+        "judges": ["local:lexical"],
+        "metrics": ["faithfulness"],
+        "arms": arms,
+        "limit": 8,
+    }
     tried = ce.experiment(design, out=tmp_path / "arms", options=options)
     assert tried.table
     claims = ce.extraction(first, options=options)
@@ -71,11 +79,17 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
     people = ce.agreement(first, labels, evidence="contexts")
     return {
         "run": [*chain(*run.of(gather(tmp_path / "one")))],
-        "comparison": list(comparison.view(ce.compare(first, second, by="metadata.kind").against(1), "metadata.kind")),
+        "comparison": list(
+            comparison.view(
+                ce.compare(first, second, by="metadata.kind").against(1), "metadata.kind"
+            )
+        ),
         "series": list(series.view(compared.trend)),
         "agreement": list(agreement.view(people)),
         "correction": list(agreement.correction(ce.correct(first, labels))),
-        "grades": list(ratings.grades(summarize_grades(graded.results, graded.manifest), graded.manifest)),
+        "grades": list(
+            ratings.grades(summarize_grades(graded.results, graded.manifest), graded.manifest)
+        ),
         "ratings": list(
             ratings.view(
                 count_words(rated.results, rated.manifest),
@@ -83,7 +97,9 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
                 compare_ratings(first.results, rated.results, None),
             )
         ),
-        "extraction": list(run.extraction(claims.record.extraction, claims.manifest, claims.summary)),
+        "extraction": list(
+            run.extraction(claims.record.extraction, claims.manifest, claims.summary)
+        ),
         "forecast": list(forecast.view(with_savings, plan.prepared.manifest, "samples", "score")),
         "experiment": list(experiment.view(tried.table)),
     }
@@ -114,7 +130,9 @@ def written(blocks: list[Block]) -> Iterator[str]:
     """The texts of all cells of the tables of a view."""
     for table in tables(blocks):
         for row in table.rows:
-            yield from (text(cell, column.kind) for cell, column in zip(row, table.columns, strict=True))
+            yield from (
+                text(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)
+            )
 
 
 def test_every_view_has_the_same_cells_in_every_form(
@@ -126,9 +144,13 @@ def test_every_view_has_the_same_cells_in_every_form(
         assert len(cells) > 3, name
         Output().draw(blocks)
         printed = " ".join(capsys.readouterr().out.split())
-        markdown = re.sub(r"\\(.)", r"\1", render.markdown(blocks)).replace("`", "").replace("| – ", "| ")
+        markdown = (
+            re.sub(r"\\(.)", r"\1", render.markdown(blocks)).replace("`", "").replace("| – ", "| ")
+        )
         in_notebook = [cell.removeprefix("– ") for cell in Cells(notebook.html(blocks)).found]
-        on_page = json.dumps([render.as_json(table)["rows"] for table in tables(blocks)], ensure_ascii=False)
+        on_page = json.dumps(
+            [render.as_json(table)["rows"] for table in tables(blocks)], ensure_ascii=False
+        )
         on_page = on_page.replace('"– ', '"')
         for cell in cells:
             assert " ".join(cell.split()) in printed, (name, cell)
@@ -146,5 +168,9 @@ def test_every_table_is_a_csv_with_its_numbers(views: Views) -> None:
             assert {len(row) for row in rows} == {len(rows[0])}, name
             assert len(rows) == 1 + len(table.rows)
             for row, cells in zip(rows[1:], table.rows, strict=True):
-                numbers = [cell for cell, column in zip(cells, table.columns, strict=True) if isinstance(cell, float)]
+                numbers = [
+                    cell
+                    for cell, column in zip(cells, table.columns, strict=True)
+                    if isinstance(cell, float)
+                ]
                 assert all(repr(number) in row for number in numbers), (name, row)

@@ -20,7 +20,9 @@ KRIPPENDORFF = list(
 )
 
 
-@pytest.mark.parametrize(("scale", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+@pytest.mark.parametrize(
+    ("scale", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
 def test_alpha_of_the_canonical_example_with_missing_labels(scale: str, published: float) -> None:
     estimate = krippendorff_alpha(KRIPPENDORFF, scale=scale)  # type: ignore[arg-type]  # parametrised literal
     assert estimate.value == pytest.approx(published, abs=0.0005)
@@ -88,7 +90,9 @@ def test_items_without_two_labels_do_not_count() -> None:
 def test_counts_say_how_many_items_have_the_same_labels() -> None:
     patterns = sorted(set(KRIPPENDORFF), key=repr)
     counts = [(index + 1) * KRIPPENDORFF.count(pattern) for index, pattern in enumerate(patterns)]
-    spelt_out = [pattern for pattern, count in zip(patterns, counts, strict=True) for _ in range(count)]
+    spelt_out = [
+        pattern for pattern, count in zip(patterns, counts, strict=True) for _ in range(count)
+    ]
     for coefficient in (krippendorff_alpha, gwet_ac1):
         short = coefficient(patterns, counts=counts)
         long = coefficient(spelt_out)
@@ -138,7 +142,10 @@ def test_alpha_with_one_rare_label_is_no_certain_zero(alike: int, rare: float) -
     found = krippendorff_alpha([[1, 1]] * alike + [[1, 0]])
     assert found.value == pytest.approx(0.0, abs=1e-12)
     assert (found.low, found.high, found.standard_error) == (None, None, None)
-    assert found.because == f"an interval needs 5 items of the rarer labels, a rater gives {rare} on average"
+    assert (
+        found.because
+        == f"an interval needs 5 items of the rarer labels, a rater gives {rare} on average"
+    )
 
 
 def test_kappa_with_one_disagreement_each_way_in_thirty_has_no_interval() -> None:
@@ -146,7 +153,9 @@ def test_kappa_with_one_disagreement_each_way_in_thirty_has_no_interval() -> Non
     found = cohen_kappa([1] * 29 + [0], [1] * 28 + [0, 1])
     assert found.value == pytest.approx(-1 / 29)
     assert found.low is None
-    assert found.because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+    assert (
+        found.because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+    )
 
 
 def test_five_items_of_the_rarer_label_are_enough_unless_they_stand_in_one_cluster() -> None:
@@ -156,7 +165,9 @@ def test_five_items_of_the_rarer_label_are_enough_unless_they_stand_in_one_clust
     questions = [*range(29), *["q"] * 6]
     found = cohen_kappa(a, b, clusters=questions)
     assert found.low is None
-    assert found.because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+    assert (
+        found.because == "an interval needs 5 items of the rarer labels, a rater gives 1 on average"
+    )
 
 
 def test_ac1_keeps_its_interval_where_labels_are_rare() -> None:

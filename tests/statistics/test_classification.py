@@ -29,7 +29,14 @@ def test_rates_worked_by_hand() -> None:
 def test_every_rate_has_an_interval_around_it() -> None:
     report = binary_report(JUDGE, HUMAN, probabilities=[0.9 if label else 0.2 for label in JUDGE])
     assert report.auroc is not None
-    for estimate in (report.accuracy, report.precision, report.recall, report.f1, report.kappa, report.auroc):
+    for estimate in (
+        report.accuracy,
+        report.precision,
+        report.recall,
+        report.f1,
+        report.kappa,
+        report.auroc,
+    ):
         assert estimate.low is not None
         assert estimate.value is not None
         assert estimate.high is not None
@@ -42,7 +49,9 @@ def test_unassessed_items_are_counted_and_unlabelled_ones_are_not() -> None:
 
 
 def test_probabilities_may_be_missing() -> None:
-    report = binary_report([True] * 4, [True, True, False, False], probabilities=[0.9, None, 0.1, None])
+    report = binary_report(
+        [True] * 4, [True, True, False, False], probabilities=[0.9, None, 0.1, None]
+    )
     assert report.auroc is not None
     assert (report.auroc.value, report.auroc.n) == (1.0, 2)
 
@@ -57,7 +66,9 @@ def test_a_judge_that_always_says_yes_has_undefined_kappa_only_where_people_do_t
 
 def test_confusion_by_label() -> None:
     table = confusion(
-        ["yes", "no", "part", None, "no"], ["yes", "yes", "part", "no", None], labels=["no", "part", "yes"]
+        ["yes", "no", "part", None, "no"],
+        ["yes", "yes", "part", "no", None],
+        labels=["no", "part", "yes"],
     )
     assert table.counts == ((0, 0, 0), (0, 1, 0), (1, 0, 1))
     assert table.unassessed == (1, 0, 0)

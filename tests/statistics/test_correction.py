@@ -101,7 +101,9 @@ def test_clusters_that_hold_labelled_and_unlabelled_items_are_counted_once() -> 
     rectified = labels - weight * np.array(judge[:200])
     judged = weight * np.array(judge[200:])
     factor = math.sqrt(50 / 49)
-    sums = factor * ((rectified - rectified.mean()) / 200 + (judged - judged.mean()) / 200).reshape(50, 4).sum(axis=1)
+    sums = factor * ((rectified - rectified.mean()) / 200 + (judged - judged.mean()) / 200).reshape(
+        50, 4
+    ).sum(axis=1)
     assert together.corrected.standard_error == pytest.approx(math.sqrt((sums**2).sum()))
 
 
@@ -153,20 +155,31 @@ def test_with_equal_weights_it_is_the_regression_form_of_ppi() -> None:
     scores = np.array(judge[:40])
     everyone = np.array(judge)
     first = np.concatenate([(labels - labels.mean()) / 40, np.zeros(60)])
-    second = np.concatenate([(scores - scores.mean()) / 40, np.zeros(60)]) - (everyone - everyone.mean()) / 100
+    second = (
+        np.concatenate([(scores - scores.mean()) / 40, np.zeros(60)])
+        - (everyone - everyone.mean()) / 100
+    )
     weight = float(np.linalg.lstsq(second[:, None], first, rcond=None)[0][0])
     assert result.ppi_lambda == pytest.approx(weight)
-    assert result.corrected.value == pytest.approx(labels.mean() - weight * (scores.mean() - everyone.mean()))
+    assert result.corrected.value == pytest.approx(
+        labels.mean() - weight * (scores.mean() - everyone.mean())
+    )
     assert result.effective == pytest.approx(40)
     # the first form: w / (1 - 1/40) per item, sqrt(39/40) for their number
-    error = np.sqrt((((first - weight * second) / np.where(np.arange(100) < 40, 39 / 40, 1)) ** 2).sum() * 39 / 40)
+    error = np.sqrt(
+        (((first - weight * second) / np.where(np.arange(100) < 40, 39 / 40, 1)) ** 2).sum()
+        * 39
+        / 40
+    )
     assert result.corrected.standard_error == pytest.approx(error)
 
 
 def test_unequal_probabilities_are_undone() -> None:
     """Weights 1 / pi of 2, 4 and 4 on the labels 1, 1 and 0: 6 / 10, of effectively 100 / 36 labels."""
     people = weighted_correction(
-        [0, 0, 0, 0, 0, 0], [1, 1, 0, None, None, None], probabilities=[0.5, 0.25, 0.25, 0.5, 0.5, 0.5]
+        [0, 0, 0, 0, 0, 0],
+        [1, 1, 0, None, None, None],
+        probabilities=[0.5, 0.25, 0.25, 0.5, 0.5, 0.5],
     )
     assert people.human.value == pytest.approx(0.6)
     assert people.effective == pytest.approx(100 / 36)
@@ -198,7 +211,11 @@ def test_labels_that_show_no_error_of_the_judge_leave_room_for_one() -> None:
     human = [1.0 if i < 14 else 0.0 if 70 <= i < 76 else None for i in range(100)]
     result = weighted_correction(judge, human)
     assert (result.corrected.value, result.ppi_lambda) == pytest.approx((0.7, 1))
-    spread = math.hypot(float(result.corrected.standard_error or 0), 1 / 20) * stats.t.ppf(0.975, 19) / 1.959964
+    spread = (
+        math.hypot(float(result.corrected.standard_error or 0), 1 / 20)
+        * stats.t.ppf(0.975, 19)
+        / 1.959964
+    )
     size = 0.7 * 0.3 / spread**2
     low, high = proportion_confint(size * 0.7, size, method="wilson")
     assert (result.corrected.low, result.corrected.high) == pytest.approx((low, high), rel=1e-5)
@@ -231,7 +248,10 @@ def test_bad_input_is_refused_in_words() -> None:
 def test_what_cannot_be_known_has_a_reason_and_no_number() -> None:
     for correct in (prediction_powered, weighted_correction):
         one = correct([1.0, 0.0, 1.0], [1.0, None, None])
-        assert (one.corrected.value, one.corrected.because) == (None, "fewer than two labeled clusters")
+        assert (one.corrected.value, one.corrected.because) == (
+            None,
+            "fewer than two labeled clusters",
+        )
         together = correct([1.0, 0.0, 1.0], [1.0, 0.0, None], clusters=["q", "q", "r"])
         assert together.corrected.because == "fewer than two labeled clusters"
         assert correct([], []).corrected.because == "no items"

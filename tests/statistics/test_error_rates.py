@@ -66,7 +66,9 @@ def test_the_labels_may_come_from_another_population() -> None:
 def test_clusters_count_as_fewer_items() -> None:
     rng = np.random.default_rng(1)
     truth = np.repeat(rng.random(300) < 0.7, 5)
-    judge = np.where(truth, np.repeat(rng.random(300) < 0.9, 5), np.repeat(rng.random(300) < 0.2, 5))
+    judge = np.where(
+        truth, np.repeat(rng.random(300) < 0.9, 5), np.repeat(rng.random(300) < 0.2, 5)
+    )
     human = [bool(label) if i < 750 else None for i, label in enumerate(truth)]
     apart = rogan_gladen(judge.tolist(), human)
     together = rogan_gladen(judge.tolist(), human, clusters=[i // 5 for i in range(1500)])

@@ -20,7 +20,12 @@ from claimeval.statistics.bootstrap import (
     resample_sums,
 )
 from claimeval.statistics.intervals import clopper_pearson_interval
-from claimeval.statistics.quantiles import beta_quantile, critical_value, student_cdf, student_quantile
+from claimeval.statistics.quantiles import (
+    beta_quantile,
+    critical_value,
+    student_cdf,
+    student_quantile,
+)
 from claimeval.types.errors import UsageError
 
 
@@ -37,7 +42,9 @@ def test_few_clusters_get_what_students_t_and_wilsons_interval_span() -> None:
     """.73 and .80: t 12.706 * .035 = .445 either way, to the end of the scale; Wilson of .765 in two: .205 to .977."""
     estimate = mean_interval([0.73, 0.80])
     assert estimate.method == "t"
-    assert (estimate.low, estimate.high) == pytest.approx((wilson_interval(0.765, 2).low, 1.0), abs=1e-12)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (wilson_interval(0.765, 2).low, 1.0), abs=1e-12
+    )
     assert estimate.low == pytest.approx(0.2053, abs=1e-4)
     apart = mean_interval([2.0, 3.0, 7.0], support=(-np.inf, np.inf))
     theirs = scipy.stats.t.interval(0.95, 2, loc=4, scale=scipy.stats.sem([2.0, 3.0, 7.0]))
@@ -69,7 +76,11 @@ def test_five_clusters_are_enough_to_resample_and_four_are_not() -> None:
     (enough,) = bootstrap_sums(ClusterSums(five, 5), ratio, Resampling(), because="why")
     (few,) = bootstrap_sums(ClusterSums(four, 4), ratio, Resampling(), because="why")
     assert enough.low is not None
-    assert (few.value, few.low, few.because) == (0.6, None, "an interval needs 5 clusters, here are 4")
+    assert (few.value, few.low, few.because) == (
+        0.6,
+        None,
+        "an interval needs 5 clusters, here are 4",
+    )
 
 
 def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
@@ -122,7 +133,10 @@ def test_rows_that_look_alike_to_the_projection_are_told_apart() -> None:
     """With the factors a and b of the projection, the rows (b, 0) and (0, a) are both projected onto ab."""
     a, b = np.random.default_rng(0).normal(size=2)
     rows, times = distinct_rows(np.array([[b, 0.0], [0.0, a], [0.0, a]]))
-    assert dict(zip(map(tuple, rows.tolist()), times.tolist(), strict=True)) == {(b, 0.0): 1, (0.0, a): 2}
+    assert dict(zip(map(tuple, rows.tolist()), times.tolist(), strict=True)) == {
+        (b, 0.0): 1,
+        (0.0, a): 2,
+    }
 
 
 def test_an_estimate_without_both_ends_has_no_width() -> None:
@@ -177,7 +191,9 @@ def test_other_constants_move_towards_both_ends_of_their_support() -> None:
 
 
 @pytest.mark.parametrize(("failures", "answers"), [(1, 30), (3, 200), (1, 200)])
-def test_a_share_of_995_is_not_excluded_by_a_failure_more_than_expected(failures: int, answers: int) -> None:
+def test_a_share_of_995_is_not_excluded_by_a_failure_more_than_expected(
+    failures: int, answers: int
+) -> None:
     estimate = mean_interval([1.0] * (answers - failures) + [0.0] * failures)
     assert estimate.low is not None
     assert estimate.high is not None
@@ -192,7 +208,10 @@ def test_few_failures_get_wilson_on_clusters_drawn_towards_full_variance() -> No
     """
     estimate = mean_interval([1.0] * 48 + [0.0] * 2)
     number = 50 / (critical_value(0.95, 49) / critical_value(0.95)) ** 2
-    low = min(wilson_interval(0.96, number).low, scipy.stats.beta.ppf(0.025, 0.96 * number, 0.04 * number + 1))
+    low = min(
+        wilson_interval(0.96, number).low,
+        scipy.stats.beta.ppf(0.025, 0.96 * number, 0.04 * number + 1),
+    )
     assert estimate.method == "wilson"
     assert (estimate.low, estimate.high) == pytest.approx(
         (low, scipy.stats.beta.ppf(0.975, 0.96 * number + 1, 0.04 * number)), abs=1e-12
@@ -224,7 +243,9 @@ def test_uneven_answers_have_wider_micro_intervals() -> None:
     even = np.full(40, 30)
     uneven = np.where(np.arange(40) < 4, 210, 10)
     wide, narrow = (
-        ratio_interval((share * claims).tolist(), claims.tolist(), resampling=Resampling(resamples=4000))
+        ratio_interval(
+            (share * claims).tolist(), claims.tolist(), resampling=Resampling(resamples=4000)
+        )
         for claims in (uneven, even)
     )
     assert wide.width is not None
@@ -243,7 +264,9 @@ def test_two_arms_that_differ_on_few_items_are_bounded_on_both_sides() -> None:
 
 def test_wilson_equals_scipy() -> None:
     theirs = scipy.stats.binomtest(47, 50).proportion_ci(0.9, method="wilson")
-    assert wilson_interval(47 / 50, 50, level=0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    assert wilson_interval(47 / 50, 50, level=0.9) == pytest.approx(
+        (theirs.low, theirs.high), abs=1e-12
+    )
 
 
 def test_the_ratio_is_micro_and_leaves_samples_without_claims_out() -> None:
@@ -267,32 +290,46 @@ def test_claims_of_one_sample_are_clustered() -> None:
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     values = list(np.random.default_rng(1).random(30))
-    assert mean_interval(values, resampling=Resampling(seed=7)) == mean_interval(values, resampling=Resampling(seed=7))
-    assert mean_interval(values, resampling=Resampling(seed=7)) != mean_interval(values, resampling=Resampling(seed=8))
+    assert mean_interval(values, resampling=Resampling(seed=7)) == mean_interval(
+        values, resampling=Resampling(seed=7)
+    )
+    assert mean_interval(values, resampling=Resampling(seed=7)) != mean_interval(
+        values, resampling=Resampling(seed=8)
+    )
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.02, 30.5), (1, 200), (29, 2), (3.7, 0.001), (4000.5, 17.2), (90_000, 3)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.02, 30.5), (1, 200), (29, 2), (3.7, 0.001), (4000.5, 17.2), (90_000, 3)]
+)
 @pytest.mark.parametrize("probability", [0.025, 0.5, 0.975])
 def test_beta_quantiles_equal_scipy(probability: float, a: float, b: float) -> None:
-    assert beta_quantile(probability, a, b) == pytest.approx(scipy.stats.beta.ppf(probability, a, b), abs=1e-12)
+    assert beta_quantile(probability, a, b) == pytest.approx(
+        scipy.stats.beta.ppf(probability, a, b), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 12), (1, 30), (29, 30), (12, 12), (7, 20)])
 def test_clopper_pearson_equals_scipy(hits: int, n: int) -> None:
     theirs = scipy.stats.binomtest(hits, n).proportion_ci(0.95, method="exact")
-    assert clopper_pearson_interval(hits / n, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    assert clopper_pearson_interval(hits / n, n) == pytest.approx(
+        (theirs.low, theirs.high), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 9, 50, 200, 201, 5000])
 @pytest.mark.parametrize("probability", [0.025, 0.6, 0.9, 0.975, 0.9995])
 def test_student_quantiles_equal_scipy(degrees: int, probability: float) -> None:
-    assert student_quantile(probability, degrees) == pytest.approx(scipy.stats.t.ppf(probability, degrees), rel=1e-8)
+    assert student_quantile(probability, degrees) == pytest.approx(
+        scipy.stats.t.ppf(probability, degrees), rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 8, 29, 30, 200, 1001])
 @pytest.mark.parametrize("value", [-7.5, -1.0, 0.0, 0.3, 2.0, 12.0])
 def test_students_t_equals_scipy(degrees: int, value: float) -> None:
-    assert student_cdf(value, degrees) == pytest.approx(scipy.stats.t.cdf(value, degrees), abs=1e-10)
+    assert student_cdf(value, degrees) == pytest.approx(
+        scipy.stats.t.cdf(value, degrees), abs=1e-10
+    )
 
 
 def test_bad_input_is_refused_in_words() -> None:

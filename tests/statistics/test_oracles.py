@@ -53,15 +53,21 @@ def test_classification_equals_scikit_learn(seed: int) -> None:
     human = rng.random(120) < 0.7
     probabilities = np.clip(human * 0.3 + rng.random(120) * 0.7, 0, 1).round(2)
     judge = probabilities > 0.5
-    report = binary_report(judge.tolist(), human.tolist(), probabilities=probabilities.tolist(), resampling=NO_INTERVAL)
+    report = binary_report(
+        judge.tolist(), human.tolist(), probabilities=probabilities.tolist(), resampling=NO_INTERVAL
+    )
     assert report.auroc is not None
     assert report.accuracy.value == pytest.approx(metrics.accuracy_score(human, judge), abs=1e-9)
-    assert report.balanced_accuracy.value == pytest.approx(metrics.balanced_accuracy_score(human, judge), abs=1e-9)
+    assert report.balanced_accuracy.value == pytest.approx(
+        metrics.balanced_accuracy_score(human, judge), abs=1e-9
+    )
     assert report.precision.value == pytest.approx(metrics.precision_score(human, judge), abs=1e-9)
     assert report.recall.value == pytest.approx(metrics.recall_score(human, judge), abs=1e-9)
     assert report.f1.value == pytest.approx(metrics.f1_score(human, judge), abs=1e-9)
     assert report.kappa.value == pytest.approx(metrics.cohen_kappa_score(human, judge), abs=1e-9)
-    assert report.auroc.value == pytest.approx(metrics.roc_auc_score(human, probabilities), abs=1e-9)
+    assert report.auroc.value == pytest.approx(
+        metrics.roc_auc_score(human, probabilities), abs=1e-9
+    )
     assert auroc(human.tolist(), probabilities.tolist()) == report.auroc
 
 
@@ -70,7 +76,9 @@ def test_holm_equals_statsmodels(seed: int) -> None:
     from statsmodels.stats import multitest
 
     p_values = (np.random.default_rng(seed).random(9) ** 3).tolist()
-    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist(), abs=1e-12)
+    assert holm(p_values) == pytest.approx(
+        multitest.multipletests(p_values, method="holm")[1].tolist(), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -96,7 +104,9 @@ def test_wilson_equals_statsmodels(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
-def test_alpha_equals_the_krippendorff_package(seed: int, scale: Literal["nominal", "ordinal", "interval"]) -> None:
+def test_alpha_equals_the_krippendorff_package(
+    seed: int, scale: Literal["nominal", "ordinal", "interval"]
+) -> None:
     import krippendorff
 
     rng = np.random.default_rng(seed)
@@ -118,6 +128,8 @@ def test_ppi_equals_ppi_python(seed: int) -> None:
     labels: list[float | None] = [*truth[:100].tolist(), *([None] * 400)]
     mine = prediction_powered(judge.tolist(), labels)
     arguments = (truth[:100], judge[:100], judge[100:])
-    assert mine.corrected.value == pytest.approx(ppi.ppi_mean_pointestimate(*arguments)[0], abs=1e-9)
+    assert mine.corrected.value == pytest.approx(
+        ppi.ppi_mean_pointestimate(*arguments)[0], abs=1e-9
+    )
     low, high = ppi.ppi_mean_ci(*arguments, alpha=0.05, lam=mine.ppi_lambda)
     assert mine.corrected.standard_error == pytest.approx((high - low)[0] / 2 / 1.959964, rel=0.006)

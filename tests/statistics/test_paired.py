@@ -12,7 +12,9 @@ from claimeval.types.errors import UsageError
 
 def test_the_exact_test_equals_scipy() -> None:
     a, b = np.random.default_rng(0).random((2, 11))
-    theirs = scipy.stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=10_000)
+    theirs = scipy.stats.permutation_test(
+        (a - b,), np.mean, permutation_type="samples", n_resamples=10_000
+    )
     mine = sign_flip_test(list(a - b))
     assert mine.p == pytest.approx(theirs.pvalue, abs=1e-12)
     assert mine.kind == "exact"
@@ -34,7 +36,9 @@ def test_yes_no_labels_give_mcnemar_for_any_number_of_items() -> None:
     assert test.kind == "exact"
 
 
-@pytest.mark.parametrize(("b", "c"), [(0, 0), (1, 0), (3, 3), (10, 11), (1, 9), (200, 260), (3000, 3200)])
+@pytest.mark.parametrize(
+    ("b", "c"), [(0, 0), (1, 0), (3, 3), (10, 11), (1, 9), (200, 260), (3000, 3200)]
+)
 def test_mcnemar_equals_the_binomial_test_of_scipy(b: int, c: int) -> None:
     expected = scipy.stats.binomtest(b, b + c).pvalue if b + c else 1.0
     assert mcnemar_exact(b, c) == pytest.approx(expected, rel=1e-9)
@@ -70,7 +74,9 @@ def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> Non
     assert paired_difference([7.0] * 9, [7.0] * 9).low is None
 
 
-@pytest.mark.parametrize("groups", [[0.9, -0.9, 0.8, 0.9, -0.2], [1, 1, 0.95, 0.9, -1, -1], [1.0] * 30 + [0.0, -1.0]])
+@pytest.mark.parametrize(
+    "groups", [[0.9, -0.9, 0.8, 0.9, -0.2], [1, 1, 0.95, 0.9, -1, -1], [1.0] * 30 + [0.0, -1.0]]
+)
 def test_a_difference_of_shares_lies_between_minus_one_and_one(groups: list[float]) -> None:
     """Five to 32 clusters: a quantile of resamples on either side of the mean can reach further than the scale."""
     found = paired_difference([max(d, 0.0) for d in groups], [max(-d, 0.0) for d in groups])
@@ -81,7 +87,11 @@ def test_a_difference_of_shares_lies_between_minus_one_and_one(groups: list[floa
 
 def test_a_constant_difference_of_unbounded_values_has_no_interval() -> None:
     result = paired_difference([2.5] * 9, [2.25] * 9)
-    assert (result.value, result.low, result.because) == (0.25, None, "nothing varies between resamples")
+    assert (result.value, result.low, result.because) == (
+        0.25,
+        None,
+        "nothing varies between resamples",
+    )
 
 
 def test_no_shared_items_have_no_difference() -> None:
@@ -92,7 +102,9 @@ def test_no_shared_items_have_no_difference() -> None:
 
 def test_the_interval_is_close_to_students_t_for_plain_differences() -> None:
     differences = np.random.default_rng(5).normal(0.1, 0.3, 60)
-    result = paired_difference(list(differences), [0.0] * 60, resampling=Resampling(resamples=20_000))
+    result = paired_difference(
+        list(differences), [0.0] * 60, resampling=Resampling(resamples=20_000)
+    )
     expected = scipy.stats.t.interval(0.95, 59, differences.mean(), scipy.stats.sem(differences))
     assert (result.low, result.high) == pytest.approx(expected, rel=0.05)
     assert result.method == "symmetric"
@@ -119,5 +131,7 @@ def test_grades_that_happen_to_be_one_or_less_are_no_shares() -> None:
     arms = [1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]
     grades = paired_difference(*arms, shares=False)
     shares = paired_difference(*arms)
-    assert (grades.low, grades.high) == pytest.approx((0.5 - 0.5 * 3.1824, 0.5 + 0.5 * 3.1824), abs=1e-4)
+    assert (grades.low, grades.high) == pytest.approx(
+        (0.5 - 0.5 * 3.1824, 0.5 + 0.5 * 3.1824), abs=1e-4
+    )
     assert (shares.low, shares.high) == pytest.approx((-1.0, 1.0), abs=1e-4)

@@ -52,8 +52,16 @@ def test_means(rows: list[tuple[float, int, int]], clustered: bool) -> None:
     groups = [key for _, _, key in rows] if clustered else None
     check(mean_interval(values, clusters=groups, resampling=Resampling(resamples=50)), 0, 1)
     supported = [value * number for value, number in zip(values, claims, strict=True)]
-    check(ratio_interval(supported, claims, clusters=groups, resampling=Resampling(resamples=50)), 0, 1)
-    check(difference_interval([value - 0.5 for value in values], clusters=groups, resampling=Resampling(resamples=50)))
+    check(
+        ratio_interval(supported, claims, clusters=groups, resampling=Resampling(resamples=50)),
+        0,
+        1,
+    )
+    check(
+        difference_interval(
+            [value - 0.5 for value in values], clusters=groups, resampling=Resampling(resamples=50)
+        )
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -69,12 +77,17 @@ def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(some.lists(some.tuples(labels, labels, labels, keys), max_size=12), verdicts)
-def test_agreement(rows: list[tuple[str | None, str | None, str | None, int]], clustered: bool) -> None:
+def test_agreement(
+    rows: list[tuple[str | None, str | None, str | None, int]], clustered: bool
+) -> None:
     ratings = [row[:3] for row in rows]
     groups = [row[3] for row in rows] if clustered else None
     check(
         cohen_kappa(
-            [row[0] for row in rows], [row[1] for row in rows], clusters=groups, resampling=Resampling(resamples=50)
+            [row[0] for row in rows],
+            [row[1] for row in rows],
+            clusters=groups,
+            resampling=Resampling(resamples=50),
         )
     )
     check(gwet_ac1(ratings, clusters=groups, resampling=Resampling(resamples=50)))
@@ -92,7 +105,11 @@ def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool)
     check(rogan_gladen(judge, human, clusters=groups, resampling=NO_INTERVAL).corrected, 0, 1)
     check(
         weighted_correction(
-            judge, human, weights=[1 + i for i in range(len(rows))], clusters=groups, resampling=NO_INTERVAL
+            judge,
+            human,
+            weights=[1 + i for i in range(len(rows))],
+            clusters=groups,
+            resampling=NO_INTERVAL,
         ).corrected,
         0,
         1,
@@ -128,6 +145,8 @@ def test_reports(rows: list[tuple[bool | None, bool | None, float, int]]) -> Non
     )
     generators = ["x" if row[1] else "y" for row in rows]
     for estimate in self_preference(
-        {"x": probabilities, "y": [0.5] * len(rows)}, generators, resampling=Resampling(resamples=50)
+        {"x": probabilities, "y": [0.5] * len(rows)},
+        generators,
+        resampling=Resampling(resamples=50),
     ).values():
         check(estimate)

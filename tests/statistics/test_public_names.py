@@ -28,5 +28,7 @@ def test_importing_and_loading_every_name_loads_neither_numpy_nor_scipy() -> Non
         "[getattr(s, name) for name in s.__all__]\n"
         "print(sorted(m for m in ('numpy', 'scipy', 'pydantic') if m in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

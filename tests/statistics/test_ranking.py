@@ -20,7 +20,9 @@ def test_auroc_is_mann_whitneys_u() -> None:
     truth = rng.random(60) < 0.4
     scores = np.round(truth * 0.5 + rng.random(60), 1)
     u = scipy.stats.mannwhitneyu(scores[truth], scores[~truth]).statistic
-    assert auroc(truth.tolist(), scores.tolist()).value == pytest.approx(u / (truth.sum() * (~truth).sum()))
+    assert auroc(truth.tolist(), scores.tolist()).value == pytest.approx(
+        u / (truth.sum() * (~truth).sum())
+    )
 
 
 def test_the_error_of_auroc_is_delongs() -> None:
@@ -34,7 +36,11 @@ def test_clustered_copies_do_not_narrow_the_interval_of_auroc() -> None:
     truth = rng.random(80) < 0.5
     scores = truth * 0.5 + rng.random(80)
     once = auroc(truth.tolist(), scores.tolist())
-    copied = auroc(np.repeat(truth, 4).tolist(), np.repeat(scores, 4).tolist(), clusters=[i // 4 for i in range(320)])
+    copied = auroc(
+        np.repeat(truth, 4).tolist(),
+        np.repeat(scores, 4).tolist(),
+        clusters=[i // 4 for i in range(320)],
+    )
     assert copied.value == pytest.approx(once.value)
     assert copied.standard_error == pytest.approx(once.standard_error, rel=1e-9)
 
@@ -54,7 +60,9 @@ def test_perfect_order_gets_wilsons_interval() -> None:
 def test_correlation_equals_scipy(kind: str) -> None:
     x, y = np.random.default_rng(2).integers(0, 6, (2, 50)).astype(float)
     y = y + x
-    expected = (scipy.stats.pearsonr if kind == "pearson" else scipy.stats.spearmanr)(x, y).statistic
+    expected = (scipy.stats.pearsonr if kind == "pearson" else scipy.stats.spearmanr)(
+        x, y
+    ).statistic
     estimate = correlation(x.tolist(), y.tolist(), kind=kind)  # type: ignore[arg-type]  # parametrised literal
     assert estimate.value == pytest.approx(expected, abs=1e-12)
     assert estimate.low is not None

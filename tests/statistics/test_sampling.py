@@ -77,7 +77,10 @@ def test_a_stratified_draw_grows_within_its_strata() -> None:
 
 def test_too_small_a_draw_is_spread_evenly() -> None:
     strata = ["a"] * 50 + ["b"] * 50
-    assert Counter(strata[i] for i in draw_stratified(strata, 10, seed=2).chosen) == {"a": 5, "b": 5}
+    assert Counter(strata[i] for i in draw_stratified(strata, 10, seed=2).chosen) == {
+        "a": 5,
+        "b": 5,
+    }
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

@@ -37,7 +37,10 @@ def test_the_p_value_is_that_of_scipys_t_test() -> None:
     a = with_errors(5)
     b = with_errors(12)
     judge = with_errors(7)
-    leads = [int((x == y) >= (j == y)) - int((j == y) >= (x == y)) for x, y, j in zip(a, b, judge, strict=True)]
+    leads = [
+        int((x == y) >= (j == y)) - int((j == y) >= (x == y))
+        for x, y, j in zip(a, b, judge, strict=True)
+    ]
     expected = scipy.stats.ttest_1samp(leads, 0.2, alternative="less").pvalue
     result = alternative_annotator_test(judge, {"a": a, "b": b}, epsilon=0.2)
     assert result.comparisons[0].p == pytest.approx(expected, abs=1e-12)
@@ -75,6 +78,10 @@ def test_annotators_must_label_the_same_items() -> None:
 
 def test_every_pair_of_raters_is_compared() -> None:
     pairs = pairwise_agreement({"judge": TRUTH, "ann": with_errors(10), "ben": with_errors(6)})
-    assert [(pair.first, pair.second) for pair in pairs] == [("judge", "ann"), ("judge", "ben"), ("ann", "ben")]
+    assert [(pair.first, pair.second) for pair in pairs] == [
+        ("judge", "ann"),
+        ("judge", "ben"),
+        ("ann", "ben"),
+    ]
     assert pairs[0].raw.value == pytest.approx(0.9)
     assert pairs[0].kappa.value == pytest.approx(0.85, abs=0.001)

@@ -30,6 +30,8 @@ def test_between_variance_is_never_negative() -> None:
 
 
 def test_undefined_components_say_why() -> None:
-    assert variance_components([[1, 2]]).because == "needs two groups, and two values in one of them"
+    assert (
+        variance_components([[1, 2]]).because == "needs two groups, and two values in one of them"
+    )
     assert variance_components([[1], [2]]).within is None
     assert variance_components([[1, 1], [1, 1]]).within_share is None

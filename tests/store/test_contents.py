@@ -20,7 +20,9 @@ FULL = b"\x00\r\n\xff" * 20_000
 """80 kB with everything that text modes change."""
 
 
-@pytest.mark.parametrize("value", [b"", b"\x00", FULL, b"x" * 5_000_000, "é\u2028".encode()], ids=len)
+@pytest.mark.parametrize(
+    "value", [b"", b"\x00", FULL, b"x" * 5_000_000, "é\u2028".encode()], ids=len
+)
 def test_bytes_come_back_as_they_were_put(folder: Path, value: bytes) -> None:
     with Store(folder) as store:
         assert store.get(key(1)) is None
@@ -28,10 +30,17 @@ def test_bytes_come_back_as_they_were_put(folder: Path, value: bytes) -> None:
         assert store.get(key(1)) == value
     with Store(folder) as again:
         assert again.get(key(1)) == value
-    assert {file.name for file in folder.iterdir()} <= {MARKER, "cache.db", "cache.db-wal", "cache.db-shm"}
+    assert {file.name for file in folder.iterdir()} <= {
+        MARKER,
+        "cache.db",
+        "cache.db-wal",
+        "cache.db-shm",
+    }
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(value=st.binary(max_size=200))
 def test_any_bytes_do(store: Store, value: bytes) -> None:
     store.put(key(value), value)
@@ -45,7 +54,9 @@ def test_the_latest_of_two_values_holds(store: Store) -> None:
     assert len(store) == 1
 
 
-def test_what_another_process_puts_while_replies_are_read_is_found(store: Store, folder: Path) -> None:
+def test_what_another_process_puts_while_replies_are_read_is_found(
+    store: Store, folder: Path
+) -> None:
     store.put("a" * 64, b"first")
     assert store.get("a" * 64) == store.get("a" * 64) == b"first"
     with Store(folder) as other:
@@ -55,7 +66,9 @@ def test_what_another_process_puts_while_replies_are_read_is_found(store: Store,
     assert store.get("c" * 64) is None
 
 
-def test_a_reader_does_not_keep_the_log_from_being_emptied_once_replies_are_put(store: Store, folder: Path) -> None:
+def test_a_reader_does_not_keep_the_log_from_being_emptied_once_replies_are_put(
+    store: Store, folder: Path
+) -> None:
     store.put("a" * 64, b"first")
     assert store.get("a" * 64) == store.get("a" * 64) == b"first"
     for number in range(1500):
@@ -63,7 +76,9 @@ def test_a_reader_does_not_keep_the_log_from_being_emptied_once_replies_are_put(
     assert (folder / "cache.db-wal").stat().st_size < 8_000_000
 
 
-@pytest.mark.parametrize("no_key", ["", "abc", "A" * 64, "g" * 64, "a" * 65, "a" * 63 + "\n", "a" * 63 + "\ud800"])
+@pytest.mark.parametrize(
+    "no_key", ["", "abc", "A" * 64, "g" * 64, "a" * 65, "a" * 63 + "\n", "a" * 63 + "\ud800"]
+)
 def test_only_digests_are_keys(store: Store, no_key: str) -> None:
     with pytest.raises(StoreError, match="is not a key of the reply cache"):
         store.put(no_key, b"x")
@@ -92,7 +107,10 @@ def test_nothing_is_ever_evicted(folder: Path) -> None:
 def test_the_folder_is_the_owners_alone(folder: Path) -> None:
     with Store(folder) as store:
         store.put(key(1), b"x")
-        modes = {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in (folder / "cache.db", folder / "cache.db-wal")}
+        modes = {
+            stat.S_IMODE(file.stat().st_mode) & 0o077
+            for file in (folder / "cache.db", folder / "cache.db-wal")
+        }
         assert modes == {0}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     folder.chmod(0o755)
@@ -123,11 +141,17 @@ HOSTILE: dict[str, Plant] = {
     "a file to read": lambda folder, proof, outside: sql(
         folder, "UPDATE Cache SET mode = 2, value = NULL, filename = ?", f"../{outside.name}"
     ),
-    "a text": lambda folder, proof, outside: sql(folder, "UPDATE Cache SET mode = 1, value = 'words'"),
+    "a text": lambda folder, proof, outside: sql(
+        folder, "UPDATE Cache SET mode = 1, value = 'words'"
+    ),
     "a number": lambda folder, proof, outside: sql(folder, "UPDATE Cache SET mode = 1, value = 7"),
-    "half a value": lambda folder, proof, outside: sql(folder, "UPDATE Cache SET value = substr(value, 1, 33)"),
+    "half a value": lambda folder, proof, outside: sql(
+        folder, "UPDATE Cache SET value = substr(value, 1, 33)"
+    ),
     "an empty value": lambda folder, proof, outside: sql(folder, "UPDATE Cache SET value = x''"),
-    "one bit": lambda folder, proof, outside: sql(folder, "UPDATE Cache SET value = x'00' || substr(value, 2)"),
+    "one bit": lambda folder, proof, outside: sql(
+        folder, "UPDATE Cache SET value = x'00' || substr(value, 2)"
+    ),
 }
 
 
@@ -182,7 +206,14 @@ def test_keys_are_text_and_never_unpickled(store: Store, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["mode = 2", "mode = 4", "filename = 'some/file'", "value = 'words'", "value = 7", "mode = 2, value = 'words'"],
+    [
+        "mode = 2",
+        "mode = 4",
+        "filename = 'some/file'",
+        "value = 'words'",
+        "value = 7",
+        "mode = 2, value = 'words'",
+    ],
 )
 def test_a_row_that_is_wrong_in_one_way_is_refused_as_foreign(folder: Path, change: str) -> None:
     """The bytes are those that were put, so that nothing but the row's form tells that another program wrote it."""
@@ -218,7 +249,9 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize(("name", "value"), SETTINGS.items())
-def test_settings_that_could_delete_or_lead_elsewhere_are_refused(folder: Path, name: str, value: object) -> None:
+def test_settings_that_could_delete_or_lead_elsewhere_are_refused(
+    folder: Path, name: str, value: object
+) -> None:
     with Store(folder) as store:
         store.put(key(1), b"value")
     sql(folder, "INSERT OR REPLACE INTO Settings VALUES (?, ?)", name, value)
@@ -228,7 +261,11 @@ def test_settings_that_could_delete_or_lead_elsewhere_are_refused(folder: Path, 
 
 def test_settings_that_could_lose_replies_are_set_right(folder: Path) -> None:
     Store(folder).close()
-    for name, value in {"sqlite_journal_mode": "off", "sqlite_synchronous": 0, "sqlite_mmap_size": 2**40}.items():
+    for name, value in {
+        "sqlite_journal_mode": "off",
+        "sqlite_synchronous": 0,
+        "sqlite_mmap_size": 2**40,
+    }.items():
         sql(folder, "INSERT OR REPLACE INTO Settings VALUES (?, ?)", name, value)
     with Store(folder) as store:
         database = store._cache._sql

@@ -53,7 +53,10 @@ def test_a_process_keeps_what_it_holds_when_another_of_its_runs_ends(file: Path)
 def hold_elsewhere(file: Path, key: str) -> str:
     """Whether another process gets the lock; it dies holding it."""
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(file), key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLDER, str(file), key],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert holder.stdout is not None
     acquired = holder.stdout.readline().strip()

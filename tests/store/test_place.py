@@ -45,7 +45,9 @@ def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("cache", None),
     ],
 )
-def test_the_file_system_of_a_folder_is_that_of_the_nearest_mount(mounted: Path, folder: str, kind: str | None) -> None:
+def test_the_file_system_of_a_folder_is_that_of_the_nearest_mount(
+    mounted: Path, folder: str, kind: str | None
+) -> None:
     found = store.network_mount(mounted / folder)
     assert (found and found.type) == kind
 
@@ -59,7 +61,10 @@ def test_a_link_does_not_hide_the_network(mounted: Path) -> None:
 def test_a_store_on_the_network_is_refused_with_what_to_do_before_anything_is_made(
     mounted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match=r"is on a network file system \(nfs4 at .*/nfs\).*a folder on this machine's"):
+    with pytest.raises(
+        UsageError,
+        match=r"is on a network file system \(nfs4 at .*/nfs\).*a folder on this machine's",
+    ):
         Store(mounted / "nfs" / "cache")
     assert not (mounted / "nfs").exists()
     monkeypatch.setenv(store.ALLOWED, "1")
@@ -73,10 +78,14 @@ def test_a_system_that_does_not_list_its_mounts_is_taken_at_its_word(
     Store(tmp_path / "cache").close()
 
 
-def test_a_very_large_store_is_said_to_be_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_large_store_is_said_to_be_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Store(tmp_path / "cache").close()
     monkeypatch.setattr(store, "LARGE", 1000)
-    with pytest.warns(UserWarning, match=r"is one file of 0\.0 GB, .* Give large jobs a separate cache"):
+    with pytest.warns(
+        UserWarning, match=r"is one file of 0\.0 GB, .* Give large jobs a separate cache"
+    ):
         Store(tmp_path / "cache").close()
 
 

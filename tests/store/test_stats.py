@@ -27,7 +27,9 @@ def key(number: int) -> str:
     return f"{number:064x}"
 
 
-def put(store: Store, number: int, model: str = "openai:a", prompt: str = "p", at: float = 100.0) -> bytes:
+def put(
+    store: Store, number: int, model: str = "openai:a", prompt: str = "p", at: float = 100.0
+) -> bytes:
     value = join(ReplyOrigin(model, None, prompt, at, 0.5), BODY)
     store.put(key(number), value)
     return value
@@ -55,7 +57,13 @@ DAMAGE = {
 
 
 def test_an_empty_store_adds_up_to_nothing(store: Store) -> None:
-    assert collect_stats(store).model_dump() == {"replies": 0, "bytes": 0, "damaged": 0, "unreadable": 0, "groups": ()}
+    assert collect_stats(store).model_dump() == {
+        "replies": 0,
+        "bytes": 0,
+        "damaged": 0,
+        "unreadable": 0,
+        "groups": (),
+    }
 
 
 def test_replies_are_added_up_by_model_and_prompt(store: Store) -> None:
@@ -68,23 +76,45 @@ def test_replies_are_added_up_by_model_and_prompt(store: Store) -> None:
 
     assert (found.replies, found.bytes, found.damaged, found.unreadable) == (3, sum(sizes), 0, 0)
     assert found.groups == (
-        PromptUsage(model="openai:a", endpoint=None, prompt="y", replies=1, bytes=sizes[1], first=300.0, last=300.0),
         PromptUsage(
-            model="openai:b", endpoint=None, prompt="x", replies=2, bytes=sizes[0] + sizes[2], first=200.0, last=500.0
+            model="openai:a",
+            endpoint=None,
+            prompt="y",
+            replies=1,
+            bytes=sizes[1],
+            first=300.0,
+            last=300.0,
+        ),
+        PromptUsage(
+            model="openai:b",
+            endpoint=None,
+            prompt="x",
+            replies=2,
+            bytes=sizes[0] + sizes[2],
+            first=200.0,
+            last=500.0,
         ),
     )
 
 
 @pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
-def test_every_kind_of_damage_is_found_and_dropped_only_on_request(store: Store, statement: str) -> None:
+def test_every_kind_of_damage_is_found_and_dropped_only_on_request(
+    store: Store, statement: str
+) -> None:
     for number in (1, 2, 3):
         put(store, number)
     sql(store, statement)
 
     assert collect_stats(store).damaged == 1
-    assert verify(store, drop_damaged=False) == Verification(replies=2, damaged=1, unreadable=0, dropped=0)
-    assert verify(store, drop_damaged=True) == Verification(replies=2, damaged=1, unreadable=0, dropped=1)
-    assert verify(store, drop_damaged=True) == Verification(replies=2, damaged=0, unreadable=0, dropped=0)
+    assert verify(store, drop_damaged=False) == Verification(
+        replies=2, damaged=1, unreadable=0, dropped=0
+    )
+    assert verify(store, drop_damaged=True) == Verification(
+        replies=2, damaged=1, unreadable=0, dropped=1
+    )
+    assert verify(store, drop_damaged=True) == Verification(
+        replies=2, damaged=0, unreadable=0, dropped=0
+    )
     assert (store.get(key(1)), store.get(key(2)), store.get(key(3))) != (None, None, None)
     assert store.get(key(2)) is None
     assert len(store) == 2
@@ -105,7 +135,9 @@ def test_a_reply_under_the_key_of_another_is_damaged(store: Store) -> None:
     _ = put(store, 2)
     sql(store, f"UPDATE Cache SET value = (SELECT value FROM Cache WHERE key = '{key(1)}')")
 
-    assert verify(store, drop_damaged=False) == Verification(replies=1, damaged=1, unreadable=0, dropped=0)
+    assert verify(store, drop_damaged=False) == Verification(
+        replies=1, damaged=1, unreadable=0, dropped=0
+    )
     assert store.get(key(1)) == value
     with pytest.raises(StoreError, match=f"has a damaged reply under {key(2)[:12]}"):
         store.get(key(2))
@@ -116,7 +148,9 @@ def verify_folder(folder: Path) -> None:
         verify(store, drop_damaged=False)
 
 
-def test_a_database_with_pages_in_the_place_of_others_is_read_to_an_end_and_refused(tmp_path: Path) -> None:
+def test_a_database_with_pages_in_the_place_of_others_is_read_to_an_end_and_refused(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "store"
     with Store(folder) as store:
         for number in range(30):
@@ -149,7 +183,9 @@ def test_a_whole_row_without_a_reply_is_counted_and_kept(store: Store, origin: b
     store.put(key(2), origin + b"\nbody")
 
     assert collect_stats(store).unreadable == 1
-    assert verify(store, drop_damaged=True) == Verification(replies=1, damaged=0, unreadable=1, dropped=0)
+    assert verify(store, drop_damaged=True) == Verification(
+        replies=1, damaged=0, unreadable=1, dropped=0
+    )
     assert store.get(key(2)) == origin + b"\nbody"
 
 
@@ -159,7 +195,9 @@ def test_rows_come_in_the_order_they_were_first_put_over_many_pages(store: Store
     put(store, 5, at=900.0)
 
     assert [row.key for row in store.rows()] == [key(number) for number in range(600)]
-    assert [row.key for row in store.rows(newest_first=True)] == [key(number) for number in reversed(range(600))]
+    assert [row.key for row in store.rows(newest_first=True)] == [
+        key(number) for number in reversed(range(600))
+    ]
 
 
 def test_a_store_in_a_folder_with_odd_characters_is_walked(tmp_path: Path) -> None:

@@ -72,21 +72,26 @@ def test_a_line_holds_key_origin_checksum_and_the_body_as_text(store: Store) -> 
     lines = exported(store)
 
     assert lines.count(b"\n") == 1
-    assert json.loads(lines) == {
-        "key": KEY,
-        "origin": {
-            "model": "openai:m",
-            "endpoint": "http://127.0.0.1:8000/v1",
-            "prompt": "d" * 64,
-            "at": 1_795_000_000.25,
-            "latency": 0.125,
-        },
-        "sha256": "5e1cab9cc0ae3a68895f59a8a2626d146f1d4dfa25e7fd865b94b744d5661f77",  # sha256sum of key and body
-        "body": body,
-    }
+    assert (
+        json.loads(lines)
+        == {
+            "key": KEY,
+            "origin": {
+                "model": "openai:m",
+                "endpoint": "http://127.0.0.1:8000/v1",
+                "prompt": "d" * 64,
+                "at": 1_795_000_000.25,
+                "latency": 0.125,
+            },
+            "sha256": "5e1cab9cc0ae3a68895f59a8a2626d146f1d4dfa25e7fd865b94b744d5661f77",  # sha256sum of key and body
+            "body": body,
+        }
+    )
 
 
-def test_lessons_go_with_the_replies_and_add_to_those_that_are_there(store: Store, other: Store) -> None:
+def test_lessons_go_with_the_replies_and_add_to_those_that_are_there(
+    store: Store, other: Store
+) -> None:
     Lessons(store.folder).add("0123abcd", Learned(refused=("temperature",), context_tokens=4096))
     Lessons(other.folder).add("0123abcd", Learned(refused=("maxItems",)))
     lines = exported(store)
@@ -113,7 +118,9 @@ def test_a_body_that_is_not_utf_8_is_written_in_base64(store: Store, other: Stor
     lines = exported(store)
 
     assert "body" not in json.loads(lines)
-    assert json.loads(lines)["body_base64"].startswith("//57AC")  # base64 of ff fe 7b 00: a mark and "{"
+    assert json.loads(lines)["body_base64"].startswith(
+        "//57AC"
+    )  # base64 of ff fe 7b 00: a mark and "{"
     assert taken_in(other, lines) == TransferCounts(1, 0, 0, ())
     assert content(other) == content(store)
 
@@ -144,7 +151,9 @@ def test_importing_again_changes_nothing(store: Store, good: dict[str, object]) 
     assert content(store) == before
 
 
-def test_another_reply_to_the_same_question_is_a_conflict_and_the_stores_is_kept(store: Store, other: Store) -> None:
+def test_another_reply_to_the_same_question_is_a_conflict_and_the_stores_is_kept(
+    store: Store, other: Store
+) -> None:
     store.put(KEY, join(ORIGIN, write_chat("mine", "m")))
     other.put(KEY, join(ORIGIN, write_chat("yours", "m")))
     other.put(OTHER_KEY, join(ORIGIN, BODY))
@@ -154,7 +163,9 @@ def test_another_reply_to_the_same_question_is_a_conflict_and_the_stores_is_kept
     assert dict(content(store)) == {**before, OTHER_KEY: join(ORIGIN, BODY)}
 
 
-def test_the_same_words_at_another_time_are_no_conflict(store: Store, good: dict[str, object]) -> None:
+def test_the_same_words_at_another_time_are_no_conflict(
+    store: Store, good: dict[str, object]
+) -> None:
     origin = {**ORIGIN._asdict(), "at": 5.0}
 
     assert taken_in(store, to_line(good, origin=origin)) == TransferCounts(0, 1, 0, ())
@@ -184,7 +195,10 @@ BAD = [
     ({"body": None, "body_base64": "!"}, "body_base64: "),
     ({"origin": {}}, "origin.model: "),
     ({"origin": {**ORIGIN._asdict(), "at": -1}}, "origin.at: -1.0 is no time"),
-    ({"origin": {**ORIGIN._asdict(), "at": float("nan")}}, "origin.at: Input should be a finite number"),
+    (
+        {"origin": {**ORIGIN._asdict(), "at": float("nan")}},
+        "origin.at: Input should be a finite number",
+    ),
     ({"origin": {**ORIGIN._asdict(), "at": 1e300}}, "origin.at: 1e+300 is no time"),
     ({"extra": 1}, "extra: Extra inputs are not permitted"),
 ]
@@ -202,7 +216,9 @@ def test_a_line_that_is_not_a_whole_reply_is_refused_with_its_number(
     assert [reply.key for reply in other] == [KEY]
 
 
-@pytest.mark.parametrize("body", [b"", b"words", b"[]", b'{"error":{"message":"no"}}', b'{"choices":[]}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"words", b"[]", b'{"error":{"message":"no"}}', b'{"choices":[]}']
+)
 def test_a_body_that_holds_no_reply_is_refused(store: Store, other: Store, body: bytes) -> None:
     store.put(KEY, join(ORIGIN, body))
 
@@ -230,7 +246,10 @@ def test_what_is_not_json_lines_is_refused(other: Store, lines: bytes, said: str
 def test_the_file_of_a_store_is_refused_as_a_database(store: Store, other: Store) -> None:
     store.put(KEY, join(ORIGIN, BODY))
 
-    with (store.folder / "cache.db").open("rb") as file, pytest.raises(DataError, match="this is a database"):
+    with (
+        (store.folder / "cache.db").open("rb") as file,
+        pytest.raises(DataError, match="this is a database"),
+    ):
         transfer.read(file, "cache.db", other)
 
 

@@ -40,7 +40,9 @@ def read_all(folder: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
-def test_a_damaged_database_is_refused_and_left_as_it_is(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_database_is_refused_and_left_as_it_is(
+    folder: Path, damage: Callable[[bytes], bytes]
+) -> None:
     with Store(folder) as store:
         for i in range(100):
             store.put(key(i), b"x" * 1000)
@@ -142,7 +144,12 @@ except StoreError as error:
 def test_a_disk_that_is_full_is_one_error_at_once_and_what_was_put_stays(folder: Path) -> None:
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", FILLER, str(folder)], capture_output=True, text=True, cwd=ROOT, check=True, timeout=30
+        [sys.executable, "-c", FILLER, str(folder)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+        timeout=30,
     )
     put, said = done.stdout.splitlines()
     assert time.monotonic() - started < 10
@@ -161,7 +168,9 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_said_with_what_to_do(folder: Path) -> None:
     with Store(folder) as store:
-        store._cache._sql(f"PRAGMA max_page_count = {store._cache._sql('PRAGMA page_count').fetchone()[0]}")
+        store._cache._sql(
+            f"PRAGMA max_page_count = {store._cache._sql('PRAGMA page_count').fetchone()[0]}"
+        )
         with pytest.raises(StoreError, match="database or disk is full; free space on its disk"):
             store.put(key(1), b"x" * 100_000)
 
@@ -170,22 +179,32 @@ def test_a_folder_that_cannot_be_written_is_refused_with_what_to_do(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Store(folder).close()
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as on a disk that is mounted read-only, also for root
-    with pytest.raises(StoreError, match="cannot be written, which SQLite needs even for reading; copy the folder"):
+    monkeypatch.setattr(
+        os, "access", lambda *_: False
+    )  # as on a disk that is mounted read-only, also for root
+    with pytest.raises(
+        StoreError, match="cannot be written, which SQLite needs even for reading; copy the folder"
+    ):
         Store(folder)
 
 
-def test_the_store_of_another_user_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_of_another_user_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Store(folder).close()
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     with pytest.raises(StoreError, match="belongs to another user"):
         Store(folder)
 
 
-def test_a_lock_held_too_long_and_a_database_that_cannot_be_written_are_told_apart(folder: Path) -> None:
+def test_a_lock_held_too_long_and_a_database_that_cannot_be_written_are_told_apart(
+    folder: Path,
+) -> None:
     with Store(folder) as store:
         store._cache._sql("PRAGMA query_only = 1")
-        with pytest.raises(StoreError, match="cannot be written: attempt to write a readonly database"):
+        with pytest.raises(
+            StoreError, match="cannot be written: attempt to write a readonly database"
+        ):
             store.put(key(1), b"x")
         store._cache._sql("PRAGMA query_only = 0")
         store._cache._sql("PRAGMA busy_timeout = 50")
@@ -198,7 +217,9 @@ def test_a_lock_held_too_long_and_a_database_that_cannot_be_written_are_told_apa
         store.put(key(1), b"x")
 
 
-def test_a_disk_that_fails_to_flush_stops_the_next_reply(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_to_flush_stops_the_next_reply(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.put(key(1), b"x")
 
     def fail(descriptor: int) -> None:

@@ -36,7 +36,9 @@ def answers(values: Iterable[float], *, apart: bool = False) -> list[Sample]:
     return [
         Sample(
             id=f"s{i}",
-            question=f"How tall is\ntower  {i if apart else i // 2}?" if i % 2 else f"How tall is tower {i // 2}?",
+            question=f"How tall is\ntower  {i if apart else i // 2}?"
+            if i % 2
+            else f"How tall is tower {i // 2}?",
             answer="Right." if value else "Wrong.",
             contexts=(Document(id="c", text="Right."),),
             metadata={"shop": "a" if i < 6 else "b"},
@@ -60,7 +62,11 @@ def test_the_same_question_belongs_together_in_both_unicode_forms() -> None:
     """An e with an acute accent as one character, and as two."""
     composed = Sample(id="1", question="Caf\u00e9?")
     decomposed = Sample(id="2", question="Cafe\u0301?")
-    assert cluster_of(composed) == cluster_of(decomposed) != cluster_of(Sample(id="3", question="Cafe?"))
+    assert (
+        cluster_of(composed)
+        == cluster_of(decomposed)
+        != cluster_of(Sample(id="3", question="Cafe?"))
+    )
 
 
 def test_without_a_question_or_a_value_a_sample_belongs_to_no_other() -> None:
@@ -70,7 +76,10 @@ def test_without_a_question_or_a_value_a_sample_belongs_to_no_other() -> None:
 
 
 def test_a_field_or_a_name_of_the_metadata_can_stand_for_the_question() -> None:
-    samples = [Sample(id=str(i), question=str(i), generator="a:b", metadata={"topic": [i % 2]}) for i in range(4)]
+    samples = [
+        Sample(id=str(i), question=str(i), generator="a:b", metadata={"topic": [i % 2]})
+        for i in range(4)
+    ]
     assert len({cluster_of(sample, "generator") for sample in samples}) == 1
     assert len({cluster_of(sample, "topic") for sample in samples}) == 2
 
@@ -97,7 +106,11 @@ def test_a_tally_draws_questions_and_counts_them() -> None:
         tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
     found = tally.summary()
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
-    assert found.reported == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
+    assert (
+        found.reported
+        == (by_hand.low, by_hand.high)
+        != (mean_interval(VALUES).low, mean_interval(VALUES).high)
+    )
     assert (found.n, found.clusters) == (14, 7)
 
 
@@ -138,7 +151,11 @@ def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
 def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
     run = scored(tmp_path / "run", VALUES)
     labels = [
-        HumanLabel(sample=f"s{i}", text="Right." if value else "Wrong.", label="supported" if i % 3 else "not_found")
+        HumanLabel(
+            sample=f"s{i}",
+            text="Right." if value else "Wrong.",
+            label="supported" if i % 3 else "not_found",
+        )
         for i, value in enumerate(VALUES)
     ]
     manifest = load_manifest(run)
@@ -159,7 +176,10 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     sample_runs.attach(tmp_path, "odd", kept, {"words": "share"})
     (found,) = directory.beside(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
-    assert (found.metrics["words"].reported, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
+    assert (found.metrics["words"].reported, found.metrics["words"].clusters) == (
+        (by_hand.low, by_hand.high),
+        7,
+    )
     again = [cluster_of(result.sample) for result in directory.RunResults.of(tmp_path / "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 
@@ -188,8 +208,14 @@ def test_grades_are_held_to_people_by_question() -> None:
     human = {f"q{i}": {"a": 1, "b": i % 2, "c": 0} for i in range(12)}
     assessor = {f"q{i}": {"a": 1, "b": (i // 2) % 2, "c": 0} for i in range(12)}
     alone = validity(assessor, human, BINARY_RELEVANCE)
-    pairs = validity(assessor, human, BINARY_RELEVANCE, clusters={f"q{i}": i // 2 for i in range(12)})
+    pairs = validity(
+        assessor, human, BINARY_RELEVANCE, clusters={f"q{i}": i // 2 for i in range(12)}
+    )
     same = [float(human[q][d] == assessor[q][d]) for q in human for d in human[q]]
     by_hand = mean_interval(same, clusters=[i // 2 for i in range(12) for _ in range(3)])
     assert alone.exact.value == pairs.exact.value == pytest.approx(30 / 36)
-    assert (pairs.exact.low, pairs.exact.high) == (by_hand.low, by_hand.high) != (alone.exact.low, alone.exact.high)
+    assert (
+        (pairs.exact.low, pairs.exact.high)
+        == (by_hand.low, by_hand.high)
+        != (alone.exact.low, alone.exact.high)
+    )

@@ -19,7 +19,17 @@ from claimeval.types.options import PanelOptions, RunOptions
 from tests.cli.test_command import of
 
 PYTHON_ONLY = {"attempts", "backoff", "compress", "max_reply_bytes", "progress"}
-ASKING_DOORS = ("score", "ascore", "rejudge", "arejudge", "rate", "arate", "grade", "agrade", "write_queries")
+ASKING_DOORS = (
+    "score",
+    "ascore",
+    "rejudge",
+    "arejudge",
+    "rate",
+    "arate",
+    "grade",
+    "agrade",
+    "write_queries",
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +50,9 @@ ASKING_DOORS = ("score", "ascore", "rejudge", "arejudge", "rate", "arate", "grad
         ({"detach": True}, "add --batch"),
     ],
 )
-def test_options_out_of_range_or_without_meaning_are_refused(given: dict[str, Any], words: str) -> None:
+def test_options_out_of_range_or_without_meaning_are_refused(
+    given: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         RunOptions(**given)
 
@@ -91,7 +103,9 @@ def test_every_door_that_asks_takes_the_same_options(door: str) -> None:
 
 
 def test_the_command_line_has_the_options_by_the_same_names() -> None:
-    names, again = ({parameter.name for parameter in of(name).params} for name in ("score", "rejudge"))
+    names, again = (
+        {parameter.name for parameter in of(name).params} for name in ("score", "rejudge")
+    )
     assert names >= {field.name for field in fields(RunOptions)} - PYTHON_ONLY
     assert names | again | set(Panel.model_fields) >= {field.name for field in fields(PanelOptions)}
 

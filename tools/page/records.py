@@ -39,19 +39,32 @@ SPARSE: tuple[type, ...] = (SampleResult,)
 """Records of results.jsonl, whose fields are left out where they have their default."""
 MANY = 8
 """Words from which on a type is `string`."""
-PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+PLAIN = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
 
 
 def declarations() -> str:
     """Return the content of records.d.ts."""
-    lines = ["// Written by tools/page/records.py from the records in Python. `make records` writes it again.", ""]
+    lines = [
+        "// Written by tools/page/records.py from the records in Python. `make records` writes it again.",
+        "",
+    ]
     lines += ["declare namespace Page {", *_namespace(WHOLE, "serialization"), "}", ""]
     lines += ["declare namespace Line {", *_namespace(SPARSE, "validation"), "}"]
     return "\n".join(lines) + "\n"
 
 
-def _namespace(records: tuple[type, ...], mode: Literal["serialization", "validation"]) -> Iterator[str]:
-    _, schema = TypeAdapter.json_schemas([(record, mode, TypeAdapter(record)) for record in records])
+def _namespace(
+    records: tuple[type, ...], mode: Literal["serialization", "validation"]
+) -> Iterator[str]:
+    _, schema = TypeAdapter.json_schemas(
+        [(record, mode, TypeAdapter(record)) for record in records]
+    )
     for name, definition in sorted(schema["$defs"].items()):
         yield f"  type {_identifier(name)} = {_type(definition, mode)};"
 

@@ -25,7 +25,16 @@ from benchmarks.loopback.wire import Answer, Manner, Request, encode
 
 CHAT = "/v1/chat/completions"
 ENDED: frozenset[Phase] = OVER - {"failed"}
-NOT_METADATA = {"page", "page_size", "model", "agent_id", "created_after", "created_by_me", "status", "order_by"}
+NOT_METADATA = {
+    "page",
+    "page_size",
+    "model",
+    "agent_id",
+    "created_after",
+    "created_by_me",
+    "status",
+    "order_by",
+}
 """Query parameters of Mistral's list of jobs; all others are keys of the metadata."""
 MADE: dict[str | None, Manner] = {"unheard": "reset", "unanswered": "hang"}
 
@@ -62,7 +71,10 @@ class Batches:
         self._judge = judge
         self._log = log
         self._creates = 0
-        self._routes = {"openai": self._routes_of("batches"), "mistral": self._routes_of("batch/jobs")}
+        self._routes = {
+            "openai": self._routes_of("batches"),
+            "mistral": self._routes_of("batch/jobs"),
+        }
 
     def _routes_of(self, jobs: str) -> dict[tuple[str, str], Action]:
         return {
@@ -96,7 +108,9 @@ class Batches:
         if upload is None:
             return complain(400, "Missing required parameter: 'file'.", param="file")
         if upload.fields.get("purpose") != "batch":
-            return complain(400, f"Invalid purpose {upload.fields.get('purpose')!r}.", param="purpose")
+            return complain(
+                400, f"Invalid purpose {upload.fields.get('purpose')!r}.", param="purpose"
+            )
         if not upload.filename.endswith(".jsonl"):
             return complain(400, "Invalid file format for Batch API. Must be .jsonl")
         if len(upload.content) > self.plan.max_bytes:
@@ -126,12 +140,18 @@ class Batches:
     def _create(self, call: Call) -> Answer:
         odd = self.plan.create(self._creates)
         self._creates += 1
-        error = call.dialect.error("The server had an error while processing your request.", type="server_error")
+        error = call.dialect.error(
+            "The server had an error while processing your request.", type="server_error"
+        )
         failure = Answer(500, encode(error), fault=odd)
         if odd == "refused":
             return failure
         if odd == "rejected":
-            return Answer(400, encode(call.dialect.error("Invalid request.", type="invalid_request_error")), fault=odd)
+            return Answer(
+                400,
+                encode(call.dialect.error("Invalid request.", type="invalid_request_error")),
+                fault=odd,
+            )
         job = self._new_job(call)
         if isinstance(job, Answer):
             return job
@@ -146,10 +166,14 @@ class Batches:
         dialect = call.dialect
         now = time.time()
         if not isinstance(body, dict) or body.get("endpoint") != CHAT:
-            return dialect.complain(400, f"Invalid endpoint; this server batches {CHAT}.", param="endpoint")
+            return dialect.complain(
+                400, f"Invalid endpoint; this server batches {CHAT}.", param="endpoint"
+            )
         if dialect.name == "openai":
             if body.get("completion_window") != "24h":
-                return dialect.complain(400, "Invalid 'completion_window'.", param="completion_window")
+                return dialect.complain(
+                    400, "Invalid 'completion_window'.", param="completion_window"
+                )
             inputs = [body.get("input_file_id")]
         else:
             if not isinstance(body.get("model"), str):
@@ -206,7 +230,9 @@ class Batches:
             return call.absent("Batch")
         phase = job.phase(self.plan, time.time())
         if phase in OVER:
-            return call.dialect.complain(409, f"Cannot cancel a batch with status '{MISTRAL[phase].lower()}'.")
+            return call.dialect.complain(
+                409, f"Cannot cancel a batch with status '{MISTRAL[phase].lower()}'."
+            )
         if job.cancelled is None:
             job = self._jobs.save(dataclasses.replace(job, cancelled=time.time()))
         return Answer(200, encode(told(job, self.plan, "cancelling", time.time())))
@@ -232,6 +258,10 @@ def _page(call: Call, records: list[dict[str, Any]]) -> Answer:
     ids = [record["id"] for record in records]
     start = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
     shown = records[start : start + int(query.get("limit", 20))]
-    ends = {"first_id": shown[0]["id"], "last_id": shown[-1]["id"]} if shown else {"first_id": None, "last_id": None}
+    ends = (
+        {"first_id": shown[0]["id"], "last_id": shown[-1]["id"]}
+        if shown
+        else {"first_id": None, "last_id": None}
+    )
     more = start + len(shown) < len(records)
     return Answer(200, encode({"object": "list", "data": shown, **ends, "has_more": more}))

@@ -44,7 +44,12 @@ class Stored:
             more = {"num_lines": self.lines, "mimetype": None, "signature": None, "deleted": False}
             return {**shared, "sample_type": sample_type, "source": source, **more}
         shared["purpose"] = "batch" if self.kind == "request" else "batch_output"
-        return {**shared, "status": "processed", "status_details": None, "expires_at": int(self.created) + KEPT_FOR}
+        return {
+            **shared,
+            "status": "processed",
+            "status_details": None,
+            "expires_at": int(self.created) + KEPT_FOR,
+        }
 
 
 class Files:
@@ -85,7 +90,11 @@ class Files:
     def all(self, dialect: Name) -> list[Stored]:
         """Return all files of one provider, newest first."""
         files = (Stored(**json.loads(path.read_bytes())) for path in self._folder.glob("*.json"))
-        return sorted((f for f in files if f.dialect == dialect), key=lambda f: (f.created, f.id), reverse=True)
+        return sorted(
+            (f for f in files if f.dialect == dialect),
+            key=lambda f: (f.created, f.id),
+            reverse=True,
+        )
 
     def delete(self, id: str) -> None:
         self._record(id).unlink(missing_ok=True)

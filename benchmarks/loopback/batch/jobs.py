@@ -13,7 +13,17 @@ from benchmarks.loopback.batch.files import replace
 from benchmarks.loopback.batch.plan import Batching
 from benchmarks.loopback.dialects import Name
 
-Phase = Literal["queued", "running", "finishing", "done", "failed", "expired", "cancelling", "cancelled", "unknown"]
+Phase = Literal[
+    "queued",
+    "running",
+    "finishing",
+    "done",
+    "failed",
+    "expired",
+    "cancelling",
+    "cancelled",
+    "unknown",
+]
 QUEUED = 0.1
 FINISHING = 0.9
 CANCELLING = 0.1

@@ -23,7 +23,9 @@ def count(paths: Iterable[Path]) -> int:
     return sum(1 for path in paths for _ in _raw(path))
 
 
-def problems(dialect: Name, paths: Iterable[Path], endpoint: str, plan: Batching) -> tuple[Problem, ...]:
+def problems(
+    dialect: Name, paths: Iterable[Path], endpoint: str, plan: Batching
+) -> tuple[Problem, ...]:
     """Return the problems of the files. Line numbers continue from file to file."""
     found: list[Problem] = []
     seen: set[str] = set()
@@ -32,24 +34,49 @@ def problems(dialect: Name, paths: Iterable[Path], endpoint: str, plan: Batching
     for number, raw in enumerate((raw for path in paths for raw in _raw(path)), start=1):
         line = parse(raw)
         if line is None or not isinstance(line.get("body"), dict):
-            found.append(Problem("invalid_json_line", "This line is not parseable as valid JSON.", number))
+            found.append(
+                Problem("invalid_json_line", "This line is not parseable as valid JSON.", number)
+            )
             continue
         custom_id = line.get("custom_id")
         if dialect == "openai":
             if not isinstance(custom_id, str) or not custom_id:
-                found.append(Problem("missing_required_parameter", "Missing required parameter: 'custom_id'.", number))
+                found.append(
+                    Problem(
+                        "missing_required_parameter",
+                        "Missing required parameter: 'custom_id'.",
+                        number,
+                    )
+                )
             if line.get("method") != "POST" or line.get("url") != endpoint:
-                found.append(Problem("url_mismatch", "The URL of this line is not that of the batch.", number))
+                found.append(
+                    Problem(
+                        "url_mismatch", "The URL of this line is not that of the batch.", number
+                    )
+                )
             models.add(str(line["body"].get("model")))
         if custom_id in seen:
-            found.append(Problem("duplicate_custom_id", f"The custom_id {custom_id!r} was used before.", number))
+            found.append(
+                Problem(
+                    "duplicate_custom_id", f"The custom_id {custom_id!r} was used before.", number
+                )
+            )
         seen.add(str(custom_id))
     if number == 0:
         found.append(Problem("empty_file", "The input file is empty."))
     if number > plan.max_requests:
-        found.append(Problem("too_many_tasks", f"The file has {number} requests, at most {plan.max_requests} may be."))
+        found.append(
+            Problem(
+                "too_many_tasks",
+                f"The file has {number} requests, at most {plan.max_requests} may be.",
+            )
+        )
     if len(models) > 1:
-        found.append(Problem("model_mismatch", f"All lines must name one model; these name {sorted(models)}."))
+        found.append(
+            Problem(
+                "model_mismatch", f"All lines must name one model; these name {sorted(models)}."
+            )
+        )
     return tuple(found[:REPORTED])
 
 

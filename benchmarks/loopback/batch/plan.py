@@ -42,7 +42,11 @@ ONLY_LINES: Mapping[str, str] = {
 NOT_IN_LINES = {"empty_body", "html_page", "html_as_json", "truncated_json", "closed_after"}
 LINES = (
     *ONLY_LINES,
-    *(k for k in named("rate", "fatal", "transient", "malformed", "unusable", "odd") if k not in NOT_IN_LINES),
+    *(
+        k
+        for k in named("rate", "fatal", "transient", "malformed", "unusable", "odd")
+        if k not in NOT_IN_LINES
+    ),
 )
 """Faults of a line: those of `ONLY_LINES`, and those of single calls that can occur in a line."""
 
@@ -69,10 +73,15 @@ class Batching:
     """The limits of one input file, as OpenAI documents them."""
 
     def __post_init__(self) -> None:
-        for kind, given, known in (("outcomes", self.outcomes, OUTCOMES), ("creates", self.creates, CREATES)):
+        for kind, given, known in (
+            ("outcomes", self.outcomes, OUTCOMES),
+            ("creates", self.creates, CREATES),
+        ):
             unknown = {*given} - {None} - {*known}
             if unknown:
-                raise ValueError(f"unknown {kind} {sorted(map(str, unknown))}; known are {sorted(known)}")
+                raise ValueError(
+                    f"unknown {kind} {sorted(map(str, unknown))}; known are {sorted(known)}"
+                )
         check_rates(self.lines, LINES)
 
     def duration(self, n: int) -> float:

@@ -32,7 +32,9 @@ MISTRAL: Mapping[Phase, str] = {
 }
 TOLD = {
     "failed": Problem("internal_error", "The batch could not be processed."),
-    "token_limit": Problem("token_limit_exceeded", "Enqueued token limit reached. Please try again later."),
+    "token_limit": Problem(
+        "token_limit_exceeded", "Enqueued token limit reached. Please try again later."
+    ),
 }
 """The error of a batch that fails as a whole, by its planned outcome."""
 DAY = 24 * 3600
@@ -48,13 +50,20 @@ def told(job: Job, plan: Batching, phase: Phase, now: float) -> dict[str, Any]:
 
 def _openai(job: Job, phase: Phase, problems: tuple[Problem, ...], now: float) -> dict[str, Any]:
     settled = job.settled
-    ended = {"done": "completed_at", "failed": "failed_at", "expired": "expired_at", "cancelled": "cancelled_at"}
+    ended = {
+        "done": "completed_at",
+        "failed": "failed_at",
+        "expired": "expired_at",
+        "cancelled": "cancelled_at",
+    }
     times: dict[str, int | None] = dict.fromkeys((*ended.values(), "cancelling_at"))
     if job.cancelled is not None:
         times["cancelling_at"] = int(job.cancelled)
     if phase in ended:
         times[ended[phase]] = int(settled.at if settled else now)
-    errors = [{"code": p.code, "message": p.message, "line": p.line, "param": None} for p in problems]
+    errors = [
+        {"code": p.code, "message": p.message, "line": p.line, "param": None} for p in problems
+    ]
     return {
         "id": job.id,
         "object": "batch",

@@ -62,7 +62,9 @@ class Run:
         rest = "expired" if outcome == "expired" else "cancelled"
         done = round(self.job.share_done(self.plan) * self.job.total)
         paths = [files.path(id) for id in self.job.inputs]
-        for position, line in enumerate(lines.shuffled(paths, f"order {self.plan.seed} {self.job.n}")):
+        for position, line in enumerate(
+            lines.shuffled(paths, f"order {self.plan.seed} {self.job.n}")
+        ):
             if position >= done:
                 yield self._not_run(line, rest, told=self.job.dialect == "openai")
             elif outcome == "all_failed":
@@ -70,9 +72,16 @@ class Run:
             else:
                 yield self._ran(line, self.plan.line(self.job.n, str(line.get("custom_id"))))
 
-    def _not_run(self, line: lines.Line, why: str, *, told: bool, fault: str | None = None) -> Result:
+    def _not_run(
+        self, line: lines.Line, why: str, *, told: bool, fault: str | None = None
+    ) -> Result:
         self._log(line, fault or why, paid=False, tokens=0)
-        record = {"id": _id(line), "custom_id": line.get("custom_id"), "response": None, "error": NOT_RUN[why]}
+        record = {
+            "id": _id(line),
+            "custom_id": line.get("custom_id"),
+            "response": None,
+            "error": NOT_RUN[why],
+        }
         return Result(encode(record) + b"\n" if told else b"", good=False)
 
     def _ran(self, line: lines.Line, fault: str | None) -> Result:
@@ -116,8 +125,12 @@ class Run:
 
         if kind is None:
             return Answer(200, encode(generate()), paid=True, tokens=tokens)
-        answer = KINDS[kind].make(Scene(dialect, "", body["model"], self.job.endpoint, "", time.time(), generate))
-        return Answer(answer.status, answer.body, answer.headers, paid=KINDS[kind].paid, tokens=tokens)
+        answer = KINDS[kind].make(
+            Scene(dialect, "", body["model"], self.job.endpoint, "", time.time(), generate)
+        )
+        return Answer(
+            answer.status, answer.body, answer.headers, paid=KINDS[kind].paid, tokens=tokens
+        )
 
     def _log(self, line: lines.Line, fault: str | None, *, paid: bool, tokens: int) -> None:
         self.tokens += tokens
@@ -154,7 +167,13 @@ def settle(run: Run, files: Files, now: float) -> Settled:
     kept: list[str | None] = []
     for id, kind in ((output, "result"), (errors, "error")):
         if files.path(id).stat().st_size:
-            files.adopt(id, dialect, f"{run.job.id}_{kind}.jsonl", "result" if kind == "result" else "error", now)
+            files.adopt(
+                id,
+                dialect,
+                f"{run.job.id}_{kind}.jsonl",
+                "result" if kind == "result" else "error",
+                now,
+            )
             kept.append(id)
         else:
             files.delete(id)

@@ -98,15 +98,31 @@ class Summary(Record):
     @property
     def lost(self) -> dict[Reason, FailureExample]:
         """An example for each reason for which samples or claims were lost to failures."""
-        reasons = {r for metric in self.metrics.values() for r in (*metric.missing, *metric.unassessed)}
-        return {reason: example for reason, example in self.failures.items() if reason in reasons - _NO_FAILURE}
+        reasons = {
+            r for metric in self.metrics.values() for r in (*metric.missing, *metric.unassessed)
+        }
+        return {
+            reason: example
+            for reason, example in self.failures.items()
+            if reason in reasons - _NO_FAILURE
+        }
 
 
 class SummaryBuilder(Tally):
     """Computes the summary of a run, sample by sample."""
 
     ADDED: ClassVar[tuple[str, ...]] = (
-        *("_clusters", "_of_rows", "_derived", "_others", "_members", "_panel", "_preferences", "_kinship", "_cost"),
+        *(
+            "_clusters",
+            "_of_rows",
+            "_derived",
+            "_others",
+            "_members",
+            "_panel",
+            "_preferences",
+            "_kinship",
+            "_cost",
+        ),
         *("_orders", "_extraction", "_long", "_unclear"),
     )
 
@@ -137,7 +153,9 @@ class SummaryBuilder(Tally):
         ]
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
-        self._kinship = FamilyTally(models, (extractor.name, extractor.model) if extractor else None, families)
+        self._kinship = FamilyTally(
+            models, (extractor.name, extractor.model) if extractor else None, families
+        )
         self._failures: dict[Reason, FailureExample] = {}
         self._judges = record.asked
         self._unclear = 0
@@ -182,7 +200,9 @@ class SummaryBuilder(Tally):
         for judge, windows in windows_of(result.calls).items():
             self._long[judge].append(windows)
         if isinstance(phrases := result.details.get(UNCLEAR), dict):
-            self._unclear += sum(len(of_part) for of_part in phrases.values() if isinstance(of_part, list))
+            self._unclear += sum(
+                len(of_part) for of_part in phrases.values() if isinstance(of_part, list)
+            )
         for call in result.calls:
             if call.failed and call.failed not in self._failures:
                 self._failures[call.failed] = _example(result, call)
@@ -201,7 +221,9 @@ class SummaryBuilder(Tally):
 
     def state(self) -> dict[str, Any]:
         """Return the current state as JSON."""
-        failures = {reason: example.model_dump(mode="json") for reason, example in self._failures.items()}
+        failures = {
+            reason: example.model_dump(mode="json") for reason, example in self._failures.items()
+        }
         return {**super().state(), "failures": failures}
 
     def absorb(self, state: dict[str, Any]) -> None:
@@ -214,7 +236,11 @@ class SummaryBuilder(Tally):
         """Keep the call that left the subject without a verdict as the example of its reason."""
         judges = {verdict.judge for verdict in assessment.verdicts if verdict.unassessed == because}
         for call in reversed(result.calls):
-            if call.judge in judges and assessment.subject in call.subjects and call.evidence == assessment.evidence:
+            if (
+                call.judge in judges
+                and assessment.subject in call.subjects
+                and call.evidence == assessment.evidence
+            ):
                 self._failures[because] = _example(result, call)
                 return
 
@@ -230,7 +256,11 @@ class SummaryBuilder(Tally):
         doubtful = {name for name, metric in metrics.items() if metric.ends == "bounds"}
         for name, tally in self._derived.items():
             metrics[name] = tally.summary()
-            if not metrics[name].total and metrics[name].bounds and not doubtful.isdisjoint(derived(name).needs):
+            if (
+                not metrics[name].total
+                and metrics[name].bounds
+                and not doubtful.isdisjoint(derived(name).needs)
+            ):
                 metrics[name] = metrics[name].with_bounds(tally.reported_bounds)
         metrics |= {name: tally.summary() for name, tally in self._others.items()}
         return Summary(
@@ -240,7 +270,9 @@ class SummaryBuilder(Tally):
             clusters=len(set(self._clusters)),
             metrics=metrics | of_claims,
             notes=self._notes,
-            panel=self._panel.summary(tuple(self._preferences.estimates()), noise) if self._panel else None,
+            panel=self._panel.summary(tuple(self._preferences.estimates()), noise)
+            if self._panel
+            else None,
             same_family=self._kinship.summary(),
             cost=self._cost.summary(),
             failures=self._failures,

@@ -39,8 +39,16 @@ class JudgeCost(Tally):
     """Adds up the calls of one judge."""
 
     ADDED = (
-        "_calls", "_reused", "_verdicts", "_prompt", "_completion", "_cached", "_written", "_milliseconds", "uncounted",
-    )  # fmt: skip
+        "_calls",
+        "_reused",
+        "_verdicts",
+        "_prompt",
+        "_completion",
+        "_cached",
+        "_written",
+        "_milliseconds",
+        "uncounted",
+    )
 
     def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
         """`judge` is None for a judge that is not in the manifest, whose price is unknown."""
@@ -85,7 +93,9 @@ class JudgeCost(Tally):
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
-        is_priced = self._price is not None and not (self.uncounted and self._price.input + self._price.output > 0)
+        is_priced = self._price is not None and not (
+            self.uncounted and self._price.input + self._price.output > 0
+        )
         used = Usage(
             prompt_tokens=self._prompt,
             completion_tokens=self._completion,
@@ -142,15 +152,25 @@ class CostTally(Tally):
     ADDED = ("_costs", "_skipped")
 
     def __init__(
-        self, judges: Sequence[Judge], extractor: Judge | None, panel: Panel, prices: str | Path | None
+        self,
+        judges: Sequence[Judge],
+        extractor: Judge | None,
+        panel: Panel,
+        prices: str | Path | None,
     ) -> None:
         everyone = (*judges, *([extractor] if extractor else ()))
         self._judges = {judge.name: judge for judge in everyone}
         for judge in everyone:
             price_of(judge, prices)  # an unreadable price file is refused at the start
-        self._later = {judge.name: claims_per_call(judge) for judge in judges[panel.escalate :] if panel.escalate}
+        self._later = {
+            judge.name: claims_per_call(judge)
+            for judge in judges[panel.escalate :]
+            if panel.escalate
+        }
         self._repeats = panel.replicates
-        self._costs = Keyed[tuple[str, str], JudgeCost](lambda key: JudgeCost(self._judges.get(key[0]), prices))
+        self._costs = Keyed[tuple[str, str], JudgeCost](
+            lambda key: JudgeCost(self._judges.get(key[0]), prices)
+        )
         self._skipped = 0
 
     def add(self, result: SampleResult) -> None:
@@ -166,8 +186,13 @@ class CostTally(Tally):
         claims: Counter[tuple[Part, Evidence]] = Counter(
             (part_of[a.subject], a.evidence) for a in result.whole if not a.unasked
         )
-        needed = sum(-(-n // size) for n in claims.values() for size in self._later.values()) * self._repeats
-        made = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
+        needed = (
+            sum(-(-n // size) for n in claims.values() for size in self._later.values())
+            * self._repeats
+        )
+        made = sum(
+            c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls
+        )
         return max(0, needed - made)
 
     def summary(self) -> RunCost | None:
@@ -175,7 +200,8 @@ class CostTally(Tally):
         if not self._judges:
             return None
         by = tuple(
-            StepCost(judge=judge, step=step, cost=costs.cost()) for (judge, step), costs in sorted(self._costs.items())
+            StepCost(judge=judge, step=step, cost=costs.cost())
+            for (judge, step), costs in sorted(self._costs.items())
         )
         return RunCost(total=total(step.cost for step in by), by=by, skipped=self._skipped)
 

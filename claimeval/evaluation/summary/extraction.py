@@ -24,7 +24,9 @@ class ExtractionTallies(Tally):
     def __init__(self, record: Manifest) -> None:
         self._record = record
         self._cluster = record.cluster
-        self._ratios = {name: (F1Tally if name == "claim_f1" else RatioTally)(name) for name in record.names}
+        self._ratios = {
+            name: (F1Tally if name == "claim_f1" else RatioTally)(name) for name in record.names
+        }
         self._people = {name: RatioTally(name) for name in MEASURES}
         self._missing: Counter[tuple[str, Reason]] = Counter()
         self._kinds: Counter[str] = Counter()
@@ -59,7 +61,10 @@ class ExtractionTallies(Tally):
         missing: dict[str, dict[Reason, int]] = {name: {} for name in ratios}
         for (name, because), n in self._missing.items():
             missing[name][because] = n
-        return {name: metric_summary(name, ratio, missing[name], self._all) for name, ratio in ratios.items()}
+        return {
+            name: metric_summary(name, ratio, missing[name], self._all)
+            for name, ratio in ratios.items()
+        }
 
     def summary(self) -> ExtractionSummary:
         """Return the summary other than the metrics."""
@@ -72,7 +77,9 @@ class ExtractionTallies(Tally):
             claims=measures["claims_per_sentence"].hits,
             measures=measures,
             unclaimed=dict(self._kinds.most_common()),
-            people={name: tally.ratio() for name, tally in self._people.items()} if self._with_gold else {},
+            people={name: tally.ratio() for name, tally in self._people.items()}
+            if self._with_gold
+            else {},
             remarks=tuple(self._remarks()),
         )
 

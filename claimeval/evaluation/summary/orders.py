@@ -80,9 +80,13 @@ class OrderTally(Tally):
             self._shares.append(sum(flips) / len(flips))
             self._clusters.append(cluster)
 
-    def _add_claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
+    def _add_claim(
+        self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]
+    ) -> bool:
         """Add the labels of one claim, and return whether they count differently."""
-        flipped = any(counted_differently(a, b, graded=True) for a, b in combinations(by_order.values(), 2))
+        flipped = any(
+            counted_differently(a, b, graded=True) for a, b in combinations(by_order.values(), 2)
+        )
         self._claims += 1
         self._flipped += flipped
         if 0 in by_order:

@@ -160,7 +160,9 @@ class PanelTally(Tally):
         """The choice of every judge and, last, the panel's."""
         self._ties = self._no_quorum = self._claims = 0
         self._disputed: list[tuple[float, int, Dispute]] = []
-        self._repeats: dict[str, Counter[tuple[int, int]]] = {name: Counter() for name in self._judges}
+        self._repeats: dict[str, Counter[tuple[int, int]]] = {
+            name: Counter() for name in self._judges
+        }
         """Number of claims by judge, number of "supported" labels and number of labels."""
         self._changed: Counter[str] = Counter()
         self._stopped: Counter[str] = Counter()
@@ -171,11 +173,15 @@ class PanelTally(Tally):
         for assessment in result.whole:
             if assessment.against == ASKED or assessment.unasked:
                 continue
-            ballots = {ballot.judge: ballot for ballot in cast_ballots(assessment.verdicts, self._panel)}
+            ballots = {
+                ballot.judge: ballot for ballot in cast_ballots(assessment.verdicts, self._panel)
+            }
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]
             self._patterns[(*votes, None if assessment.tied else assessment.label)] += 1
             self._claims += 1
-            self._stopped.update({v.judge for v in assessment.verdicts if v.unassessed == "judge_stopped"})
+            self._stopped.update(
+                {v.judge for v in assessment.verdicts if v.unassessed == "judge_stopped"}
+            )
             self._ties += assessment.unassessed == "tie"
             self._no_quorum += assessment.unassessed == "no_quorum"
             if self._panel.replicates > 1:
@@ -185,13 +191,21 @@ class PanelTally(Tally):
 
     def state(self) -> dict[str, Any]:
         """Return the current state as JSON."""
-        disputed = [[entropy, order, dispute.model_dump(mode="json")] for entropy, order, dispute in self._disputed]
+        disputed = [
+            [entropy, order, dispute.model_dump(mode="json")]
+            for entropy, order, dispute in self._disputed
+        ]
         return {**super().state(), "disputed": disputed}
 
     def absorb(self, state: dict[str, Any]) -> None:
         """Add the state of a tally of the claims that follow."""
-        added = [(entropy, order - self._claims, Dispute(**fields)) for entropy, order, fields in state["disputed"]]
-        self._disputed = heapq.nlargest(DISPUTES, [*self._disputed, *added], key=lambda dispute: dispute[:2])
+        added = [
+            (entropy, order - self._claims, Dispute(**fields))
+            for entropy, order, fields in state["disputed"]
+        ]
+        self._disputed = heapq.nlargest(
+            DISPUTES, [*self._disputed, *added], key=lambda dispute: dispute[:2]
+        )
         heapq.heapify(self._disputed)
         super().absorb(state)
 
@@ -201,7 +215,9 @@ class PanelTally(Tally):
             self._repeats[judge][sum(v.support == "supported" for v in labeled), len(labeled)] += 1
             self._changed[judge] += len({choice(v, self._panel) for v in labeled}) > 1
 
-    def _add_dispute(self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]) -> None:
+    def _add_dispute(
+        self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]
+    ) -> None:
         assert assessment.entropy is not None, "only claims with votes are disputed"
         if len(self._disputed) == DISPUTES and assessment.entropy <= self._disputed[0][0]:
             return
@@ -211,7 +227,10 @@ class PanelTally(Tally):
             claim=claim.text,
             of=claim.of,
             evidence=assessment.evidence,
-            votes={name: str(b.because if b.choice is None else b.choice) for name, b in ballots.items()},
+            votes={
+                name: str(b.because if b.choice is None else b.choice)
+                for name, b in ballots.items()
+            },
             entropy=assessment.entropy,
         )
         push = heapq.heappush if len(self._disputed) < DISPUTES else heapq.heappushpop
@@ -235,7 +254,9 @@ class PanelTally(Tally):
         counts = list(self._patterns.values()) if measured_on else []
         order = self._panel.scale.ranked
         scale: Literal["ordinal", "nominal"] = "ordinal" if self._panel.scale.ordered else "nominal"
-        pairs = _PairwiseTally(self._patterns, (*self._judges, PANEL), order, set(self._judges) - set(measured_on))
+        pairs = _PairwiseTally(
+            self._patterns, (*self._judges, PANEL), order, set(self._judges) - set(measured_on)
+        )
         last = len(self._judges)
         return PanelSummary(
             judges=self._judges,
@@ -246,19 +267,37 @@ class PanelTally(Tally):
             split=split,
             ties=self._ties,
             no_quorum=self._no_quorum,
-            alpha=krippendorff_alpha(ratings, scale=scale, labels=order, counts=counts, resampling=NO_INTERVAL).value
+            alpha=krippendorff_alpha(
+                ratings, scale=scale, labels=order, counts=counts, resampling=NO_INTERVAL
+            ).value
             if counts
             else None,
-            ac1=gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL).value if counts else None,
-            judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)) if measured_on else (),
-            judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else (),
-            noise={judge: self._noise(judge, noise_of_scores or {}) for judge in self._judges if self._repeats[judge]},
-            disputes=tuple(dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))),
+            ac1=gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL).value
+            if counts
+            else None,
+            judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2))
+            if measured_on
+            else (),
+            judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last))
+            if measured_on
+            else (),
+            noise={
+                judge: self._noise(judge, noise_of_scores or {})
+                for judge in self._judges
+                if self._repeats[judge]
+            },
+            disputes=tuple(
+                dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))
+            ),
             self_preference=tuple(preferences),
-            stopped_judges={name: self._stopped[name] for name in self._judges if self._stopped[name]},
+            stopped_judges={
+                name: self._stopped[name] for name in self._judges if self._stopped[name]
+            },
         )
 
-    def _noise(self, judge: str, noise_of_scores: Mapping[str, Mapping[str, float | None]]) -> ReplicateNoise:
+    def _noise(
+        self, judge: str, noise_of_scores: Mapping[str, Mapping[str, float | None]]
+    ) -> ReplicateNoise:
         from claimeval.statistics import variance_components
 
         repeats = self._repeats[judge]
@@ -267,7 +306,9 @@ class PanelTally(Tally):
             claims=sum(n for (_, labels), n in repeats.items() if labels > 1),
             inconsistent=self._changed[judge],
             variance_share=variance_components(groups, list(repeats.values())).within_share,
-            score_variance_share={metric: shares.get(judge) for metric, shares in noise_of_scores.items()},
+            score_variance_share={
+                metric: shares.get(judge) for metric, shares in noise_of_scores.items()
+            },
         )
 
 
@@ -275,7 +316,11 @@ class _PairwiseTally:
     """Computes the agreement of any two raters from the patterns of votes."""
 
     def __init__(
-        self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[str], later: Collection[str]
+        self,
+        patterns: Mapping[Votes, int],
+        raters: Sequence[str],
+        order: Sequence[str],
+        later: Collection[str],
     ) -> None:
         """`later` are the judges who were asked only about disputed claims."""
         import numpy as np
@@ -298,7 +343,9 @@ class _PairwiseTally:
         a = self._codes[:, first]
         b = self._codes[:, second]
         both = (a >= 0) & (b >= 0)
-        cells = np.bincount(a[both] * size + b[both], weights=self._times[both], minlength=size * size)
+        cells = np.bincount(
+            a[both] * size + b[both], weights=self._times[both], minlength=size * size
+        )
         counts = [int(n) for n in cells]
         pairs = [(i, j) for i in range(size) for j in range(size)]
         claims = sum(counts)
@@ -374,7 +421,9 @@ class MemberTally(Tally):
             if assessment.unasked and assessment.label:
                 extractor = claim.extractor if claim else None
                 for judge in by_judge if extractor is None else {extractor} & by_judge.keys():
-                    by_judge[judge].setdefault(number, _Counts()).add(positive=assessment.label == "supported")
+                    by_judge[judge].setdefault(number, _Counts()).add(
+                        positive=assessment.label == "supported"
+                    )
             for ballot in cast_ballots(assessment.verdicts, self._panel):
                 if (by_number := by_judge.get(ballot.judge)) is None:
                     continue
@@ -389,7 +438,9 @@ class MemberTally(Tally):
         for judge, tally in self._tallies.items():
             by_number = by_judge[judge]
             scores = {
-                number: judge_score for number, counts in by_number.items() if (judge_score := _score(score, counts))
+                number: judge_score
+                for number, counts in by_number.items()
+                if (judge_score := _score(score, counts))
             }
             judge_score = best(scores) if scores else _score(score, _Counts())
             if judge_score:
@@ -398,18 +449,30 @@ class MemberTally(Tally):
             judge_scores[judge] = judge_score
         if self._panel.replicates > 1:
             self._add_repeats(assessments, claims, judge_scores)
-        return {judge: judge_score.value if judge_score else None for judge, judge_score in judge_scores.items()}
+        return {
+            judge: judge_score.value if judge_score else None
+            for judge, judge_score in judge_scores.items()
+        }
 
     def _add_repeats(
-        self, assessments: Sequence[Assessment], claims: Mapping[str, Claim], scores: Mapping[str, Score | None]
+        self,
+        assessments: Sequence[Assessment],
+        claims: Mapping[str, Claim],
+        scores: Mapping[str, Score | None],
     ) -> None:
         """Add each judge's score of the sample for each replicate, over the claims that `scores` cover."""
         labels: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
             claim = claims.get(assessment.subject)
             for verdict in assessment.verdicts:
-                if verdict.label is not None and (score := scores.get(verdict.judge)) and _is_counted(score, claim):
-                    labels[verdict.judge].setdefault(verdict.replicate, []).append(verdict.support == "supported")
+                if (
+                    verdict.label is not None
+                    and (score := scores.get(verdict.judge))
+                    and _is_counted(score, claim)
+                ):
+                    labels[verdict.judge].setdefault(verdict.replicate, []).append(
+                        verdict.support == "supported"
+                    )
         for judge, by_repeat in labels.items():
             if by_repeat:
                 self._repeats[judge].add([sum(hits) / len(hits) for hits in by_repeat.values()])
@@ -422,7 +485,10 @@ class MemberTally(Tally):
         """Return the share of the variance of a sample's score that is between replicates, by judge."""
         from claimeval.statistics import variance_components
 
-        return {judge: variance_components(list(groups)).within_share for judge, groups in self._repeats.items()}
+        return {
+            judge: variance_components(list(groups)).within_share
+            for judge, groups in self._repeats.items()
+        }
 
 
 class _Counts:
@@ -473,9 +539,13 @@ class Preferences(Tally):
         """`judges` maps names to models. A model of unknown family is its own family."""
         self._families = families
         self._family = {name: families.family_of(model) or model for name, model in judges.items()}
-        self._metrics = Keyed[str, _MetricPreferences](lambda _: _MetricPreferences(self._family.values()))
+        self._metrics = Keyed[str, _MetricPreferences](
+            lambda _: _MetricPreferences(self._family.values())
+        )
 
-    def add(self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int) -> None:
+    def add(
+        self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int
+    ) -> None:
         """Add a sample's value of a metric by each judge; a sample without a generator does not count.
 
         Args:
@@ -488,7 +558,9 @@ class Preferences(Tally):
             return
         rows = self._metrics[metric]
         for family, column in rows.columns.items():
-            of_family = [v for judge, v in values.items() if self._family[judge] == family and v is not None]
+            of_family = [
+                v for judge, v in values.items() if self._family[judge] == family and v is not None
+            ]
             column.append(sum(of_family) / len(of_family) if of_family else math.nan)
         rows.generators.append(self._families.family_of(sample.generator) or sample.generator)
         rows.clusters.append(cluster)
@@ -500,7 +572,10 @@ class Preferences(Tally):
         for metric, rows in self._metrics.items():
             if len(rows.columns) < 2 or len(set(rows.generators)) < 2:
                 continue
-            scores = {f: [None if math.isnan(v) else v for v in column] for f, column in rows.columns.items()}
+            scores = {
+                f: [None if math.isnan(v) else v for v in column]
+                for f, column in rows.columns.items()
+            }
             preference = self_preference(scores, rows.generators, clusters=rows.clusters)
             for family in sorted(set(rows.columns) & set(rows.generators)):
                 estimate = Estimate.of(preference[family])
@@ -512,7 +587,9 @@ class FamilyTally(Tally):
 
     ADDED = ("_found",)
 
-    def __init__(self, judges: Mapping[str, str], extractor: tuple[str, str] | None, families: Families) -> None:
+    def __init__(
+        self, judges: Mapping[str, str], extractor: tuple[str, str] | None, families: Families
+    ) -> None:
         self._families = families
         self._people = [("judge", name, model) for name, model in judges.items()]
         self._people += [("extractor", *extractor)] if extractor else []
@@ -526,12 +603,16 @@ class FamilyTally(Tally):
         people = [*self._people, ("reference_author", author, author)] if author else self._people
         for role, name, model in people:
             if self._families.are_same_family(model, sample.generator):
-                self._found[role, name, self._families.family_of(sample.generator) or sample.generator] += 1
+                self._found[
+                    role, name, self._families.family_of(sample.generator) or sample.generator
+                ] += 1
 
     def summary(self) -> tuple[SameFamily, ...]:
         """Return who is of the family of a generator: judges first, then the extractor, then authors."""
         order = {"judge": 0, "extractor": 1, "reference_author": 2}
         return tuple(
             SameFamily(role=role, name=name, family=family, samples=n)  # type: ignore[arg-type]  # the roles above
-            for (role, name, family), n in sorted(self._found.items(), key=lambda item: order[item[0][0]])
+            for (role, name, family), n in sorted(
+                self._found.items(), key=lambda item: order[item[0][0]]
+            )
         )

@@ -18,7 +18,9 @@ from claimeval.types.chat_format import read_chat
 from claimeval.types.records import Reason
 from claimeval.types.requests import CallError, Completion, Judge
 
-State = Literal["gathering", "ready", "submitted", "answered", "refused", "cancelled", "split", "dropped"]
+State = Literal[
+    "gathering", "ready", "submitted", "answered", "refused", "cancelled", "split", "dropped"
+]
 """`ready`: the request file and the batch's name are on disk, and the provider has not been contacted."""
 OPEN: tuple[State, ...] = ("gathering", "ready", "submitted")
 
@@ -141,7 +143,9 @@ def read_line(raw: bytes, api_key: SecretStr) -> Result | None:
         return Result(key, _reply(text))
     if isinstance(status, int) and 100 <= status < 600:
         return Result(key, error_for(status, {}, text, api_key))
-    return Result(key, CallError("provider_error", f"a result with status {status!r}", possibly_paid=True))
+    return Result(
+        key, CallError("provider_error", f"a result with status {status!r}", possibly_paid=True)
+    )
 
 
 def _reply(text: str) -> Completion | CallError:
@@ -156,4 +160,6 @@ def _error_without_response(error: Any, api_key: SecretStr) -> CallError:
         return CallError("timeout", "the batch expired before the request ran")
     call_error = error_for(500, {}, json.dumps({"error": error}), api_key)
     message = call_error.message.removeprefix("status 500: ")
-    return CallError(call_error.reason, message, retryable=call_error.retryable, fatal=call_error.fatal)
+    return CallError(
+        call_error.reason, message, retryable=call_error.retryable, fatal=call_error.fatal
+    )

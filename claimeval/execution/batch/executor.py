@@ -171,7 +171,9 @@ class BatchExecutor(Executor):
         """Description of the pending batches if the run ends without waiting for them."""
         self._judges = judges
         self._options = options
-        self._prices = {name: price_of(j, options.prices, batched=True) for name, j in judges.items()}
+        self._prices = {
+            name: price_of(j, options.prices, batched=True) for name, j in judges.items()
+        }
         self._store = store
         self._fallback = fallback
         self._budget = budget
@@ -189,9 +191,13 @@ class BatchExecutor(Executor):
         self._state = self._stack.enter_context(BatchState(self._store.folder))
         self._locks = KeyLocks(self._store.folder / LOCK_FILE)
         self._stack.callback(self._locks.close)
-        lifecycle = BatchLifecycle(self._state, self._store, self._locks, self._options.timeout, self._options.prices)
+        lifecycle = BatchLifecycle(
+            self._state, self._store, self._locks, self._options.timeout, self._options.prices
+        )
         await self._stack.enter_async_context(lifecycle)
-        self._poller = BatchPoller(self._state, lifecycle, self._locks, self._progress, self._record_received)
+        self._poller = BatchPoller(
+            self._state, lifecycle, self._locks, self._progress, self._record_received
+        )
         lifecycle.clean_up()
         return self
 
@@ -204,7 +210,11 @@ class BatchExecutor(Executor):
     def stopped(self) -> dict[str, str]:
         """Return the judges that no further batch can reach, with the reason."""
         stopped = self._poller.stopped
-        return {name: reason for name, j in self._judges.items() if (reason := stopped.get(batch_target(j)))}
+        return {
+            name: reason
+            for name, j in self._judges.items()
+            if (reason := stopped.get(batch_target(j)))
+        }
 
     async def ask(self, request: Request) -> Outcome:
         """Return the stored reply or the fallback's outcome. Does not return if the reply has not arrived yet."""
@@ -226,7 +236,9 @@ class BatchExecutor(Executor):
         over_budget = self._over_budget
         self._over_budget = False
         if over_budget and not awaited:
-            self._budget.budget.exhausted = f"{self._budget.budget.spending_in_words()} are spent or reserved"
+            self._budget.budget.exhausted = (
+                f"{self._budget.budget.spending_in_words()} are spent or reserved"
+            )
             return False
         if await self._poller.poll(awaited, f"round {self._round}", detach=self._options.detach):
             return True
@@ -255,7 +267,9 @@ class BatchExecutor(Executor):
         if entry and entry.final and entry.reason:
             refused = refused_parameters(entry.message) if entry.reason == "judge_stopped" else ()
             window = stated_window(entry.message) if entry.reason == "too_long" else None
-            return Failure(reason=entry.reason, message=entry.message, refused=refused, context_tokens=window)
+            return Failure(
+                reason=entry.reason, message=entry.message, refused=refused, context_tokens=window
+            )
         return self._collect(request)
 
     def _collect(self, request: Request) -> Outcome | None:
@@ -274,7 +288,9 @@ class BatchExecutor(Executor):
             if entry and entry.batch:
                 self._awaited.add(entry.batch)
             return None
-        if (value := self._store.get(request.key)) is not None:  # it arrived between the lookup and the claim
+        if (
+            value := self._store.get(request.key)
+        ) is not None:  # it arrived between the lookup and the claim
             self._state.remove_answered([request.key])
             self._release(ReleasedRequests(1, reserved))
             return completion(value)

@@ -21,7 +21,13 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
-from claimeval.execution.batch import Batch, ClosedRequestFile, ReleasedRequests, UnansweredRequest, read_line
+from claimeval.execution.batch import (
+    Batch,
+    ClosedRequestFile,
+    ReleasedRequests,
+    UnansweredRequest,
+    read_line,
+)
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.execution.budget import NANO, cost
 from claimeval.providers.batches import MAX_LINE_BYTES, batches_of
@@ -44,13 +50,17 @@ class RequestFile:
         assert locked, "the name is new"
         self._path = state.path(self.name)
         with file_errors(self._path):
-            self._file = os.fdopen(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+            self._file = os.fdopen(
+                os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            )
         state.add(self.name, judge, run)
 
     def has_room(self, line: bytes) -> bool:
         """Return whether one more line fits the provider's limits. The first line always fits."""
         limits = self._limits
-        return self.requests < limits.requests and (not self.requests or self._size + len(line) <= limits.bytes)
+        return self.requests < limits.requests and (
+            not self.requests or self._size + len(line) <= limits.bytes
+        )
 
     def write(self, line: bytes) -> None:
         """Append the line of one request."""
@@ -144,7 +154,12 @@ class BatchResultReader:
     """Reader of the result files of one batch."""
 
     def __init__(
-        self, state: BatchState, store: Store, settle: Settle, batch: Batch, prices: str | Path | None = None
+        self,
+        state: BatchState,
+        store: Store,
+        settle: Settle,
+        batch: Batch,
+        prices: str | Path | None = None,
     ) -> None:
         self.received = Received()
         self._state = state
@@ -175,13 +190,19 @@ class BatchResultReader:
         self.received.fatal = fatal
         failed = {key: error for key, error in self._failed.items() if not error.fatal}
         if missing and not fatal:
-            failed |= {key: missing for key in self._state.pending_keys(self._batch.name) if key not in failed}
+            failed |= {
+                key: missing
+                for key in self._state.pending_keys(self._batch.name)
+                if key not in failed
+            }
         charges = []
         for key, error in failed.items():
             entry = self._state.entry(key)
             if entry and entry.batch:
                 self.received.failures[error.reason] += 1
-                charges.append(BatchCharge(entry.reserved, entry.reserved if error.possibly_paid else 0))
+                charges.append(
+                    BatchCharge(entry.reserved, entry.reserved if error.possibly_paid else 0)
+                )
         self._state.mark_failed(failed.items())
         self._charge(charges)
         self._failed.clear()
@@ -194,7 +215,9 @@ class BatchResultReader:
             else:
                 self.received.unexpected_keys += 1
         elif isinstance(outcome, CallError):
-            outcome.fatal |= bool(outcome.refused) and self._batch.judge.without(outcome.refused) is None
+            outcome.fatal |= (
+                bool(outcome.refused) and self._batch.judge.without(outcome.refused) is None
+            )
             self._failed.setdefault(key, outcome)
         elif outcome:
             self._add_reply(key, entry, outcome)
@@ -206,9 +229,13 @@ class BatchResultReader:
             self._store.put(key, join(origin, reply.body))
         self._failed.pop(key, None)
         paid = cost(reply, self._price) if self._price else None
-        self._answered[key] = BatchCharge(entry.reserved, entry.reserved if paid is None else round(paid * NANO))
+        self._answered[key] = BatchCharge(
+            entry.reserved, entry.reserved if paid is None else round(paid * NANO)
+        )
         self.received.replies += 1
-        self.received.tokens += (reply.usage.prompt_tokens or 0) + (reply.usage.completion_tokens or 0)
+        self.received.tokens += (reply.usage.prompt_tokens or 0) + (
+            reply.usage.completion_tokens or 0
+        )
         self.received.priced = self.received.priced and self._price is not None
 
     def _flush(self) -> None:

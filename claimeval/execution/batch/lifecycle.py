@@ -33,7 +33,11 @@ FINAL_STATES: Mapping[Phase, State] = {
     "cancelled": "cancelled",
 }
 MISSING_RESULTS: Mapping[Phase, CallError] = {
-    "ended": CallError("provider_error", "the batch ended and neither result file has the request", possibly_paid=True),
+    "ended": CallError(
+        "provider_error",
+        "the batch ended and neither result file has the request",
+        possibly_paid=True,
+    ),
     "expired": CallError("timeout", "the batch expired before the request ran"),
 }
 """Error of a request that has no result line. In the other phases the request is released."""
@@ -53,7 +57,12 @@ class BatchLifecycle:
     """Single steps with single batches. It does not wait or retry, and raises CallError if the provider fails."""
 
     def __init__(
-        self, state: BatchState, store: Store, locks: KeyLocks, timeout: float, prices: str | Path | None = None
+        self,
+        state: BatchState,
+        store: Store,
+        locks: KeyLocks,
+        timeout: float,
+        prices: str | Path | None = None,
     ) -> None:
         self._state = state
         self._store = store
@@ -72,8 +81,12 @@ class BatchLifecycle:
     def clean_up(self) -> None:
         """Drop the unfinished files of processes that died, and close batches whose replies are all stored."""
         for batch in self._state.batches("gathering", "ready", "submitted"):
-            missing = (key for key in self._state.pending_keys(batch.name) if self._store.get(key) is None)
-            if (batch.state == "gathering" or next(missing, None) is None) and self._locks.acquire(batch.name):
+            missing = (
+                key for key in self._state.pending_keys(batch.name) if self._store.get(key) is None
+            )
+            if (batch.state == "gathering" or next(missing, None) is None) and self._locks.acquire(
+                batch.name
+            ):
                 if self._state[batch.name].state == batch.state:
                     self._close(batch)
                 self._locks.release(batch.name)
@@ -158,7 +171,9 @@ class BatchLifecycle:
             async with asyncio.timeout(seconds or self._timeout):
                 return await call
         except TimeoutError:
-            raise CallError("timeout", "the provider did not answer in time", possibly_paid=True) from None
+            raise CallError(
+                "timeout", "the provider did not answer in time", possibly_paid=True
+            ) from None
 
     async def _submit(self, batch: Batch) -> None:
         backend = await self._backend(batch)
@@ -167,14 +182,18 @@ class BatchLifecycle:
         if batch.upload is None:
             path = self._state.path(batch.name)
             with file_errors(path):
-                upload = await self._with_timeout(backend.upload(path, batch.name), TRANSFER_TIMEOUT)
+                upload = await self._with_timeout(
+                    backend.upload(path, batch.name), TRANSFER_TIMEOUT
+                )
             self._state.mark_uploaded(batch.name, upload)
         else:
             upload = batch.upload
         try:
             status = await self._with_timeout(backend.create(upload, batch.name))
         except CallError as error:
-            if error.status in (400, 404) and batch.upload:  # the file of an earlier attempt may be gone
+            if (
+                error.status in (400, 404) and batch.upload
+            ):  # the file of an earlier attempt may be gone
                 self._state.requeue(batch.name)
             raise
         self._state.mark_submitted(batch.name, status)
@@ -184,9 +203,18 @@ class BatchLifecycle:
         if batch.upload is None:
             return False
         backend = await self._backend(batch)
-        submitted = await self._with_timeout(backend.find(batch.name, batch.at - CLOCK_TOLERANCE, batch.upload))
+        submitted = await self._with_timeout(
+            backend.find(batch.name, batch.at - CLOCK_TOLERANCE, batch.upload)
+        )
         others = {other.id for other in self._state.batches()}
-        status = next((status for status in submitted if status.phase != "refused" and status.id not in others), None)
+        status = next(
+            (
+                status
+                for status in submitted
+                if status.phase != "refused" and status.id not in others
+            ),
+            None,
+        )
         if status:
             self._state.mark_submitted(batch.name, status)
         return status is not None

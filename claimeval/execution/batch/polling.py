@@ -41,7 +41,9 @@ OVERDUE = (WINDOW_HOURS + 2) * 3600.0
 MAX_REFUSALS = 3
 """Batches that a provider may refuse in a row before its judges are stopped."""
 
-_TOO_LARGE = re.compile(r"file (?:is |size |exceeds|too )[^.]{0,40}(?:large|big|exceed|limit)", re.IGNORECASE)
+_TOO_LARGE = re.compile(
+    r"file (?:is |size |exceeds|too )[^.]{0,40}(?:large|big|exceed|limit)", re.IGNORECASE
+)
 """Messages about a file above the provider's limits, if the status does not say so."""
 
 logger = logging.getLogger("claimeval")
@@ -116,7 +118,12 @@ class BatchPoller:
                 break
             self._report(shown, label, now - start)
             interval = min(max((now - start) / 10, MIN_INTERVAL), MAX_INTERVAL)
-            await asyncio.sleep(max(DETACHED_INTERVAL if detach and not self._failing_since else interval, sweep.wait))
+            await asyncio.sleep(
+                max(
+                    DETACHED_INTERVAL if detach and not self._failing_since else interval,
+                    sweep.wait,
+                )
+            )
         self._progress.set_waiting("batches", None)
         return not pending or last_end is not None
 
@@ -128,7 +135,9 @@ class BatchPoller:
             if not batch.open or batch.target in self.stopped:
                 pending.discard(name)
                 ended = True
-            elif batch.state in ("ready", "submitted") and not (batch.state == "ready" and batch.target in self._full):
+            elif batch.state in ("ready", "submitted") and not (
+                batch.state == "ready" and batch.target in self._full
+            ):
                 try:
                     step = await self._lifecycle.advance(name)
                 except CallError as error:
@@ -171,14 +180,19 @@ class BatchPoller:
                 f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again",
             )
         elif batch.state == "refused" and self._state.refusals(batch.target) >= MAX_REFUSALS:
-            self._stop(batch.target, f"{MAX_REFUSALS} batches in a row were refused: {batch.problem or batch.status}")
+            self._stop(
+                batch.target,
+                f"{MAX_REFUSALS} batches in a row were refused: {batch.problem or batch.status}",
+            )
         return True
 
     def _requeue(self, batch: Batch, pending: set[str]) -> None:
         """If the queue is full, wait for the target's other batches. If there are none, split the batch."""
         if batch.target not in self._queue_words:
             self._queue_words[batch.target] = batch.problem or "no room"
-            logger.warning("%s: the provider's queue of batches is full (%s)", batch.judge.name, batch.problem)
+            logger.warning(
+                "%s: the provider's queue of batches is full (%s)", batch.judge.name, batch.problem
+            )
         others = {b.name for b in self._state.batches("submitted") if b.target == batch.target}
         if others:
             self._full.add(batch.target)
@@ -186,7 +200,9 @@ class BatchPoller:
         elif batch.requests > 1:
             self._split(batch, pending)
         else:
-            self._stop(batch.target, f"the provider's queue has no room for one request: {batch.problem}")
+            self._stop(
+                batch.target, f"the provider's queue has no room for one request: {batch.problem}"
+            )
 
     def _split(self, batch: Batch, pending: set[str]) -> None:
         pending.discard(batch.name)
@@ -200,9 +216,17 @@ class BatchPoller:
             advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
         since = self._failing_since.setdefault(batch.target, time.monotonic())
         self._problems[batch.target] = error.message
-        patience = UNREACHABLE if batch.state == "submitted" or batch.target in self._reached else FIRST_CONTACT
+        patience = (
+            UNREACHABLE
+            if batch.state == "submitted" or batch.target in self._reached
+            else FIRST_CONTACT
+        )
         refused = batch.state == "ready" and not error.retryable and not error.fatal
-        if refused and batch.requests > 1 and (error.status == 413 or _TOO_LARGE.search(error.message)):
+        if (
+            refused
+            and batch.requests > 1
+            and (error.status == 413 or _TOO_LARGE.search(error.message))
+        ):
             self._split(batch, pending)
         elif refused and self._refused[batch.target] + 1 < MAX_REFUSALS:
             self._refused[batch.target] += 1
@@ -224,8 +248,12 @@ class BatchPoller:
         failed = sum(batch.failed for batch in batches)
         elapsed = f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
         text = f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
-        full = "".join(f", queue full: {words[:60]}" for words in dict.fromkeys(self._queue_words.values()))
-        failing = "".join(f", no answer: {words[:60]}" for words in dict.fromkeys(self._problems.values()))
+        full = "".join(
+            f", queue full: {words[:60]}" for words in dict.fromkeys(self._queue_words.values())
+        )
+        failing = "".join(
+            f", no answer: {words[:60]}" for words in dict.fromkeys(self._problems.values())
+        )
         self._progress.set_waiting("batches", text + full + failing)
 
 
@@ -242,7 +270,9 @@ class CollectedBatches(NamedTuple):
 
 
 @asynccontextmanager
-async def open_batch_admin(store: Store, prices: str | Path | None = None) -> AsyncIterator[BatchAdmin]:
+async def open_batch_admin(
+    store: Store, prices: str | Path | None = None
+) -> AsyncIterator[BatchAdmin]:
     """Open the batches of a store and the connections to their providers for the duration of the block."""
     locks = KeyLocks(store.folder / LOCK_FILE)
     try:
@@ -277,7 +307,11 @@ class BatchAdmin:
         matches = [batch for batch in batches if batch.name.startswith(prefix)]
         if len(matches) != 1:
             names = ", ".join(batch.name[:8] for batch in matches or batches) or "none"
-            problem = f"{prefix!r} matches several open batches" if matches else f"No open batch {prefix!r}"
+            problem = (
+                f"{prefix!r} matches several open batches"
+                if matches
+                else f"No open batch {prefix!r}"
+            )
             raise UsageError(f"{problem}. Open batches: {names}. `claimeval batch list` shows them")
         return matches[0]
 
@@ -305,7 +339,9 @@ class BatchAdmin:
         """
         received = Received()
         poller = BatchPoller(self._state, self._lifecycle, self._locks, progress, received.add)
-        await poller.poll((batch.name for batch in self.batches(closed=False)), "batches", detach=False)
+        await poller.poll(
+            (batch.name for batch in self.batches(closed=False)), "batches", detach=False
+        )
         return received
 
     async def cancel(self, prefixes: Sequence[str]) -> list[Batch]:

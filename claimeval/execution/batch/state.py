@@ -115,7 +115,8 @@ class BatchState(Database):
             for file, keys in parts:
                 self.mark_ready(file)
                 self._database.executemany(
-                    "UPDATE request SET batch = ? WHERE key = ?", ((file.name, bytes.fromhex(key)) for key in keys)
+                    "UPDATE request SET batch = ? WHERE key = ?",
+                    ((file.name, bytes.fromhex(key)) for key in keys),
                 )
             self._database.execute("UPDATE batch SET state = 'split' WHERE name = ?", (name,))
         self.path(name).unlink(missing_ok=True)
@@ -143,7 +144,9 @@ class BatchState(Database):
 
     def requeue(self, name: str) -> None:
         """Make a batch that the provider did not accept ready to be submitted again."""
-        self._execute("UPDATE batch SET state = 'ready', upload = NULL, id = NULL WHERE name = ?", name)
+        self._execute(
+            "UPDATE batch SET state = 'ready', upload = NULL, id = NULL WHERE name = ?", name
+        )
 
     def end(self, name: str, state: State) -> ReleasedRequests:
         """Close a batch and release the requests still in it. The batch does not count as one of their tries."""
@@ -152,7 +155,9 @@ class BatchState(Database):
                 "SELECT count(*), coalesce(sum(reserved), 0) FROM request WHERE batch = ?", (name,)
             ).fetchone()
             self._database.execute("DELETE FROM request WHERE batch = ? AND tries = 0", (name,))
-            self._database.execute("UPDATE request SET batch = NULL, reserved = 0 WHERE batch = ?", (name,))
+            self._database.execute(
+                "UPDATE request SET batch = NULL, reserved = 0 WHERE batch = ?", (name,)
+            )
             self._database.execute("UPDATE batch SET state = ? WHERE name = ?", (state, name))
         for file in self.folder.glob(f"{name}.*"):
             file.unlink(missing_ok=True)
@@ -161,11 +166,16 @@ class BatchState(Database):
     def remove_answered(self, keys: Iterable[str]) -> None:
         """Remove requests whose replies are stored."""
         with self._transaction():
-            self._database.executemany("DELETE FROM request WHERE key = ?", ((bytes.fromhex(key),) for key in keys))
+            self._database.executemany(
+                "DELETE FROM request WHERE key = ?", ((bytes.fromhex(key),) for key in keys)
+            )
 
     def mark_failed(self, failures: Iterable[tuple[str, CallError]]) -> None:
         """Record why requests came back without a reply, and take them out of their batch."""
-        rows = ((e.reason, e.message, not e.retryable, MAX_TRIES, bytes.fromhex(key)) for key, e in failures)
+        rows = (
+            (e.reason, e.message, not e.retryable, MAX_TRIES, bytes.fromhex(key))
+            for key, e in failures
+        )
         with self._transaction():
             self._database.executemany(
                 "UPDATE request SET batch = NULL, reserved = 0, reason = ?, message = ?, tries = tries + 1, "
@@ -177,7 +187,8 @@ class BatchState(Database):
         """Remove requests that came back without a reply, so that the next run that needs them sends them again."""
         with self._transaction():
             self._database.executemany(
-                "DELETE FROM request WHERE key = ? AND batch IS NULL", ((bytes.fromhex(key),) for key in keys)
+                "DELETE FROM request WHERE key = ? AND batch IS NULL",
+                ((bytes.fromhex(key),) for key in keys),
             )
 
     def entry(self, key: str) -> UnansweredRequest | None:
@@ -192,11 +203,15 @@ class BatchState(Database):
         """Yield the keys of the requests in a batch. They can be removed during the iteration."""
         last = b""
         while page := self._execute(
-            "SELECT key FROM request WHERE batch = ? AND key > ? ORDER BY key LIMIT 1000", name, last
+            "SELECT key FROM request WHERE batch = ? AND key > ? ORDER BY key LIMIT 1000",
+            name,
+            last,
         ).fetchall():
             for (key,) in page:
                 if key <= last:
-                    raise StoreError(f"The batch database {self._file} is damaged: its requests are out of order")
+                    raise StoreError(
+                        f"The batch database {self._file} is damaged: its requests are out of order"
+                    )
                 last = key
                 yield key.hex()
 
@@ -206,7 +221,9 @@ class BatchState(Database):
     def batches(self, *states: State) -> list[Batch]:
         """Return the batches in these states, or in any state if none is given, oldest first."""
         condition = f" WHERE state IN ({', '.join('?' * len(states))})" if states else ""
-        return [_batch(row) for row in self._execute(f"{_BATCH}{condition} ORDER BY at, name", *states)]
+        return [
+            _batch(row) for row in self._execute(f"{_BATCH}{condition} ORDER BY at, name", *states)
+        ]
 
     def refusals(self, target: BatchTarget) -> int:
         """Return how many batches of a target were refused since the last one that was answered."""
@@ -232,7 +249,9 @@ def file_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"The file {file} cannot be read or written: {error.strerror or error}") from error
+        raise StoreError(
+            f"The file {file} cannot be read or written: {error.strerror or error}"
+        ) from error
 
 
 def pending_requests(store: Path) -> int:
@@ -240,7 +259,9 @@ def pending_requests(store: Path) -> int:
     if not (store / FILE).exists():
         return 0
     with BatchState(store) as state:
-        return sum(1 for batch in state.batches("submitted") for _ in state.pending_keys(batch.name))
+        return sum(
+            1 for batch in state.batches("submitted") for _ in state.pending_keys(batch.name)
+        )
 
 
 def _batch(row: tuple[Any, ...]) -> Batch:

@@ -109,7 +109,9 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
             f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)} for disputed claims"
         )
     if panel.escalate and panel.extract_per_judge:
-        raise UsageError("escalation needs claims that several judges assess; leave out extract_per_judge or escalate")
+        raise UsageError(
+            "escalation needs claims that several judges assess; leave out extract_per_judge or escalate"
+        )
     if panel.per_document and panel.shuffle_contexts:
         raise UsageError(
             "the order of documents matters only if they are read together; use --per-document or shuffle_contexts, "
@@ -118,7 +120,11 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
     if unknown := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(unknown), judges)
     learned = with_labels and not panel.weights
-    if panel.rule.needs_weights and not learned and (missing := [n for n in judges if n not in panel.weights]):
+    if (
+        panel.rule.needs_weights
+        and not learned
+        and (missing := [n for n in judges if n not in panel.weights])
+    ):
         raise UsageError(
             f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
             "or human labels with --labels to take them from"

@@ -92,8 +92,16 @@ def _together(judge: str, verdicts: Sequence[Given], panel: Panel) -> Ballot:
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
     probabilities = [v.probability for v in labeled if v.probability is not None]
     share = sum(v.support == "supported" for v in labeled) / len(labeled)
-    probability = sum(probabilities) / len(probabilities) if probabilities else share if len(labeled) > 1 else None
-    winners = leading(Counter(chosen for v in labeled if (chosen := choice(v, panel)) is not None), panel)
+    probability = (
+        sum(probabilities) / len(probabilities)
+        if probabilities
+        else share
+        if len(labeled) > 1
+        else None
+    )
+    winners = leading(
+        Counter(chosen for v in labeled if (chosen := choice(v, panel)) is not None), panel
+    )
     if len({panel.scale.positive(winner) for winner in winners}) > 1:
         return Ballot(judge, None, probability, "tie")
     return Ballot(judge, representative(winners, panel), probability, None)
@@ -118,7 +126,9 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
         winner
         for value in first
         if side_of[value] in heaviest
-        for winner in _largest({word: total for word, total in totals.items() if scale.value(word) == value})
+        for winner in _largest(
+            {word: total for word, total in totals.items() if scale.value(word) == value}
+        )
     )
 
 
@@ -211,7 +221,9 @@ def vote_rule(name: str) -> VoteRule:
 def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) -> dict[str, float]:
     """Return the totals of the labels that can win: those on a side for which at least one judge voted."""
     sides = {panel.scale.positive(choice) for choice in _choices(ballots)}
-    return {choice: total for choice, total in totals.items() if panel.scale.positive(choice) in sides}
+    return {
+        choice: total for choice, total in totals.items() if panel.scale.positive(choice) in sides
+    }
 
 
 def _of_value(counts: Mapping[str, float], value: float, panel: Panel) -> Winners:
@@ -234,4 +246,6 @@ def _vote(ballot: Ballot, scale: Scale) -> float:
     assert ballot.choice is not None, "rules see only ballots with a choice"
     if scale.ordered:
         return scale.value(ballot.choice)
-    return float(scale.positive(ballot.choice)) if ballot.probability is None else ballot.probability
+    return (
+        float(scale.positive(ballot.choice)) if ballot.probability is None else ballot.probability
+    )

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.judging.panel.rules import Ballot, Given, Winners, cast_ballots, choice, representative
+from claimeval.judging.panel.rules import (
+    Ballot,
+    Given,
+    Winners,
+    cast_ballots,
+    choice,
+    representative,
+)
 from claimeval.statistics import vote_entropy
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
@@ -55,12 +62,18 @@ def vote(
         "document": evidence.document,
         "order": evidence.order,
     }
-    if len(verdicts) == 1 and not same_family and (alone := _preliminary(about, verdicts[0], panel.scale)):
+    if (
+        len(verdicts) == 1
+        and not same_family
+        and (alone := _preliminary(about, verdicts[0], panel.scale))
+    ):
         return alone
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
-            b._replace(choice=None, probability=None, because="same_family") if b.judge in same_family else b
+            b._replace(choice=None, probability=None, because="same_family")
+            if b.judge in same_family
+            else b
             for b in ballots
         ]
     labeled = [ballot for ballot in ballots if ballot.choice is not None]
@@ -93,7 +106,10 @@ def disputed(verdicts: Sequence[Given], panel: Panel) -> bool:
 
     Different labels of the same value are no dispute, because no score depends on them.
     """
-    values = {None if b.choice is None else panel.scale.value(b.choice) for b in cast_ballots(verdicts, panel)}
+    values = {
+        None if b.choice is None else panel.scale.value(b.choice)
+        for b in cast_ballots(verdicts, panel)
+    }
     return len(values) != 1 or None in values
 
 
@@ -106,7 +122,11 @@ def _too_few(ballots: Sequence[Ballot], labeled: Sequence[Ballot], panel: Panel)
     if len(labeled) >= quorum:
         return None
     abstained = [ballot.because for ballot in voters if ballot.because in ABSTAINED]
-    return Counter(abstained).most_common(1)[0][0] if len(labeled) + len(abstained) >= quorum else "no_quorum"
+    return (
+        Counter(abstained).most_common(1)[0][0]
+        if len(labeled) + len(abstained) >= quorum
+        else "no_quorum"
+    )
 
 
 def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str | None:
@@ -116,11 +136,23 @@ def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str
         lowest = min(panel.scale.value(winner) for winner in winners)
         tied = [winner for winner in winners if panel.scale.value(winner) == lowest]
     elif panel.tie != ABSTAIN:
-        for choice in (ballot.choice for ballot in labeled if ballot.judge == panel.tie and ballot.choice is not None):
+        for choice in (
+            ballot.choice
+            for ballot in labeled
+            if ballot.judge == panel.tie and ballot.choice is not None
+        ):
             if choice in winners:
                 return choice
-            tied = [winner for winner in winners if panel.scale.value(winner) == panel.scale.value(choice)] or winners
-    return representative(tied, panel) if len({panel.scale.value(winner) for winner in tied}) == 1 else None
+            tied = [
+                winner
+                for winner in winners
+                if panel.scale.value(winner) == panel.scale.value(choice)
+            ] or winners
+    return (
+        representative(tied, panel)
+        if len({panel.scale.value(winner) for winner in tied}) == 1
+        else None
+    )
 
 
 def _assessment(
@@ -135,7 +167,9 @@ def _assessment(
     """Return the assessment with the result of a vote. `winner` is None if a tie settles only the side."""
     counted = {ballot.judge for ballot in ballots if ballot.because != "same_family"}
     votes = [
-        chosen for verdict in verdicts if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
+        chosen
+        for verdict in verdicts
+        if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
     ]
     return Assessment(
         **about,
@@ -155,7 +189,9 @@ class Consensus(NamedTuple):
     entropy: float | None
 
 
-def consensus(choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str], scale: Scale | None) -> Consensus:
+def consensus(
+    choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str], scale: Scale | None
+) -> Consensus:
     """Return the agreement of judges on one claim.
 
     Args:
@@ -188,14 +224,20 @@ def _probability(ballots: Sequence[Ballot], scale: Scale, *, several: bool) -> f
     return sum(probabilities) / len(probabilities) if probabilities else None
 
 
-def same_family(judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part) -> frozenset[str]:
+def same_family(
+    judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part
+) -> frozenset[str]:
     """Return the judges of the family that wrote the answer, if the answer is one of the compared parts."""
     if not sample.generator or "answer" not in parts:
         return frozenset()
-    return families.same_family_judges(((judge.name, judge.model) for judge in judges), sample.generator)
+    return families.same_family_judges(
+        ((judge.name, judge.model) for judge in judges), sample.generator
+    )
 
 
-def refuse_same_family(judges: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]) -> None:
+def refuse_same_family(
+    judges: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]
+) -> None:
     """Raise UsageError if a judge, given with its role, is of a generator's family and `on_same_family` is `error`."""
     if panel.on_same_family != "error":
         return

@@ -73,7 +73,9 @@ def prepare(documents: Sequence[str]) -> PreparedDocuments:
     return PreparedDocuments(tuple(SentenceIndex(text) for text in documents))
 
 
-def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | None = None) -> SupportScore:
+def score_claim(
+    claim: str, evidence: PreparedDocuments, *, weights: Weights | None = None
+) -> SupportScore:
     """Return the highest score of a claim over the documents; 0 without documents.
 
     If the sentence with most of the claim's words is in conflict with the claim, the score is that of its document:
@@ -149,10 +151,14 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
     if cap:
         score = min(score, words.model()["caps"][cap])
         flags = (cap, *flags)
-    return _DocumentSupport(score, conflict, flags, match.anywhere, match.sentence.bit_count(), bool(cap))
+    return _DocumentSupport(
+        score, conflict, flags, match.anywhere, match.sentence.bit_count(), bool(cap)
+    )
 
 
-def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _compare(
+    claim: ClaimFeatures, match: WordMatch, text: str
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the name of the cap that applies to the best sentence, the words that differ, and flags.
 
     Signs of a conflict count only between nearly equal texts, so most claims need no comparison.

@@ -82,7 +82,9 @@ class ClaimFeatures(NamedTuple):
             texts |= {part.key: part.text for part in parts}
             if len(whole) == 1:
                 texts[whole[0]] = " ".join(part.text for part in parts)
-        return tuple(texts.get(key, key[1:]) for bit, key in enumerate(self.keys) if mask >> bit & 1)
+        return tuple(
+            texts.get(key, key[1:]) for bit, key in enumerate(self.keys) if mask >> bit & 1
+        )
 
 
 def read_claim(text: str) -> ClaimFeatures:
@@ -151,7 +153,11 @@ class SentenceIndex:
         if digits not in self._rounded:
             self._rounded[digits] = self._rounded_to(digits)
         shifts = range(-9, 10, 3) if digits > 2 else (0,)
-        return [index for shift in shifts for index in self._rounded[digits].get((figure[0], figure[1] + shift), ())]
+        return [
+            index
+            for shift in shifts
+            for index in self._rounded[digits].get((figure[0], figure[1] + shift), ())
+        ]
 
     def _rounded_to(self, digits: int) -> dict[tuple[str, int], list[int]]:
         numbers: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
@@ -192,7 +198,9 @@ def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | No
     anywhere = 0
     for position, key in enumerate(claim.keys):
         bit = 1 << position
-        locations = document.sentences_with.get(key) or (document.sentences_rounding_to(key) if key[0] == "#" else [])
+        locations = document.sentences_with.get(key) or (
+            document.sentences_rounding_to(key) if key[0] == "#" else []
+        )
         for number in locations:
             by_sentence[number] |= bit
         if locations or (len(key) > 3 and words.beginning(key) in document.beginnings):
@@ -201,7 +209,10 @@ def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | No
         return None
     masks = list(dict.fromkeys(by_sentence.values()))
     sentence = max(masks, key=int.bit_count)
-    neighbors = max((mask | by_sentence.get(number + 1, 0) for number, mask in by_sentence.items()), key=int.bit_count)
+    neighbors = max(
+        (mask | by_sentence.get(number + 1, 0) for number, mask in by_sentence.items()),
+        key=int.bit_count,
+    )
     three = sentence
     for _ in range(2):
         three = max((three | mask for mask in masks), key=int.bit_count)
@@ -209,7 +220,9 @@ def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | No
     return WordMatch(anywhere, sentence, neighbors, three, best)
 
 
-def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMatch) -> tuple[float, ...]:
+def feature_values(
+    claim: ClaimFeatures, document: SentenceIndex, match: WordMatch
+) -> tuple[float, ...]:
     """Return the values of `FEATURES`."""
     count = len(claim.keys)
     in_neighbours = match.neighbors.bit_count() / count
@@ -252,7 +265,11 @@ def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]
     claimed, claim_scopes = _denied(claim)
     stated, stated_scopes = _denied(sentence)
     shared = claimed.keys() & stated.keys()
-    if sum(not (scope and shared.isdisjoint(scope)) for scope in (*claim_scopes, *stated_scopes)) % 2 == 0:
+    if (
+        sum(not (scope and shared.isdisjoint(scope)) for scope in (*claim_scopes, *stated_scopes))
+        % 2
+        == 0
+    ):
         return ()
     for denials, counterpart in ((claimed, stated), (stated, claimed)):
         for key, denial in denials.items():
@@ -322,7 +339,9 @@ def _has_same_neighbour(first: Sequence[str], i: int, second: Sequence[str], j: 
 
 def other_name(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
     """Return a name of the claim and another name in the sentence, if both are next to the same content word."""
-    return _instead(claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True))
+    return _instead(
+        claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True)
+    )
 
 
 def other_number(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
@@ -346,11 +365,15 @@ def _instead(
     pairs = list(pairwise(stated))
     after = {first.key: second.text for first, second in pairs if second.key in unclaimed}
     before = {second.key: first.text for first, second in pairs if first.key in unclaimed}
-    runs = [(absent, list(run)) for absent, run in groupby(claimed, lambda token: token.key in missing)]
+    runs = [
+        (absent, list(run)) for absent, run in groupby(claimed, lambda token: token.key in missing)
+    ]
     for (_, left_run), (absent, run), (_, right_run) in zip(
         [(False, []), *runs], runs, [*runs[1:], (False, [])], strict=False
     ):
-        instead = (left_run and after.get(left_run[-1].key)) or (right_run and before.get(right_run[0].key))
+        instead = (left_run and after.get(left_run[-1].key)) or (
+            right_run and before.get(right_run[0].key)
+        )
         if absent and instead:
             return " ".join(token.text for token in run), instead
     return ()
@@ -360,7 +383,14 @@ def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
     """Return whether the sentence has the claim's names in another order, except in lists and passives ("by")."""
     shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
     claimed, stated = (
-        list(dict.fromkeys(token.key for token in tokens if token.key in shared)) for tokens in (claim, sentence)
+        list(dict.fromkeys(token.key for token in tokens if token.key in shared))
+        for tokens in (claim, sentence)
     )
-    is_list = [named for named, _ in groupby(token.key in shared for token in claim if token.key)].count(True) < 2
-    return claimed != stated and not is_list and all(token.text != "by" for token in (*claim, *sentence))
+    is_list = [
+        named for named, _ in groupby(token.key in shared for token in claim if token.key)
+    ].count(True) < 2
+    return (
+        claimed != stated
+        and not is_list
+        and all(token.text != "by" for token in (*claim, *sentence))
+    )

@@ -67,7 +67,9 @@ def joined(keys_to_join: list[str]) -> list[str]:
     for key in keys_to_join:
         if key[0] == "+":
             value = int(key[1:])
-            room = 100 if spoken % 100 == 0 else 10 if spoken % 10 == 0 and spoken % 100 >= 20 else 0
+            room = (
+                100 if spoken % 100 == 0 else 10 if spoken % 10 == 0 and spoken % 100 >= 20 else 0
+            )
             if spoken and 0 < value < room:
                 spoken += value
                 keys[-1] = f"#{spoken}"
@@ -116,9 +118,7 @@ _TOKEN = re.compile(
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
     r"|[^\W_]{1,40}(?:['’][^\W\d_]{1,40})?"
 )
-_LETTER = (
-    r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff])"
-)
+_LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff])"
 """A letter or a combining sign, because Python does not count Hindi vowel signs as letters."""
 _TOKEN_OF_OTHER_SCRIPT = re.compile(
     rf"(?<![\d.,]){THOUSANDS}(?![\d,])"
@@ -161,7 +161,11 @@ class _Lists(NamedTuple):
 @functools.cache
 def model() -> dict[str, Any]:
     """Return the coefficients, caps, thresholds and word lists of `lexical_support.json`."""
-    text = resources.files("claimeval.lexical.support").joinpath("lexical_support.json").read_text(encoding="utf-8")
+    text = (
+        resources.files("claimeval.lexical.support")
+        .joinpath("lexical_support.json")
+        .read_text(encoding="utf-8")
+    )
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -169,7 +173,9 @@ def model() -> dict[str, Any]:
 @functools.cache
 def _lists() -> _Lists:
     words = model()["words"]
-    months, ordinals = ([names.split("/") for names in words[kind].split()] for kind in ("months", "ordinals"))
+    months, ordinals = (
+        [names.split("/") for names in words[kind].split()] for kind in ("months", "ordinals")
+    )
     opposites: dict[str, set[str]] = {}
     for first, second in (map(stem, pair.split("/")) for pair in words["antonyms"].split()):
         opposites.setdefault(first, set()).add(second)
@@ -205,7 +211,12 @@ def read(text: str) -> tuple[list[str], list[str]]:
 def tokens(text: str) -> tuple[Word, ...]:
     """Return the words of `text`. Numbers of several words are not joined."""
     pattern, text = _readable(without(text))
-    return tuple([Word(match[0], _key(match[0]), _opens(text, match.start())) for match in pattern.finditer(text)])
+    return tuple(
+        [
+            Word(match[0], _key(match[0]), _opens(text, match.start()))
+            for match in pattern.finditer(text)
+        ]
+    )
 
 
 def _opens(text: str, start: int) -> bool:
@@ -237,7 +248,9 @@ def _key(token: str) -> str:
         return f"+{lists.numbers[word]}"
     if word in lists.powers:
         return f"*{lists.powers[word]}"
-    if is_negation(word) or (word in lists.function_words and not (token.isupper() and len(word) == 2)):
+    if is_negation(word) or (
+        word in lists.function_words and not (token.isupper() and len(word) == 2)
+    ):
         return ""
     return stem(lists.irregular.get(word, word))
 

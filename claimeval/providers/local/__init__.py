@@ -23,7 +23,16 @@ from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document
-from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Failure, Judge, Outcome, Request
+from claimeval.types.requests import (
+    AssessTask,
+    CallError,
+    Completion,
+    ExtractTask,
+    Failure,
+    Judge,
+    Outcome,
+    Request,
+)
 from claimeval.types.scales import ABSTAIN, Scale
 
 if TYPE_CHECKING:
@@ -40,7 +49,9 @@ def resolve(judge: Judge) -> Judge:
     lexical = f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
     version = settings.version if settings else lexical
     if judge.endpoint not in (None, version):
-        raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
+        raise UsageError(
+            f"judge {judge.name!r}: a local engine has no address; leave out what follows the @"
+        )
     return judge.model_copy(update={"endpoint": version})
 
 
@@ -116,7 +127,9 @@ def answer_by_words(request: Request) -> Completion:
 def computed(text: str, request: Request) -> Completion:
     """Return a completion with the text, without the time it took and without a body to store."""
     text = text if text.isascii() else SURROGATE.sub("\ufffd", text)
-    return Completion(body=b"", text=text, finish_reason="stop", served_model=request.judge.endpoint)
+    return Completion(
+        body=b"", text=text, finish_reason="stop", served_model=request.judge.endpoint
+    )
 
 
 class EntailmentBackend:
@@ -133,9 +146,14 @@ class EntailmentBackend:
         if isinstance(task, ExtractTask):
             return completed(write_claims(claims_by_rule(task), request), request, started, keep)
         try:
-            answers = [await self._judge.assess(task.claims, documents) for documents in _evidence_sets(task)]
+            answers = [
+                await self._judge.assess(task.claims, documents)
+                for documents in _evidence_sets(task)
+            ]
         except RuntimeError as error:  # torch ran out of memory, or a device failed
-            raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
+            raise CallError(
+                "provider_error", f"the model failed: {str(error)[:300]}", retryable=False
+            ) from error
         text = write_verdicts(task, request, _best(answers))
         return completed(text, request, started, keep, device=f" on {self._judge.device}")
 
@@ -152,7 +170,9 @@ class EngineAnswer(NamedTuple):
     reason: str
 
 
-def completed(text: str, request: Request, started: float, keep: Keep, device: str = "") -> Completion:
+def completed(
+    text: str, request: Request, started: float, keep: Keep, device: str = ""
+) -> Completion:
     """Return a completion with the text, after storing it with `keep`.
 
     Args:
@@ -171,7 +191,9 @@ def completed(text: str, request: Request, started: float, keep: Keep, device: s
 def claims_by_rule(task: ExtractTask) -> list[ExtractedClaim]:
     """Return the claims of a text, split by rules."""
     return [
-        ExtractedClaim(claim.text, tuple(i + 1 for i in claim.sentences), task.text[claim.start : claim.end])
+        ExtractedClaim(
+            claim.text, tuple(i + 1 for i in claim.sentences), task.text[claim.start : claim.end]
+        )
         for claim in split_claims(task.text)
     ]
 
@@ -180,11 +202,16 @@ def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
     """Write claims in the format that the prompt asks for."""
     if request.reply_format == "bullets":
         return "\n".join(f"- {claim.text}" for claim in claims) or "NONE"
-    rows = [{"claim": claim.text, "sentences": claim.sentences, "quote": claim.quote} for claim in claims]
+    rows = [
+        {"claim": claim.text, "sentences": claim.sentences, "quote": claim.quote}
+        for claim in claims
+    ]
     return json.dumps({"claims": rows}, ensure_ascii=False)
 
 
-def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineAnswer | None]) -> str:
+def write_verdicts(
+    task: AssessTask, request: Request, answers: Sequence[EngineAnswer | None]
+) -> str:
     """Write the answers in the format that the prompt asks for; claims whose answer is None are left out."""
     answered = [
         (number, answer, _word(task.scale, answer.label))
@@ -210,7 +237,9 @@ def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineA
 def _word(scale: Scale, label: str | None) -> str:
     """Return the scale's word for a label; without a word for "contradicted", it becomes "not found"."""
     words: dict[str | None, str] = dict(zip(scale.words, scale.offered, strict=True))
-    return words.get("not_found" if label == "contradicted" and label not in words else label, ABSTAIN)
+    return words.get(
+        "not_found" if label == "contradicted" and label not in words else label, ABSTAIN
+    )
 
 
 def _evidence_sets(task: AssessTask) -> list[tuple[Document, ...]]:
@@ -226,7 +255,10 @@ def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
         max(enumerate(column), key=lambda numbered: numbered[1].probability or 0.0)
         for column in zip(*alternatives, strict=True)
     )
-    return [answer._replace(documents=tuple(index for _ in answer.documents)) for index, answer in ranked]
+    return [
+        answer._replace(documents=tuple(index for _ in answer.documents))
+        for index, answer in ranked
+    ]
 
 
 def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[EngineAnswer]:

@@ -27,7 +27,9 @@ from claimeval.providers.local.tokens import Chunk, EvidenceChunks, SourcePrompt
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document
 
-SUPPORTED = frozenset({"entailment", "entailed", "entails", "supported", "supports", "support", "consistent"})
+SUPPORTED = frozenset(
+    {"entailment", "entailed", "entails", "supported", "supports", "support", "consistent"}
+)
 CONTRADICTED = frozenset({"contradiction", "contradicted", "contradicts", "refuted", "refutes"})
 """Names of the classes of models, letters only."""
 
@@ -53,7 +55,9 @@ class NliClassifier(Classifier):
 
     def __init__(self, loaded: Loaded, window: int, batch: int, labels: Mapping[str, str]) -> None:
         super().__init__(loaded, window, batch)
-        self._supported, self._contradicted = label_indices(loaded.config.id2label, labels, loaded.files.name)
+        self._supported, self._contradicted = label_indices(
+            loaded.config.id2label, labels, loaded.files.name
+        )
 
     def overhead(self, claim: str) -> int:
         """Count the tokens of the claim and the control tokens of a pair."""
@@ -61,14 +65,19 @@ class NliClassifier(Classifier):
 
     def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
         """Return the softmax over the labels, or the sigmoid of a single output."""
-        logits = dict(self.logits([(premise.text, self.tokens.data(premise.claim)) for premise in premises]))
+        logits = dict(
+            self.logits([(premise.text, self.tokens.data(premise.claim)) for premise in premises])
+        )
         return [self._read(logits[index]) for index in range(len(premises))]
 
     def _read(self, logits: Sequence[float]) -> Entailment:
         if len(logits) == 1:
             return Entailment(softmax([0.0, logits[0]])[1])
         shares = softmax(logits)
-        return Entailment(shares[self._supported], 0.0 if self._contradicted is None else shares[self._contradicted])
+        return Entailment(
+            shares[self._supported],
+            0.0 if self._contradicted is None else shares[self._contradicted],
+        )
 
 
 class FactChecker:
@@ -86,7 +95,9 @@ class FactChecker:
             )
         self._answers = yes, no = self.tokens.targets(words)
         if yes[0] == no[0]:
-            raise UsageError(f"model {loaded.files.name!r} writes both answers of its prompt with the same first token")
+            raise UsageError(
+                f"model {loaded.files.name!r} writes both answers of its prompt with the same first token"
+            )
 
     def overhead(self, claim: str) -> int:
         """Count the tokens of the claim and the prompt."""
@@ -95,14 +106,23 @@ class FactChecker:
     def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
         """Return P(yes) / (P(yes) + P(no)), as in MiniCheck."""
         sources = self.tokens.ids([self._source(premise) for premise in premises])
-        return [Entailment(softmax(logits)[0]) for logits in self._model.first_token_logits(sources, self._answers)]
+        return [
+            Entailment(softmax(logits)[0])
+            for logits in self._model.first_token_logits(sources, self._answers)
+        ]
 
     def _source(self, premise: Premise) -> str:
-        values = {"document": premise.text, "claim": self.tokens.data(premise.claim), "separator": self.tokens.end}
+        values = {
+            "document": premise.text,
+            "claim": self.tokens.data(premise.claim),
+            "separator": self.tokens.end,
+        }
         return self._prompt.render(values)
 
 
-def label_indices(names: Mapping[int, str], settings: Mapping[str, str], model: str) -> tuple[int, int | None]:
+def label_indices(
+    names: Mapping[int, str], settings: Mapping[str, str], model: str
+) -> tuple[int, int | None]:
     """Return the labels that mean supported and, if any, contradicted: by `settings`, else by the labels' names.
 
     `settings` may hold `entailment_label` and `contradiction_label`. Raises UsageError if the names do not tell.
@@ -111,9 +131,15 @@ def label_indices(names: Mapping[int, str], settings: Mapping[str, str], model: 
     for setting, usual in (("entailment_label", SUPPORTED), ("contradiction_label", CONTRADICTED)):
         chosen = settings.get(setting)
         if chosen is not None and chosen not in names.values():
-            raise UsageError(f"model {model!r} has no label {chosen!r}. Its labels: {', '.join(names.values())}")
+            raise UsageError(
+                f"model {model!r} has no label {chosen!r}. Its labels: {', '.join(names.values())}"
+            )
         plain = {index: re.sub("[^a-z]", "", name.lower()) for index, name in names.items()}
-        fits = [index for index, name in names.items() if (plain[index] in usual if chosen is None else name == chosen)]
+        fits = [
+            index
+            for index, name in names.items()
+            if (plain[index] in usual if chosen is None else name == chosen)
+        ]
         found.append(fits[0] if len(fits) == 1 else None)
     supported, contradicted = found
     if supported is None:
@@ -143,7 +169,16 @@ LEAST_ROOM = 32
 """Minimum tokens of evidence that must fit next to a claim."""
 TOGETHER = {"cpu": 32, "mps": 64, "cuda": 512}
 """Pieces of evidence that are computed in one call of the model."""
-SETTINGS = ("batch", "contradiction_label", "device", "dtype", "entailment_label", "prompt", "revision", "window")
+SETTINGS = (
+    "batch",
+    "contradiction_label",
+    "device",
+    "dtype",
+    "entailment_label",
+    "prompt",
+    "revision",
+    "window",
+)
 
 
 class EntailmentSettings(NamedTuple):
@@ -194,7 +229,9 @@ def load_settings(model: str, extra: Mapping[str, JsonValue]) -> EntailmentSetti
     files = loading.locate(model, text.get("revision"))
     config = loading.config_of(files)
     if loading.kind_of(config) == "seq2seq":
-        return EntailmentSettings(files, text, load_prompt("claim_given_document", text.get("prompt")))
+        return EntailmentSettings(
+            files, text, load_prompt("claim_given_document", text.get("prompt"))
+        )
     label_indices(config.id2label, text, model)
     return EntailmentSettings(files, text, None)
 
@@ -210,7 +247,9 @@ class MicroBatcher(Generic[Item, Answer]):
     Equal items that wait at the same time are computed once. A call of `compute` gets at most `max_items` items.
     """
 
-    def __init__(self, compute: Callable[[Sequence[Item]], Sequence[Answer]], max_items: int) -> None:
+    def __init__(
+        self, compute: Callable[[Sequence[Item]], Sequence[Answer]], max_items: int
+    ) -> None:
         self._compute = compute
         self._max_items = max_items
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="claimeval-model")
@@ -241,7 +280,9 @@ class MicroBatcher(Generic[Item, Answer]):
 
     def _answer(self, items: Sequence[Item]) -> list[Answer]:
         while any(item not in self._answers for item in items):
-            waiting = (item for item in dict.fromkeys([*items, *self._wanted]) if item not in self._answers)
+            waiting = (
+                item for item in dict.fromkeys([*items, *self._wanted]) if item not in self._answers
+            )
             batch = list(islice(waiting, self._max_items))
             self._answers.update(zip(batch, self._compute(batch), strict=True))
         return [self._answers[item] for item in items]
@@ -254,7 +295,10 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
         self._settings = settings
         self.device = settings.device.device
         """The device of the model."""
-        super().__init__(lambda premises: self._model.probabilities(premises), TOGETHER[self.device.partition(":")[0]])
+        super().__init__(
+            lambda premises: self._model.probabilities(premises),
+            TOGETHER[self.device.partition(":")[0]],
+        )
 
     @cached_property
     def _model(self) -> EntailmentModel:
@@ -264,25 +308,40 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
     def _evidence(self) -> EvidenceChunks:
         return EvidenceChunks(self._model.tokens)
 
-    async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[EngineAnswer]:
+    async def assess(
+        self, claims: Sequence[Claim], documents: Sequence[Document]
+    ) -> list[EngineAnswer]:
         """Assess each claim against the documents."""
         texts = [claim.text for claim in claims]
         rooms = await self.run(lambda: [self._room(text) for text in texts])
-        chunks = await self.run(lambda: [self._evidence.chunks(documents, room) if room else [] for room in rooms])
+        chunks = await self.run(
+            lambda: [self._evidence.chunks(documents, room) if room else [] for room in rooms]
+        )
         single = await self._findings(texts, chunks)
         asked = list(zip(texts, rooms, single, strict=True))
         chunks = await self.run(lambda: [self._joined(*claim, documents) for claim in asked])
         joined = await self._findings(texts, chunks)
-        return [combine_chunks(*both) if room else _TOO_LONG for room, *both in zip(rooms, single, joined, strict=True)]
+        return [
+            combine_chunks(*both) if room else _TOO_LONG
+            for room, *both in zip(rooms, single, joined, strict=True)
+        ]
 
-    async def _findings(self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]) -> list[list[ChunkFinding]]:
+    async def _findings(
+        self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]
+    ) -> list[list[ChunkFinding]]:
         columns = zip(claims, chunks, strict=True)
-        results = iter(await self.ask([Premise(chunk.text, claim) for claim, pieces in columns for chunk in pieces]))
+        results = iter(
+            await self.ask(
+                [Premise(chunk.text, claim) for claim, pieces in columns for chunk in pieces]
+            )
+        )
         return [[ChunkFinding(chunk, next(results)) for chunk in pieces] for pieces in chunks]
 
     def _room(self, claim: str) -> int:
         """Return the tokens of evidence that fit next to a claim; 0 if they are too few."""
-        room = self._model.window - max(self._model.overhead(claim), self._model.window // CLAIM_SHARE)
+        room = self._model.window - max(
+            self._model.overhead(claim), self._model.window // CLAIM_SHARE
+        )
         return room if room >= LEAST_ROOM else 0
 
     def _joined(
@@ -305,7 +364,9 @@ class ChunkFinding(NamedTuple):
 _TOO_LONG = EngineAnswer(None, None, (), "the claim is too long for the model's window")
 
 
-def combine_chunks(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()) -> EngineAnswer:
+def combine_chunks(
+    single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()
+) -> EngineAnswer:
     """Combine the findings of single pieces, and of joined pieces if no single one supports the claim.
 
     Support takes precedence over contradiction, as in RefChecker; the reason mentions a conflict. The first piece wins

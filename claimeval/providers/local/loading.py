@@ -75,7 +75,9 @@ def choose(device: str = "auto", dtype: str = "float32") -> DeviceSettings:
     if torch.backends.mps.is_available():
         devices.append("mps")
     if device == "auto":
-        device = os.environ.get("CLAIMEVAL_DEVICE") or next(d for d in ("cuda", "mps", "cpu") if d in devices)
+        device = os.environ.get("CLAIMEVAL_DEVICE") or next(
+            d for d in ("cuda", "mps", "cpu") if d in devices
+        )
     if device not in devices:
         raise UsageError(f"no device {device!r} here. Found: {', '.join(devices)}")
     return DeviceSettings(device, dtype)
@@ -105,9 +107,13 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
     folder = Path(name).expanduser()
     if folder.is_dir():
         if revision:
-            raise UsageError(f"{name!r} is a folder; a revision ({revision!r}) needs a name on the hub")
+            raise UsageError(
+                f"{name!r} is a folder; a revision ({revision!r}) needs a name on the hub"
+            )
         if not (folder / "config.json").is_file() or not _has(folder, _WEIGHTS):
-            raise UsageError(f"the folder {name!r} has no model: config.json and model.safetensors must be in it")
+            raise UsageError(
+                f"the folder {name!r} has no model: config.json and model.safetensors must be in it"
+            )
         files = sorted(path for pattern in (*_TEXTS, *_WEIGHTS) for path in folder.glob(pattern))
         states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
         return ModelFiles(name, folder, f"sha256:{_digest(states)}")
@@ -127,8 +133,13 @@ def _on_hub(name: str, revision: str | None) -> Path:
         problem = "its weights are not there"
         try:
             for weights in _WEIGHTS:
-                patterns: dict[str, Any] = {"allow_patterns": [*_TEXTS, weights], "ignore_patterns": ["*/*"]}
-                folder = Path(snapshot_download(name, revision=revision, local_files_only=offline, **patterns))
+                patterns: dict[str, Any] = {
+                    "allow_patterns": [*_TEXTS, weights],
+                    "ignore_patterns": ["*/*"],
+                }
+                folder = Path(
+                    snapshot_download(name, revision=revision, local_files_only=offline, **patterns)
+                )
                 if _has(folder, _WEIGHTS):
                     return folder
         except (OSError, ValueError) as error:
@@ -149,7 +160,9 @@ def _digest(states: tuple[tuple[Path, int, int], ...]) -> str:
     total = hashlib.sha256()
     for path, _, _ in states:
         with path.open("rb") as file:
-            total.update(f"{path.name}\n{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+            total.update(
+                f"{path.name}\n{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode()
+            )
     return total.hexdigest()
 
 
@@ -200,33 +213,58 @@ def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
     config = config_of(files)
     _check_tokenizer(files)
     if kind != kind_of(config):
-        needed_kind = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
-        raise UsageError(f"model {files.name!r} ({config.model_type}) is not {needed_kind}, which is needed here")
-    maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification
-    unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights with other objects
+        needed_kind = (
+            "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
+        )
+        raise UsageError(
+            f"model {files.name!r} ({config.model_type}) is not {needed_kind}, which is needed here"
+        )
+    maker = (
+        transformers.AutoModelForSeq2SeqLM
+        if kind == "seq2seq"
+        else transformers.AutoModelForSequenceClassification
+    )
+    unsafe: type[Exception] = require(
+        "torch.serialization"
+    ).pickle.UnpicklingError  # weights with other objects
     with quietly():
         try:
-            model, info = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_LOCAL_ONLY)
+            model, info = maker.from_pretrained(
+                files.folder, dtype="float32", output_loading_info=True, **_LOCAL_ONLY
+            )
             if missing := sorted(info["missing_keys"]):
                 raise UsageError(
                     f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained as a {kind}; "
                     "its scores would be random"
                 )
-            if kind == "classifier":  # loaded again, because a CrossEncoder does not say which weights are missing
+            if (
+                kind == "classifier"
+            ):  # loaded again, because a CrossEncoder does not say which weights are missing
                 encoder = require("sentence_transformers").CrossEncoder
-                model = encoder(str(files.folder), device=device, model_kwargs={"dtype": "float32"}, **_LOCAL_ONLY)
+                model = encoder(
+                    str(files.folder),
+                    device=device,
+                    model_kwargs={"dtype": "float32"},
+                    **_LOCAL_ONLY,
+                )
                 tokenizer = model.tokenizer
             else:
                 tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_LOCAL_ONLY)
         except (OSError, ValueError, ImportError, RuntimeError, unsafe) as error:
-            raise UsageError(f"model {files.name!r} cannot be loaded: {first_line(error)}") from error
+            raise UsageError(
+                f"model {files.name!r} cannot be loaded: {first_line(error)}"
+            ) from error
     model.eval().to(device)
-    return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer))
+    return Loaded(
+        files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer)
+    )
 
 
 def _check_tokenizer(files: ModelFiles) -> None:
     if not _has(files.folder, _TOKENIZERS):
-        raise UsageError(f"model {files.name!r} has no tokenizer: tokenizer.json must be in {files.folder}")
+        raise UsageError(
+            f"model {files.name!r} has no tokenizer: tokenizer.json must be in {files.folder}"
+        )
     if not (files.folder / "tokenizer.json").is_file() and _has(files.folder, ("*.model",)):
         require("sentencepiece")
         require("google.protobuf")
@@ -234,10 +272,16 @@ def _check_tokenizer(files: ModelFiles) -> None:
 
 def _window(config: Any, tokenizer: Any) -> int:
     """Return the limit of tokenizer and position embeddings; RoBERTa's positions begin after the padding's."""
-    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    positions = getattr(config, "max_position_embeddings", None) or getattr(
+        config, "n_positions", None
+    )
     if positions and "roberta" in config.model_type:
         positions -= config.pad_token_id + 1
-    limits = [limit for limit in (positions, tokenizer.model_max_length) if limit and 0 < limit < 1_000_000]
+    limits = [
+        limit
+        for limit in (positions, tokenizer.model_max_length)
+        if limit and 0 < limit < 1_000_000
+    ]
     return min(limits, default=DEFAULT_WINDOW)
 
 

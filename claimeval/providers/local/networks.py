@@ -40,7 +40,9 @@ class Seq2Seq:
         self._pad = loaded.tokens.pad
         self._batch_tokens = batch_tokens
         self._target_tokens = max(min(batch_tokens, _LOGITS // config.vocab_size), 1)
-        limits = (getattr(config, f"max_{name}position_embeddings", None) for name in ("decoder_", ""))
+        limits = (
+            getattr(config, f"max_{name}position_embeddings", None) for name in ("decoder_", "")
+        )
         self.longest_target: int | None = next(filter(None, limits), None)
         """Maximum tokens of a target; None if the decoder has relative positions."""
 
@@ -56,21 +58,29 @@ class Seq2Seq:
             pairs = [(row, target) for row, index in enumerate(batch) for target in targets[index]]
             least = mask.shape[1] // _SHARED
             means = [math.nan] * len(pairs)
-            for chosen in length_buckets([max(len(target), least) for _, target in pairs], self._target_tokens):
+            for chosen in length_buckets(
+                [max(len(target), least) for _, target in pairs], self._target_tokens
+            ):
                 rows = [pairs[number][0] for number in chosen]
-                values = self._means(states[rows], mask[rows], [pairs[number][1] for number in chosen])
+                values = self._means(
+                    states[rows], mask[rows], [pairs[number][1] for number in chosen]
+                )
                 for number, mean in zip(chosen, values, strict=True):
                     means[number] = mean
             remaining = iter(means)
             yield from ((index, [next(remaining) for _ in targets[index]]) for index in batch)
 
-    def first_token_logits(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def first_token_logits(
+        self, sources: Sequence[Ids], targets: Sequence[Ids]
+    ) -> list[list[float]]:
         """Return, for each source, the logits of the first token of each target as the first of the output."""
         results: list[list[float]] = [[]] * len(sources)
         for batch in length_buckets([len(source) for source in sources], self._batch_tokens):
             labels = self._padded([targets[0]] * len(batch), self._pad)
             logits = self._logits(*self._encode([sources[index] for index in batch]), labels)[:, 0]
-            for index, row in zip(batch, logits[:, [target[0] for target in targets]].tolist(), strict=True):
+            for index, row in zip(
+                batch, logits[:, [target[0] for target in targets]].tolist(), strict=True
+            ):
                 results[index] = row
         return results
 
@@ -80,25 +90,35 @@ class Seq2Seq:
         ids = self._padded(sources, self._pad)
         mask = self._padded([[1] * len(source) for source in sources], 0)
         with torch.inference_mode():
-            return self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state, mask
+            return self._model.get_encoder()(
+                input_ids=ids, attention_mask=mask
+            ).last_hidden_state, mask
 
-    def _means(self, states: torch.Tensor, mask: torch.Tensor, targets: Sequence[Ids]) -> list[float]:
+    def _means(
+        self, states: torch.Tensor, mask: torch.Tensor, targets: Sequence[Ids]
+    ) -> list[float]:
         import torch
 
         labels = self._padded(targets, -100)  # which cross_entropy ignores
         logits = self._logits(states, mask, labels)
-        losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+        losses = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), reduction="none"
+        )
         sums: list[float] = losses.view_as(labels).sum(1).tolist()
         return [-lost / len(target) for lost, target in zip(sums, targets, strict=True)]
 
-    def _logits(self, states: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def _logits(
+        self, states: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor
+    ) -> torch.Tensor:
         """Return the logits of all tokens at each position of the labels, in float32."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
         with torch.inference_mode():
             encoded = BaseModelOutput(last_hidden_state=states)
-            output = self._model(encoder_outputs=encoded, attention_mask=mask, labels=labels, use_cache=False)
+            output = self._model(
+                encoder_outputs=encoded, attention_mask=mask, labels=labels, use_cache=False
+            )
         logits: torch.Tensor = output.logits.float()
         return logits
 
@@ -106,7 +126,9 @@ class Seq2Seq:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        return pad_sequence([torch.tensor(row) for row in rows], True, filler).to(self._model.device)
+        return pad_sequence([torch.tensor(row) for row in rows], True, filler).to(
+            self._model.device
+        )
 
 
 class Classifier:
@@ -125,7 +147,9 @@ class Classifier:
         """
         import torch
 
-        processing = {"text": {"padding": True, "truncation": "only_second", "max_length": self.window}}
+        processing = {
+            "text": {"padding": True, "truncation": "only_second", "max_length": self.window}
+        }
         for batch in length_buckets(self.tokens.pair_lengths(pairs), self._batch_tokens):
             logits = self._model.predict(
                 [pairs[index] for index in batch],

@@ -121,7 +121,10 @@ class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
 
 
 def _likelihoods(
-    tokenizing: Tokenizing, windows: SourceWindows, model: Seq2Seq, pairs: Sequence[QuestionTextPair]
+    tokenizing: Tokenizing,
+    windows: SourceWindows,
+    model: Seq2Seq,
+    pairs: Sequence[QuestionTextPair],
 ) -> Iterator[tuple[int, Likelihood]]:
     """Yield the index of each pair and its likelihood, in the order of computing; each text is read once."""
     questions = list(dict.fromkeys(pair.question for pair in pairs))
@@ -130,7 +133,9 @@ def _likelihoods(
     longest = max(map(len, tokens))
     limit = model.longest_target
     if limit and longest > limit:
-        raise UsageError(f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut")
+        raise UsageError(
+            f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut"
+        )
     indices: dict[str, list[int]] = {}
     for index, pair in enumerate(pairs):
         indices.setdefault(pair.text, []).append(index)
@@ -145,13 +150,22 @@ def _likelihoods(
         cut = reads[text].cut
         number_read = len(reads[text].sources)
         if len(means[text]) == number_read:
-            for index, best in zip(indices[text], map(max, zip(*means[text], strict=True)), strict=True):
+            for index, best in zip(
+                indices[text], map(max, zip(*means[text], strict=True)), strict=True
+            ):
                 size = len(targets[pairs[index].question])
-                yield index, Likelihood(log_probability=best, tokens=size, cut=cut, windows=number_read)
+                yield (
+                    index,
+                    Likelihood(log_probability=best, tokens=size, cut=cut, windows=number_read),
+                )
 
 
 def measure(
-    samples: Iterable[Sample], scorer: QuestionScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
+    samples: Iterable[Sample],
+    scorer: QuestionScorer,
+    store: Store | None = None,
+    *,
+    on_scored: Scored = lambda n: None,
 ) -> Iterator[ContextRelevance]:
     """Yield the relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
 
@@ -166,7 +180,10 @@ def measure(
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
         pairs = [
-            QuestionTextPair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts or ()
+            QuestionTextPair(text.text, s.question)
+            for s in block
+            if s.question.strip()
+            for text in s.contexts or ()
         ]
         likelihoods = scorer.results(pairs, store, on_scored)
         yield from (_relevance(sample, likelihoods) for sample in block)
@@ -177,7 +194,9 @@ def _relevance(sample: Sample, likelihoods: dict[QuestionTextPair, Likelihood]) 
         return ContextRelevance(id=sample.id, because="no question")
     if not sample.contexts:
         return ContextRelevance(id=sample.id, because="no contexts")
-    of_sample = [likelihoods[QuestionTextPair(text.text, sample.question)] for text in sample.contexts]
+    of_sample = [
+        likelihoods[QuestionTextPair(text.text, sample.question)] for text in sample.contexts
+    ]
     scores = [likelihood.score for likelihood in of_sample]
     texts = (
         TextRelevance(

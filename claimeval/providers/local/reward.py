@@ -64,10 +64,15 @@ class RewardModel(Classifier):
 
     def rate(self, pairs: Sequence[QuestionAnswerPair]) -> Iterator[tuple[int, Reward]]:
         """Yield the index of each pair and its reward, in the order of computing."""
-        texts = [(self.tokens.data(question), self.tokens.data(answer)) for question, answer in pairs]
+        texts = [
+            (self.tokens.data(question), self.tokens.data(answer)) for question, answer in pairs
+        ]
         cuts = [max(length - self.window, 0) for length in self.tokens.pair_lengths(texts)]
         room = self.window - self.tokens.around_a_pair()
-        fits = [not cut or self.tokens.length(question) < room for cut, (question, _) in zip(cuts, texts, strict=True)]
+        fits = [
+            not cut or self.tokens.length(question) < room
+            for cut, (question, _) in zip(cuts, texts, strict=True)
+        ]
         yield from ((index, Reward(logit=None)) for index, fit in enumerate(fits) if not fit)
         indices = [index for index, fit in enumerate(fits) if fit]
         for number, (logit,) in self.logits([texts[index] for index in indices]):
@@ -92,7 +97,11 @@ class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
 
 
 def measure(
-    samples: Iterable[Sample], scorer: RewardScorer, store: Store | None = None, *, on_scored: Scored = lambda n: None
+    samples: Iterable[Sample],
+    scorer: RewardScorer,
+    store: Store | None = None,
+    *,
+    on_scored: Scored = lambda n: None,
 ) -> Iterator[SampleReward]:
     """Yield the reward of each sample's answer, in order. A blank question or answer has none.
 
@@ -104,7 +113,9 @@ def measure(
     """
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
-        pairs = [QuestionAnswerPair(s.question, s.answer or "") for s in block if _missing(s) is None]
+        pairs = [
+            QuestionAnswerPair(s.question, s.answer or "") for s in block if _missing(s) is None
+        ]
         rewards = scorer.results(pairs, store, on_scored)
         for sample in block:
             if missing := _missing(sample):

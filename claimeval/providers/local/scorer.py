@@ -60,7 +60,9 @@ class Scorer(ABC, Generic[Item, Result]):
         self.revision = self._files.revision
         """The version of the model's files."""
         self._window = options.context_tokens
-        self._batch = self.setting.batch_tokens if options.batch_size == "auto" else options.batch_size
+        self._batch = (
+            self.setting.batch_tokens if options.batch_size == "auto" else options.batch_size
+        )
         self._answers: Answers[Item, Result] | None = None
         self.deviation: float | None = None
         """The largest difference from the scores in float32, over some items; None in float32, or before scoring."""
@@ -89,8 +91,14 @@ class Scorer(ABC, Generic[Item, Result]):
         try:
             self._answers = self._answers or self._start(items[:CHECKED])
             for index, result in self._answers(items):
-                if not all(math.isfinite(value) for value in result.model_dump().values() if value is not None):
-                    raise UsageError(f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32")
+                if not all(
+                    math.isfinite(value)
+                    for value in result.model_dump().values()
+                    if value is not None
+                ):
+                    raise UsageError(
+                        f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32"
+                    )
                 yield index, result
         except RuntimeError as error:  # torch ran out of memory, or a device failed
             raise UsageError(
@@ -105,18 +113,29 @@ class Scorer(ABC, Generic[Item, Result]):
             exact = dict(answers(sample))
             loaded.model.to(self.setting.torch_dtype)
             found = dict(answers(sample))
-            self.deviation = max(abs((found[i].score or 0.0) - (exact[i].score or 0.0)) for i in exact)
+            self.deviation = max(
+                abs((found[i].score or 0.0) - (exact[i].score or 0.0)) for i in exact
+            )
         return answers
 
-    def results(self, items: Iterable[Item], store: Store | None, on_scored: Scored) -> dict[Item, Result]:
+    def results(
+        self, items: Iterable[Item], store: Store | None, on_scored: Scored
+    ) -> dict[Item, Result]:
         """Return the result of every item; those that are not in the reply cache are computed, and stored immediately.
 
         A stored result has the format of replies: a line of origin, then the body of a chat completion. Equal items are
         computed once.
         """
         keys = {item: self.key(item) for item in items}
-        stored = {} if store is None else {item: value for item, key in keys.items() if (value := store.get(key))}
-        results = {item: self.result.model_validate_json(completion(v).text or "") for item, v in stored.items()}
+        stored = (
+            {}
+            if store is None
+            else {item: value for item, key in keys.items() if (value := store.get(key))}
+        )
+        results = {
+            item: self.result.model_validate_json(completion(v).text or "")
+            for item, v in stored.items()
+        }
         on_scored(len(results))
         missing = [item for item in keys if item not in results]
         for index, result in self.score(missing):

@@ -57,7 +57,9 @@ class SimilarityScorer:
         if local.context_tokens:
             self._model.max_seq_length = min(local.context_tokens, self._model.max_seq_length)
         commit = getattr(self._model[0].auto_model.config, "_commit_hash", None) or local.revision
-        self.revision = locate(self.name).revision if folder.is_dir() else f"{self.name}@{commit or 'main'}"
+        self.revision = (
+            locate(self.name).revision if folder.is_dir() else f"{self.name}@{commit or 'main'}"
+        )
 
     @property
     def settings(self) -> dict[str, JsonValue]:
@@ -66,19 +68,33 @@ class SimilarityScorer:
 
     def embed(self, texts: Sequence[str]) -> Any:
         """Return an array with a row of length 1 for each text."""
-        return self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False).astype("float64")
+        return self._model.encode(
+            list(texts), normalize_embeddings=True, show_progress_bar=False
+        ).astype("float64")
 
     def cut(self, text: str) -> int:
         """Count the tokens of a text that the model does not read."""
-        return max(0, len(self._model.tokenizer(text, verbose=False)["input_ids"]) - int(self._model.max_seq_length))
+        return max(
+            0,
+            len(self._model.tokenizer(text, verbose=False)["input_ids"])
+            - int(self._model.max_seq_length),
+        )
 
 
-def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: SimilarityScorer) -> Iterator[Similarity]:
+def measure(
+    samples: Iterable[tuple[str | None, Sequence[str]]], scorer: SimilarityScorer
+) -> Iterator[Similarity]:
     """Yield the similarity of each answer with its references, in order. Memory does not grow with the samples."""
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
-        pairs = [(answer, [text for text in references if text.strip()]) for answer, references in block]
-        texts = list(dict.fromkeys(t for answer, others in pairs if answer and others for t in (answer, *others)))
+        pairs = [
+            (answer, [text for text in references if text.strip()]) for answer, references in block
+        ]
+        texts = list(
+            dict.fromkeys(
+                t for answer, others in pairs if answer and others for t in (answer, *others)
+            )
+        )
         rows = dict(zip(texts, scorer.embed(texts), strict=True)) if texts else {}
         for answer, others in pairs:
             if not (answer and answer.strip() and others):

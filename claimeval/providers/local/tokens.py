@@ -30,11 +30,17 @@ class Tokenizing:
 
     def __init__(self, tokenizer: Any, model: str) -> None:
         if not tokenizer.is_fast:
-            raise UsageError(f"model {model!r} has no fast tokenizer: tokenizer.json must be in its folder")
+            raise UsageError(
+                f"model {model!r} has no fast tokenizer: tokenizer.json must be in its folder"
+            )
         self._tokenizer = tokenizer
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
-        special = sorted((token for token in tokenizer.all_special_tokens if len(token) > 1), key=len, reverse=True)
+        special = sorted(
+            (token for token in tokenizer.all_special_tokens if len(token) > 1),
+            key=len,
+            reverse=True,
+        )
         self._special = re.compile("|".join(map(re.escape, special)) or r"(?!)")
         self.pad = int(tokenizer.pad_token_id or 0)
         """The padding token's id."""
@@ -46,7 +52,9 @@ class Tokenizing:
 
         Lone surrogates, which tokenizers do not accept, become U+FFFD.
         """
-        return self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", _SURROGATE.sub("\ufffd", text))
+        return self._special.sub(
+            lambda match: f"{match[0][0]} {match[0][1:]}", _SURROGATE.sub("\ufffd", text)
+        )
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """Return the tokens of each text, with the control tokens of the model."""
@@ -58,7 +66,11 @@ class Tokenizing:
 
     def pair_lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """Return the number of tokens of each pair of texts, with the control tokens of the model."""
-        return [len(ids) for ids in self._encode("input_ids", list(map(tuple, pairs)))] if pairs else []
+        return (
+            [len(ids) for ids in self._encode("input_ids", list(map(tuple, pairs)))]
+            if pairs
+            else []
+        )
 
     def length(self, text: str) -> int:
         """Return the number of tokens of a text, without control tokens."""
@@ -66,7 +78,9 @@ class Tokenizing:
 
     def starts(self, text: str) -> list[int]:
         """Return the start of each token in characters, without control tokens."""
-        offsets = self._encode("offset_mapping", text, add_special_tokens=False, return_offsets_mapping=True)
+        offsets = self._encode(
+            "offset_mapping", text, add_special_tokens=False, return_offsets_mapping=True
+        )
         return [start for start, _ in offsets]
 
     def around(self, before: str, text: str, after: str) -> tuple[Ids, Ids, Ids]:
@@ -156,10 +170,15 @@ class EvidenceChunks:
         Rare words count more. None if all these sentences are in one piece, which was assessed already.
         """
         texts = self._texts(documents)
-        stretches = [_Stretch(index, span) for index, text in enumerate(texts) for span in text.sentences]
+        stretches = [
+            _Stretch(index, span) for index, text in enumerate(texts) for span in text.sentences
+        ]
         words = [_words(texts[index].text[slice(*span)]) for index, span in stretches]
         frequency = Counter(word for sentence_words in words for word in sentence_words)
-        weights = [sum(1 / frequency[word] for word in sentence_words & _words(claim)) for sentence_words in words]
+        weights = [
+            sum(1 / frequency[word] for word in sentence_words & _words(claim))
+            for sentence_words in words
+        ]
         chosen: list[_Stretch] = []
         free = room
         for number in sorted(range(len(stretches)), key=lambda n: (-weights[n], n)):
@@ -170,7 +189,9 @@ class EvidenceChunks:
         if any(all(stretch.lies_in(piece) for stretch in chosen) for piece in _pieces(texts, room)):
             return None
         text = " ".join(texts[index].text[slice(*span)] for index, span in sorted(chosen))
-        return Chunk(self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen})))
+        return Chunk(
+            self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen}))
+        )
 
     def _texts(self, documents: Sequence[Document]) -> list[_TokenizedDocument]:
         """Return the documents as other judges see them, with their titles."""
@@ -215,14 +236,18 @@ class ReadText(NamedTuple):
 class SourceWindows:
     """Cuts texts between tokens to a window, which includes the prompt and the end token."""
 
-    def __init__(self, tokens: Tokenizing, prompt: SourcePrompt, window: int, long_texts: LongTexts) -> None:
+    def __init__(
+        self, tokens: Tokenizing, prompt: SourcePrompt, window: int, long_texts: LongTexts
+    ) -> None:
         self._tokens = tokens
         self._before, self._after = prompt.around("text")
         self._window = window
         self._slides = long_texts == "window"
         before, _, after = tokens.around(self._before, "", self._after)
         if len(before) + len(after) >= window:
-            raise UsageError(f"a window of {window} tokens has no room next to the prompt; give at least {window + 8}")
+            raise UsageError(
+                f"a window of {window} tokens has no room next to the prompt; give at least {window + 8}"
+            )
 
     def read(self, text: str) -> ReadText:
         """Return the sources of a text: one, or windows that overlap by half if it is too long."""
@@ -265,20 +290,28 @@ class SourcePrompt:
         literal = "".join(self._parts[::2])
         names = set(self._parts[1::2])
         if "{{" in literal or "{%" in literal or "{#" in literal:
-            raise PromptError(f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} are allowed")
+            raise PromptError(
+                f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} are allowed"
+            )
         if extra := names - VARIABLES[kind]:
-            raise unknown_name(f"variable in prompt {str(path)!r}:", min(extra), VARIABLES[kind], PromptError)
+            raise unknown_name(
+                f"variable in prompt {str(path)!r}:", min(extra), VARIABLES[kind], PromptError
+            )
         if missing := VARIABLES[kind] - names - {"separator"}:
             raise PromptError(f"prompt {str(path)!r} lacks the variable {min(missing)!r}")
 
     def render(self, values: Mapping[str, str]) -> str:
         """Return the text with the values of the variables."""
-        return "".join(values[part] if index % 2 else part for index, part in enumerate(self._parts))
+        return "".join(
+            values[part] if index % 2 else part for index, part in enumerate(self._parts)
+        )
 
     def around(self, name: str) -> tuple[str, str]:
         """Return the texts before and after the only variable. Raises PromptError if it is used more than once."""
         if self._parts[1::2] != [name]:
-            raise PromptError(f"a prompt that uses {name!r} more than once cannot be cut to a window; use it once")
+            raise PromptError(
+                f"a prompt that uses {name!r} more than once cannot be cut to a window; use it once"
+            )
         return self._parts[0], self._parts[2]
 
 

@@ -96,9 +96,13 @@ def read(design: str | Path | Mapping[str, Any], labels: str | Path | None = Non
 def _design(path: Path, content: Any, folder: Path) -> Experiment:
     """Return the design in the content of `path`, with paths relative to a folder."""
     if not isinstance(content, dict):
-        raise UsageError(f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms")
+        raise UsageError(
+            f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms"
+        )
     if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
-        raise unknown_name(f"key in {path}:", str(min(extra, key=str)), [*_VARIED, *_COMMON, "grid", "arms"])
+        raise unknown_name(
+            f"key in {path}:", str(min(extra, key=str)), [*_VARIED, *_COMMON, "grid", "arms"]
+        )
     common = {name: content[name] for name in _COMMON if name in content}
     defaults = {name: content[name] for name in _VARIED if name in content}
     arms = [
@@ -121,7 +125,11 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
     for name in ("data", "labels"):
         if common.get(name):
             common[name] = folder / str(common[name])
-    return _valid(path, Experiment, {**common, "baseline": baseline, "arms": tuple(_placed(folder, a) for a in arms)})
+    return _valid(
+        path,
+        Experiment,
+        {**common, "baseline": baseline, "arms": tuple(_placed(folder, a) for a in arms)},
+    )
 
 
 def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
@@ -133,18 +141,34 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
         if key not in _VARIED:
             raise unknown_name(f"key in the grid of {path}:", str(key), _VARIED)
         if key in ("prompt_parameters", "judge_settings"):
-            if not isinstance(values, dict) or not all(isinstance(v, list) and v for v in values.values()):
+            if not isinstance(values, dict) or not all(
+                isinstance(v, list) and v for v in values.values()
+            ):
                 raise UsageError(f"{path}: grid.{key} is not a mapping of lists")
-            axes += [[(key, f"{name}={v}", {name: v}) for v in options] for name, options in values.items()]
+            axes += [
+                [(key, f"{name}={v}", {name: v}) for v in options]
+                for name, options in values.items()
+            ]
         elif isinstance(values, list) and values:
-            axes.append([(key, name, value) for name, value in zip(_names(key, values), values, strict=True)])
+            axes.append(
+                [
+                    (key, name, value)
+                    for name, value in zip(_names(key, values), values, strict=True)
+                ]
+            )
         else:
             raise UsageError(f"{path}: grid.{key} is not a list of values")
     for combination in itertools.product(*axes) if axes else ():
         fields = dict(defaults)
         for key, _, value in combination:
-            fields[key] = {**fields.get(key, {}), **value} if key in ("prompt_parameters", "judge_settings") else value
-        varying = [name for axis, (_, name, _) in zip(axes, combination, strict=True) if len(axis) > 1]
+            fields[key] = (
+                {**fields.get(key, {}), **value}
+                if key in ("prompt_parameters", "judge_settings")
+                else value
+            )
+        varying = [
+            name for axis, (_, name, _) in zip(axes, combination, strict=True) if len(axis) > 1
+        ]
         yield _arm(path, " ".join(varying) or "only", fields)
 
 
@@ -154,13 +178,18 @@ def _names(key: str, values: list[Any]) -> list[str]:
     If two prompts have the same file name, such as `three_way` and `my/three_way.j2`, they keep their paths.
     """
     if key in ("judges", "extractor"):
-        panels = [list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values]
+        panels = [
+            list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values
+        ]
         names = judging.short_names(itertools.chain(*panels))
         return ["+".join(names[judge] for judge in panel) for panel in panels]
     if not key.endswith("_prompt"):
         return [f"{key}={value}" for value in values]
     files = [Path(str(value)).name.removesuffix(".j2") for value in values]
-    return [file if files.count(file) == 1 else str(value) for file, value in zip(files, values, strict=True)]
+    return [
+        file if files.count(file) == 1 else str(value)
+        for file, value in zip(files, values, strict=True)
+    ]
 
 
 def _by_hand(path: Path, arms: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
@@ -168,17 +197,23 @@ def _by_hand(path: Path, arms: Any, defaults: Mapping[str, Any]) -> Iterator[Arm
         raise UsageError(f"{path}: arms is not a list of mappings")
     for number, arm in enumerate(arms, 1):
         if extra := set(arm) - {"name", *_VARIED}:
-            raise unknown_name(f"key in arm {number} of {path}:", str(min(extra, key=str)), ["name", *_VARIED])
+            raise unknown_name(
+                f"key in arm {number} of {path}:", str(min(extra, key=str)), ["name", *_VARIED]
+            )
         yield _arm(path, str(arm.get("name", f"arm {number}")), {**defaults, **arm})
 
 
 def _arm(path: Path, name: str, fields: Mapping[str, Any]) -> Arm:
     judges = fields.get("judges")
     if not judges:
-        raise UsageError(f"{path}: arm {name!r} names no judges; claimeval never chooses a paid service by itself")
+        raise UsageError(
+            f"{path}: arm {name!r} names no judges; claimeval never chooses a paid service by itself"
+        )
     parameters = {str(k): str(v) for k, v in (fields.get("prompt_parameters") or {}).items()}
     listed = (judges,) if isinstance(judges, str) else tuple(judges)
-    return _valid(path, Arm, {**fields, "name": name, "judges": listed, "prompt_parameters": parameters})
+    return _valid(
+        path, Arm, {**fields, "name": name, "judges": listed, "prompt_parameters": parameters}
+    )
 
 
 def _valid(path: Path, record: type[R], fields: Mapping[str, Any]) -> R:
@@ -210,8 +245,15 @@ def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> Clai
     options = arm.model_dump(include=set(ClaimsOptions.__dataclass_fields__) - {"judges"})
     panel = arm.model_dump(include=set(PanelOptions.__dataclass_fields__))
     try:
-        judges = judging.parse_judges(arm.judges, arm.judge_settings) if arm.judge_settings else arm.judges
-        return make_job(ClaimsOptions(**options, judges=judges, panel=PanelOptions(**panel), cluster=cluster), metrics)
+        judges = (
+            judging.parse_judges(arm.judges, arm.judge_settings)
+            if arm.judge_settings
+            else arm.judges
+        )
+        return make_job(
+            ClaimsOptions(**options, judges=judges, panel=PanelOptions(**panel), cluster=cluster),
+            metrics,
+        )
     except UsageError as error:
         raise type(error)(f"arm {arm.name!r}: {error}") from error
 

@@ -17,7 +17,13 @@ from claimeval.runs.compare import Pair, PairChanges, adjusted, compare
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
-from claimeval.runs.experiments.selection import LabelAgreement, Selection, covers_less, examine, labels_of
+from claimeval.runs.experiments.selection import (
+    LabelAgreement,
+    Selection,
+    covers_less,
+    examine,
+    labels_of,
+)
 from claimeval.runs.labels import PANEL, join
 from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.store.store import Store, cache_folder, unpack
@@ -127,7 +133,9 @@ def tabulate(
                 overview = gather(run)
             else:
 
-                def listed(pair: Pair[SampleResult], changes: PairChanges, name: str = arm.name) -> None:
+                def listed(
+                    pair: Pair[SampleResult], changes: PairChanges, name: str = arm.name
+                ) -> None:
                     for claim in changes.flips:
                         each_flip(ArmFlip(arm=name, **dict(flip(pair.a, claim))))
 
@@ -136,7 +144,9 @@ def tabulate(
             examined[arm.name] = examine(run)
             latency = _median_latency(run, store)
             seen = {"new_calls": new.get(arm.name, 0), "median_latency": latency}
-            people = selection.selected_on.get(arm.name) if selection else agreement(design, folder, arm)
+            people = (
+                selection.selected_on.get(arm.name) if selection else agreement(design, folder, arm)
+            )
             rows.append(row.model_copy(update={**seen, "label_agreement": people}))
             if base in (None, run):
                 summary = overview.summary
@@ -146,7 +156,10 @@ def tabulate(
         samples=summary.samples,
         clusters=summary.clusters,
         cluster=design.cluster,
-        arms=tuple(row.model_copy(update={"covers_less": covers_less(row.name, examined)}) for row in _adjusted(rows)),
+        arms=tuple(
+            row.model_copy(update={"covers_less": covers_less(row.name, examined)})
+            for row in _adjusted(rows)
+        ),
         failed=dict(failed),
         selection=selection,
     )
@@ -156,21 +169,28 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
     """Return the result of an arm from its overview and its comparison with the baseline."""
     summary = overview.summary
     judges = overview.judges
-    metrics = {metric: ArmMetric(**dict(metric_summary)) for metric, metric_summary in summary.metrics.items()}
+    metrics = {
+        metric: ArmMetric(**dict(metric_summary))
+        for metric, metric_summary in summary.metrics.items()
+    }
     for compared in paired.metrics if paired else ():
         if score := metrics.get(compared.metric):
             update = {"difference": compared.difference, "p": compared.p}
             metrics[compared.metric] = score.model_copy(update=update)
     verdicts = sum(sum(dict(judge.labels).values()) for judge in judges)
     replies = sum(judge.replies for judge in judges)
-    unreadable = sum(judge.failed.get(reason, 0) for judge in judges for reason in ("unparsable", "truncated"))
+    unreadable = sum(
+        judge.failed.get(reason, 0) for judge in judges for reason in ("unparsable", "truncated")
+    )
     assert summary.cost, "an arm has judges"
     return ArmResult(
         name=name,
         run=str(run),
         metrics=metrics,
         claims=sum(summary.metrics[metric.name].total or 0 for metric in overview.manifest.rows),
-        unassessed_rate=sum(judge.labels.unassessed for judge in judges) / verdicts if verdicts else None,
+        unassessed_rate=sum(judge.labels.unassessed for judge in judges) / verdicts
+        if verdicts
+        else None,
         parse_failure_rate=unreadable / replies if replies else None,
         flips=paired.flipped if paired else 0,
         compared=paired.compared if paired else 0,
@@ -191,9 +211,12 @@ def _median_latency(run: Path, store: Store) -> float | None:
 
 def _adjusted(rows: list[ArmResult]) -> tuple[ArmResult, ...]:
     """Return the rows with p-values adjusted over the arms, metric by metric."""
-    columns = {name: iter(adjusted([row.metrics[name] for row in rows])) for name in rows[0].metrics}
+    columns = {
+        name: iter(adjusted([row.metrics[name] for row in rows])) for name in rows[0].metrics
+    }
     return tuple(
-        row.model_copy(update={"metrics": {name: next(columns[name]) for name in row.metrics}}) for row in rows
+        row.model_copy(update={"metrics": {name: next(columns[name]) for name in row.metrics}})
+        for row in rows
     )
 
 
@@ -207,6 +230,17 @@ def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | No
     ids = {result.sample.id for result in results}
     labels = [label for label in labels_of(design.labels) if label.sample in ids]
     against = manifest.rows[0].against
-    joined = join(results, [judge.name for judge in manifest.judges], manifest.panel, labels, against, manifest.cluster)
+    joined = join(
+        results,
+        [judge.name for judge in manifest.judges],
+        manifest.panel,
+        labels,
+        against,
+        manifest.cluster,
+    )
     raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
-    return LabelAgreement.of(raters.get(PANEL) or next(iter(raters.values()))) if raters else LabelAgreement(claims=0)
+    return (
+        LabelAgreement.of(raters.get(PANEL) or next(iter(raters.values())))
+        if raters
+        else LabelAgreement(claims=0)
+    )

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import AUTO, ClaimsJob, choose_metrics, prompt_language, with_questions
+from claimeval.evaluation.claims import (
+    AUTO,
+    ClaimsJob,
+    choose_metrics,
+    prompt_language,
+    with_questions,
+)
 from claimeval.evaluation.job import run_identity
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
@@ -56,7 +62,9 @@ class PreparedExperiment(NamedTuple):
         """Return the experiment with these samples and arms only."""
         kept = [i for i, arm in enumerate(self.design.arms) if arm.name in arms]
         return self._replace(
-            design=self.design.model_copy(update={"arms": tuple(self.design.arms[i] for i in kept)}),
+            design=self.design.model_copy(
+                update={"arms": tuple(self.design.arms[i] for i in kept)}
+            ),
             plans=tuple(self.plans[i] for i in kept),
             manifests=tuple(self.manifests[i] for i in kept),
             samples=samples,
@@ -65,7 +73,11 @@ class PreparedExperiment(NamedTuple):
 
     def budget(self, options: RunOptions) -> str:
         """Return the identity of the experiment for its limits; empty without limits."""
-        whole = "-".join(run_identity(plan.manifest, self.samples) for plan in self.plans) if options.capped else ""
+        whole = (
+            "-".join(run_identity(plan.manifest, self.samples) for plan in self.plans)
+            if options.capped
+            else ""
+        )
         return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -85,7 +97,9 @@ class ExperimentStatus(NamedTuple):
     def stopped(self) -> bool:
         """Whether a limit, Ctrl-C or an unfinished batch ended the run, so that there is no result."""
         status = self.status
-        return bool(status.interrupted or status.budget_exhausted or status.lost or status.pending_batches)
+        return bool(
+            status.interrupted or status.budget_exhausted or status.lost or status.pending_batches
+        )
 
 
 def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, ...]:
@@ -102,13 +116,18 @@ def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, .
     return tuple(with_questions(job, surveyed) for job in plans)
 
 
-def _plans(design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None) -> tuple[ClaimsJob, ...]:
+def _plans(
+    design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None
+) -> tuple[ClaimsJob, ...]:
     """Return the job of each arm. Arms without an extractor use that of the baseline, to judge the same claims.
 
     `settled` is the language of the samples, with a remark, for arms with the language `auto`.
     """
     plans = [
-        replace(plan(arm.model_copy(update={"language": settled[0]}), metrics, design.cluster), remarks=(settled[1],))
+        replace(
+            plan(arm.model_copy(update={"language": settled[0]}), metrics, design.cluster),
+            remarks=(settled[1],),
+        )
         if settled and arm.language == AUTO
         else plan(arm, metrics, design.cluster)
         for arm in design.arms
@@ -120,7 +139,11 @@ def _plans(design: Experiment, metrics: MetricSelection, settled: tuple[str, str
             if judge.model_copy(update={"claims_per_call": shared.claims_per_call}) == shared:
                 return replace(job, extractor=judge)
         alike = any(judge.name == shared.name and judge != shared for judge in job.judges)
-        extractor = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
+        extractor = (
+            shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"})
+            if alike
+            else shared
+        )
         return replace(job, extractor=extractor)
 
     return tuple(
@@ -165,7 +188,9 @@ async def run(
             step_options = options_for((*arm_plan.judges, arm_plan.extractor), step)
             with RunWriter(arm_folder(folder, arm), record) as writer:
                 sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
-                status = await run_job(arm_plan, prepared.samples, sink.add, step_options, progress, run=budget)
+                status = await run_job(
+                    arm_plan, prepared.samples, sink.add, step_options, progress, run=budget
+                )
                 summary = sink.finish(status)
             calls[arm.name] += progress.calls
             if status.interrupted or status.budget_exhausted or status.lost:
@@ -193,6 +218,12 @@ def _failure(status: RunStatus, summary: Summary) -> str | None:
     for metric in summary.metrics.values():
         if metric.n:
             return None
-        failures.update({reason: n for reason, n in metric.missing.items() if reason not in NOT_APPLICABLE | ABSTAINED})
+        failures.update(
+            {
+                reason: n
+                for reason, n in metric.missing.items()
+                if reason not in NOT_APPLICABLE | ABSTAINED
+            }
+        )
     counts = ", ".join(f"{reason} {n}" for reason, n in failures.most_common())
     return f"no sample has a score: {counts}" if failures else None

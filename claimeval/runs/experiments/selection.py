@@ -38,7 +38,16 @@ from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import RunOptions
-from claimeval.types.records import Assessment, Claim, Evidence, Part, Record, Sample, SampleResult, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Evidence,
+    Part,
+    Record,
+    Sample,
+    SampleResult,
+    Verdict,
+)
 from claimeval.types.scales import BINARY, Scale
 
 LEAST = 60
@@ -150,12 +159,20 @@ def labels_of(path: Path) -> LabelFile:
     """Return the labels of a file, or those of a run directory. Raises UsageError if a directory has none."""
     labels = labels_in(path) if path.is_dir() else LabelFile(path)
     if labels is None:
-        raise UsageError(f"{path} has no labels; label claims with `claimeval annotate {path}`, or name a file")
+        raise UsageError(
+            f"{path} has no labels; label claims with `claimeval annotate {path}`, or name a file"
+        )
     return labels
 
 
 def halve(
-    samples: Iterable[Sample], labels: Path, metric: Metric, arms: int, cluster: str | None, *, anyway: bool
+    samples: Iterable[Sample],
+    labels: Path,
+    metric: Metric,
+    arms: int,
+    cluster: str | None,
+    *,
+    anyway: bool,
 ) -> Halves:
     """Return the labeled samples in two halves by a hash of the question, and the power of their labels.
 
@@ -170,12 +187,21 @@ def halve(
     Raises:
         UsageError: There are too few labels, or all are equal.
     """
-    about = [label for label in labels_of(labels) if label.evidence is None or label.evidence.part == metric.against]
+    about = [
+        label
+        for label in labels_of(labels)
+        if label.evidence is None or label.evidence.part == metric.against
+    ]
     ids = {label.sample for label in about}
     labeled = [(sample, cluster_of(sample, cluster)) for sample in samples if sample.id in ids]
-    choose, report = (tuple(sample for sample, number in labeled if number & 1 == which) for which in (0, 1))
+    choose, report = (
+        tuple(sample for sample, number in labeled if number & 1 == which) for which in (0, 1)
+    )
     items = {(label.sample, label.claim_id, label.text, label.evidence): label for label in about}
-    counts = [sum(item[0] in half for item in items) for half in ({s.id for s in choose}, {s.id for s in report})]
+    counts = [
+        sum(item[0] in half for item in items)
+        for half in ({s.id for s in choose}, {s.id for s in report})
+    ]
     count = sum(counts)
     if count < LEAST and not anyway:
         raise UsageError(
@@ -184,7 +210,11 @@ def halve(
             "annotate`, or give --anyway"
         )
     if not all(counts) or len({(one.label, one.grade, one.word) for one in items.values()}) < 2:
-        what = "labels are of one half of the questions" if count and not all(counts) else "labels say the same"
+        what = (
+            "labels are of one half of the questions"
+            if count and not all(counts)
+            else "labels say the same"
+        )
         raise UsageError(f"all {count} {what}, so arms cannot be compared")
     questions = [len({number for _, number in labeled if number & 1 == which}) for which in (0, 1)]
     numbers = LabelPower(
@@ -209,7 +239,9 @@ def check_folder(folder: Path) -> None:
         )
 
 
-async def run_and_select(prepared: PreparedExperiment, folder: Path, *, options: RunOptions) -> ExperimentStatus:
+async def run_and_select(
+    prepared: PreparedExperiment, folder: Path, *, options: RunOptions
+) -> ExperimentStatus:
     """Run all arms on the choosing half, choose one, and run it and the baseline on both halves.
 
     Arms that failed or cover less of their texts than another arm are not chosen. Arguments are as for `run`.
@@ -220,17 +252,25 @@ async def run_and_select(prepared: PreparedExperiment, folder: Path, *, options:
     assert halves, "an arm is to be chosen"
     everyone = [arm.name for arm in design.arms]
     budget = prepared.budget(options)
-    first = await run(prepared.part(halves.choose, everyone), folder, options=options, budget=budget)
+    first = await run(
+        prepared.part(halves.choose, everyone), folder, options=options, budget=budget
+    )
     if first.stopped or design.baseline in first.failed:
         return first
-    runs = {name: arm_folder(folder, design.arm(name)) for name in everyone if name not in first.failed}
+    runs = {
+        name: arm_folder(folder, design.arm(name)) for name in everyone if name not in first.failed
+    }
     examined = {name: examine(run) for name, run in runs.items()}
     others = [name for name in runs if name != design.baseline and not covers_less(name, examined)]
     fair = {name: runs[name] for name in (design.baseline, *others)}
     choice = choose(fair, halves, metric, design.cluster)
     two = (design.baseline, choice.arm)
-    second = await run(prepared.part((*halves.choose, *halves.report), two), folder, options=options, budget=budget)
-    status = second._replace(calls=Counter(first.calls) + Counter(second.calls), failed=first.failed | second.failed)
+    second = await run(
+        prepared.part((*halves.choose, *halves.report), two), folder, options=options, budget=budget
+    )
+    status = second._replace(
+        calls=Counter(first.calls) + Counter(second.calls), failed=first.failed | second.failed
+    )
     if status.stopped or second.failed:
         return status
     selection = report(choice, fair[two[0]], fair[two[1]], halves, metric, design.cluster)
@@ -302,7 +342,10 @@ def best(table: RaterTable, names: Sequence[str]) -> tuple[str, dict[str, CrossV
     human = [table.human[i] for i in labeled]
     clusters = [table.clusters[i] for i in labeled]
     folds = stratified_parts(human, clusters, FOLDS)
-    kappas = {name: cross_validated_kappa(human, [table.raters[name][i] for i in labeled], folds) for name in names}
+    kappas = {
+        name: cross_validated_kappa(human, [table.raters[name][i] for i in labeled], folds)
+        for name in names
+    }
     return first_within_error(kappas), kappas
 
 
@@ -321,7 +364,10 @@ def gain_of(table: RaterTable, before: str, after: str) -> Gain:
     first = table.raters[before]
     second = table.raters[after]
     equal = (
-        [None if a is None or b is None else float(a == b) for a, b in zip(order, human, strict=True)]
+        [
+            None if a is None or b is None else float(a == b)
+            for a, b in zip(order, human, strict=True)
+        ]
         for order in (second, first)
     )
     difference = paired_difference(*equal, clusters=table.clusters)
@@ -331,7 +377,12 @@ def gain_of(table: RaterTable, before: str, after: str) -> Gain:
 
 
 def report(
-    choice: Choice, baseline: Path, chosen: Path, halves: Halves, metric: Metric, cluster: str | None
+    choice: Choice,
+    baseline: Path,
+    chosen: Path,
+    halves: Halves,
+    metric: Metric,
+    cluster: str | None,
 ) -> Selection:
     """Return the gain of the chosen arm on the reporting half.
 
@@ -350,8 +401,12 @@ def report(
     table = _table(runs, halves.labels_of(halves.report), choice.panel, metric, cluster)
     found = gain_of(table, *map(_rater, runs))
     if not found.gain.n:
-        raise UsageError("no label of the other half is of a claim that both arms judge, so no gain can be reported")
-    before, after = (rater_report(_rater(n), table, choice.panel).model_copy(update={"rater": n}) for n in runs)
+        raise UsageError(
+            "no label of the other half is of a claim that both arms judge, so no gain can be reported"
+        )
+    before, after = (
+        rater_report(_rater(n), table, choice.panel).model_copy(update={"rater": n}) for n in runs
+    )
     return Selection(
         arm=choice.arm,
         selected_on=choice.selected_on,
@@ -401,7 +456,11 @@ def _rater(arm: str) -> str:
 
 
 def _table(
-    runs: Mapping[str, Path], labels: Sequence[HumanLabel], panel: Panel, metric: Metric, cluster: str | None
+    runs: Mapping[str, Path],
+    labels: Sequence[HumanLabel],
+    panel: Panel,
+    metric: Metric,
+    cluster: str | None,
 ) -> RaterTable:
     """Return the table of labeled claims in which every arm is a rater."""
     ids = {label.sample for label in labels}
@@ -434,7 +493,13 @@ def _together(of_arms: Mapping[str, SampleResult], metric: Metric) -> SampleResu
         sample=of_arms[first].sample,
         claims=tuple(claims.values()),
         assessments=tuple(
-            Assessment(subject=s, question="support", against=e.part, verdicts=tuple(votes), unassessed="no_quorum")
+            Assessment(
+                subject=s,
+                question="support",
+                against=e.part,
+                verdicts=tuple(votes),
+                unassessed="no_quorum",
+            )
             for (s, e), votes in verdicts.items()
         ),
     )
@@ -444,4 +509,10 @@ def _vote(arm: str, a: Assessment) -> Verdict:
     """Return the label of an arm as the verdict of one judge; ties are no label."""
     if a.tied:
         return Verdict(judge=arm, unassessed="tie")
-    return Verdict(judge=arm, label=a.label, positive=a.positive, unassessed=a.unassessed, probability=a.probability)
+    return Verdict(
+        judge=arm,
+        label=a.label,
+        positive=a.positive,
+        unassessed=a.unassessed,
+        probability=a.probability,
+    )

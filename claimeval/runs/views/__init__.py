@@ -184,11 +184,15 @@ def table(
     made = any(column.at for column in head)
     cells = [tuple(_at(row, column.at) for column in head) if made else tuple(row) for row in rows]
     full = [
-        i for i, column in enumerate(head) if not column.sparse or any(row[i] not in (None, "", 0) for row in cells)
+        i
+        for i, column in enumerate(head)
+        if not column.sparse or any(row[i] not in (None, "", 0) for row in cells)
     ]
     shown = tuple(tuple(row[i] for i in full) for row in cells)
     indented = frozenset(i for i, row in enumerate(rows) if inner and _at(row, inner))
-    return Table(name, tuple(head[i] for i in full), shown, title, (*_on_ends(shown), *notes), indented)
+    return Table(
+        name, tuple(head[i] for i in full), shown, title, (*_on_ends(shown), *notes), indented
+    )
 
 
 def _on_ends(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
@@ -200,7 +204,9 @@ def _on_ends(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
         yield f"{BOUNDED} of the claims"
     reasons: dict[str, dict[str, None]] = {}
     for name, cell in cells:
-        because = getattr(cell, "because", None) if getattr(cell, "value", None) is not None else None
+        because = (
+            getattr(cell, "because", None) if getattr(cell, "value", None) is not None else None
+        )
         if because and because != NOT_REQUESTED and cell.ends == "none":
             reasons.setdefault(because, {})[text(name, "text")] = None
     for reason, names in reasons.items():
@@ -217,7 +223,9 @@ def _at(record: Any, at: str | Callable[[Any], Any]) -> Any:
     return Data(record) if isinstance(record, str) else record
 
 
-def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable[Iterable[int]]) -> Table:
+def confusion(
+    name: str, corner: str, labels: Sequence[object], counts: Iterable[Iterable[int]]
+) -> Table:
     """Return a table of how often items with the label of a row got the label of a column.
 
     Args:
@@ -231,7 +239,9 @@ def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable
     return Table(name, (Column(corner), *(Column(label, "count") for label in names)), rows)
 
 
-def kappas(head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | None], most: int, kind: Kind) -> Block:
+def kappas(
+    head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | None], most: int, kind: Kind
+) -> Block:
     """Return a table of equal labels and Cohen's kappa of pairs of raters, or one line if there are too many.
 
     Args:
@@ -243,7 +253,9 @@ def kappas(head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | No
     """
     if len(rows) <= most:
         return table(
-            "pairs", (Column("pair"), Column(head, "count"), Column("equal", kind), Column("kappa", kind)), rows
+            "pairs",
+            (Column("pair"), Column(head, "count"), Column("equal", kind), Column("kappa", kind)),
+            rows,
         )
     known = sorted(value for value in values if value is not None)
     ends = formatting.interval((known[0], known[-1]), 3) if known else "no value"
@@ -265,7 +277,9 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "seconds": lambda seconds: formatting.decimal(seconds, 2),
     "range": formatting.interval,
     "ends": lambda estimate: _marked(estimate, formatting.interval(estimate.reported)),
-    "estimate": lambda estimate: _marked(estimate, formatting.estimate(estimate.value, estimate.reported)),
+    "estimate": lambda estimate: _marked(
+        estimate, formatting.estimate(estimate.value, estimate.reported)
+    ),
     "signed": formatting.signed,
     "signed_ends": lambda estimate: formatting.signed_interval(estimate.reported),
     "p": formatting.p_value,
@@ -295,13 +309,18 @@ def through(block: Block, door: Callable[[str], str], inner: str = "– ") -> An
             return Entries(
                 door(block.title),
                 tuple(
-                    Entry(door(entry.name), tuple((door(name), door(words)) for name, words in entry.fields))
+                    Entry(
+                        door(entry.name),
+                        tuple((door(name), door(words)) for name, words in entry.fields),
+                    )
                     for entry in block.entries
                 ),
             )
         case Table():
             kinds = [column.kind for column in block.columns]
-            rows = [[door(text(*pair)) for pair in zip(row, kinds, strict=True)] for row in block.rows]
+            rows = [
+                [door(text(*pair)) for pair in zip(row, kinds, strict=True)] for row in block.rows
+            ]
             for number in block.indented:
                 first = next(i for i, cell in enumerate(rows[number]) if cell)
                 rows[number][first] = inner + rows[number][first]

@@ -43,8 +43,9 @@ DISPUTES = 10
 
 
 RELIABILITY = (
-    Column("Krippendorff's alpha", "estimate", at="alpha"), Column("Gwet's AC1", "estimate", at="ac1"),
-)  # fmt: skip
+    Column("Krippendorff's alpha", "estimate", at="alpha"),
+    Column("Gwet's AC1", "estimate", at="ac1"),
+)
 
 
 class ShortNames(dict[str, str]):
@@ -55,7 +56,10 @@ class ShortNames(dict[str, str]):
 
 
 def view(
-    report: Agreement, names: Mapping[str, str] = ShortNames(), source: str = "agreement", field: str | None = None
+    report: Agreement,
+    names: Mapping[str, str] = ShortNames(),
+    source: str = "agreement",
+    field: str | None = None,
 ) -> Iterator[Block]:
     """Yield what is shown of agreement.
 
@@ -73,13 +77,17 @@ def view(
         yield from refused(report.assessors)
         return
     what = "labeled items" if report.raters else "claims, no human labels"
-    yield heading(Data(source), f": {report.items} {what} on {report.questions} {cluster_noun(field)}")
+    yield heading(
+        Data(source), f": {report.items} {what} on {report.questions} {cluster_noun(field)}"
+    )
     yield from map(caution, report.notes)
     if report.raters:
         yield numbers(report.raters, names)
     for rater in report.raters[:CONFUSIONS]:
         name = names[rater.rater]
-        yield confusion(f"confusion/{name}", Data(f"people \\ {name}"), rater.labels, rater.confusion)
+        yield confusion(
+            f"confusion/{name}", Data(f"people \\ {name}"), rater.labels, rater.confusion
+        )
     if report.slices:
         yield slices(report.slices, names)
     if report.pairs:
@@ -107,12 +115,22 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
         lines: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
         lines += [(name, *found) for name, found in by_measure(raters) if any(found)]
         return table("people", columns, lines)
-    shown = [(name, values) for name, values in by_measure(raters) if name.startswith(MAIN) and any(values)]
+    shown = [
+        (name, values)
+        for name, values in by_measure(raters)
+        if name.startswith(MAIN) and any(values)
+    ]
     rows = [
         (Data(names[rater.rater]), rater.compared, *numbers)
-        for rater, *numbers in zip(raters, *([v and v.value for v in values] for _, values in shown), strict=True)
+        for rater, *numbers in zip(
+            raters, *([v and v.value for v in values] for _, values in shown), strict=True
+        )
     ]
-    head = (Column("rater"), Column("compared", "count"), *(Column(name, "number") for name, _ in shown))
+    head = (
+        Column("rater"),
+        Column("compared", "count"),
+        *(Column(name, "number") for name, _ in shown),
+    )
     return table("people", head, rows)
 
 
@@ -129,17 +147,21 @@ def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
         return Data(", ".join(wrong))
 
     columns = (
-        Column("value", at="value"), Column("rater", at=lambda part: Data(names[part.rater])),
-        Column("n", "count", at="compared"), Column("equal", "estimate", at="same"),
-        Column("kappa", "estimate", at="kappa"), Column("confused", at=confused),
-    )  # fmt: skip
+        Column("value", at="value"),
+        Column("rater", at=lambda part: Data(names[part.rater])),
+        Column("n", "count", at="compared"),
+        Column("equal", "estimate", at="same"),
+        Column("kappa", "estimate", at="kappa"),
+        Column("confused", at=confused),
+    )
     return table("slices", columns, parts)
 
 
 def pairs(report: Agreement, names: Mapping[str, str]) -> Block:
     """Return the agreement of any two raters, or its range if there are many."""
     rows = [
-        (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, pair.raw, pair.kappa) for pair in report.pairs
+        (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, pair.raw, pair.kappa)
+        for pair in report.pairs
     ]
     return kappas("items", rows, [pair.kappa.value for pair in report.pairs], PAIRS, "estimate")
 
@@ -148,9 +170,11 @@ def calibration(name: str, report: CalibrationReport) -> Table:
     """Return how often people support what a judge states with some probability."""
     note = f"calibration error {decimal(report.error)}, Brier score {decimal(report.brier)}"
     columns = (
-        Column(Data(f"{name}: stated"), "number", at="probability"), Column("supported", "number", at="share"),
-        Column("95 % interval", "range", at=lambda bin_: (bin_.low, bin_.high)), Column("claims", "count", at="n"),
-    )  # fmt: skip
+        Column(Data(f"{name}: stated"), "number", at="probability"),
+        Column("supported", "number", at="share"),
+        Column("95 % interval", "range", at=lambda bin_: (bin_.low, bin_.high)),
+        Column("claims", "count", at="n"),
+    )
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
 
 
@@ -162,16 +186,20 @@ def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     people = _last_parts(pair.rating for pair in found.correlations)
     columns = (
         Column("score", at=lambda pair: Data(scores[pair.score])),
-        Column("people", at=lambda pair: Data(people[pair.rating])), Column("n", "count", at="items"),
-        Column("Spearman", "estimate", at="spearman"), Column("Pearson", "estimate", at="pearson"),
+        Column("people", at=lambda pair: Data(people[pair.rating])),
+        Column("n", "count", at="items"),
+        Column("Spearman", "estimate", at="spearman"),
+        Column("Pearson", "estimate", at="pearson"),
         *([Column("same preference", "estimate", at="agreeing")] if found.pairs else ()),
-    )  # fmt: skip
+    )
     yield table("ratings", columns, found.correlations)
     for pair in found.people:
         both = f": Spearman {text(pair.spearman, 'estimate')}, {pair.items} {what}"
         yield remark("two annotators of ", Data(pair.rating), " with each other", both)
     if found.unmatched:
-        yield remark(f"left out: {number_of(found.unmatched, 'row')} without a rating or of no sample")
+        yield remark(
+            f"left out: {number_of(found.unmatched, 'row')} without a rating or of no sample"
+        )
 
 
 def _last_parts(names: Iterable[str]) -> dict[str, str]:
@@ -181,22 +209,34 @@ def _last_parts(names: Iterable[str]) -> dict[str, str]:
 
 
 CORRECTED = (
-    Column("number"), Column("by"), Column("value", "number"), Column("95 % interval", "ends"),
-    Column("width", "number"), Column("labels", "count", 1),
-)  # fmt: skip
+    Column("number"),
+    Column("by"),
+    Column("value", "number"),
+    Column("95 % interval", "ends"),
+    Column("width", "number"),
+    Column("labels", "count", 1),
+)
 _MICRO = {"claim": "micro", "sample": "share", "answer": "mean"}
 
 
 def correction(found: Correction) -> Iterator[Block]:
     """Yield the numbers in the order in which `score` prints them, and what to know of them."""
-    of = {"claim": "judged claims", "sample": "samples with a judged claim", "answer": "rated answers"}[found.unit]
+    of = {
+        "claim": "judged claims",
+        "sample": "samples with a judged claim",
+        "answer": "rated answers",
+    }[found.unit]
     what = ", share of samples with every claim supported" if found.unit == "sample" else ""
-    yield heading(Data(found.metric), f"{what}: {found.items} {of}, {found.labeled} of them labeled")
+    yield heading(
+        Data(found.metric), f"{what}: {found.items} {of}, {found.labeled} of them labeled"
+    )
     rows = list[tuple[Cell, ...]]()
     for name, score in (("macro", found.macro), (_MICRO[found.unit], found.micro)):
         if score:
             rows.append((name, "the judges alone", *_cells(score.judged), ""))
-            rows.append(("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled))
+            rows.append(
+                ("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled)
+            )
             rows.append(("", "people alone", *_cells(score.people), found.labeled))
     yield table("corrected", CORRECTED, rows)
     scores = [score for score in (found.macro, found.micro) if score]

@@ -37,25 +37,40 @@ FLIPS = 10
 """Default number of flipped claims that are shown."""
 MEANS = (Column("a", "number", at="a"), Column("b", "number", at="b"))
 DIFFERENCE = (
-    Column("b - a", "signed", at="difference.value"), Column("95 % interval", "signed_ends", at="difference"),
-)  # fmt: skip
+    Column("b - a", "signed", at="difference.value"),
+    Column("95 % interval", "signed_ends", at="difference"),
+)
 COLUMNS = (
-    Column("metric", at="metric"), Column("n", "count", 1, "n"), *MEANS, *DIFFERENCE, Column("p", "p", 2, "p"),
-    Column("p (Holm)", "p", at="p_adjusted"), Column("higher in b", "count", 4, "increased"),
-    Column("lower in b", "count", 4, "decreased"), Column("without a value", "count", 5, "dropped", sparse=True),
-)  # fmt: skip
+    Column("metric", at="metric"),
+    Column("n", "count", 1, "n"),
+    *MEANS,
+    *DIFFERENCE,
+    Column("p", "p", 2, "p"),
+    Column("p (Holm)", "p", at="p_adjusted"),
+    Column("higher in b", "count", 4, "increased"),
+    Column("lower in b", "count", 4, "decreased"),
+    Column("without a value", "count", 5, "dropped", sparse=True),
+)
 COUNTS = Column("samples", at=lambda m: f"{m.n} ({m.increased} up, {m.decreased} down)")
 DISCORDANT = (
-    COLUMNS[0], Column("only in a", "count", at="discordant.only_a"),
-    Column("only in b", "count", at="discordant.only_b"), Column("p", "p", at="discordant.p"),
-)  # fmt: skip
+    COLUMNS[0],
+    Column("only in a", "count", at="discordant.only_a"),
+    Column("only in b", "count", at="discordant.only_b"),
+    Column("p", "p", at="discordant.p"),
+)
 CAUSES = (
-    Column("because of", at=lambda row: Sentence(row.words) if row.part and row.part.name else row.words),
+    Column(
+        "because of",
+        at=lambda row: Sentence(row.words) if row.part and row.part.name else row.words,
+    ),
     Column("b - a", "signed", at=lambda row: row.figure),
     Column("claims", "count", at=lambda row: row.part.claims if row.part else ""),
     Column("samples", "count", at=lambda row: row.part.samples if row.part else ""),
-)  # fmt: skip
-CHANGED = (COLUMNS[0], Column("samples, a to b", at=lambda metric: Data(changes(metric.changed_samples))))
+)
+CHANGED = (
+    COLUMNS[0],
+    Column("samples, a to b", at=lambda metric: Data(changes(metric.changed_samples))),
+)
 MOST_METRICS = 4
 MOST_CAUSES = 3
 """Rows of the tables of the front."""
@@ -66,8 +81,15 @@ ROUNDING = 1e-9
 def front(pair: PairedRuns) -> Iterator[Block]:
     """Yield what a reader sees first of two runs: the culprit, the means, its causes and an example."""
     culprit = pair.culprit
-    shared = re.sub("samples?", r"\g<0> in both", sample_count(pair.shared, pair.clusters, pair.cluster), count=1)
-    once = "".join(f", {n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n)
+    shared = re.sub(
+        "samples?",
+        r"\g<0> in both",
+        sample_count(pair.shared, pair.clusters, pair.cluster),
+        count=1,
+    )
+    once = "".join(
+        f", {n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n
+    )
     yield heading(Sentence(culprit.sentence))
     yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {shared}{once}")
     yield from map(caution, pair.abstained)
@@ -88,7 +110,9 @@ def _by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
         if (ends := metric.difference.reported) and round(ends[0], 2) * round(ends[1], 2) > 0
     ]
     if names:
-        yield Sentence(f"may be chance although the interval has no 0, by p (Holm): {', '.join(names)}")
+        yield Sentence(
+            f"may be chance although the interval has no 0, by p (Holm): {', '.join(names)}"
+        )
 
 
 def why(metric: MetricComparison) -> Table:
@@ -103,10 +127,20 @@ def why(metric: MetricComparison) -> Table:
         others.append(CauseRow(f"{len(smaller)} smaller", signed(float(figures))))
     moved = "rose" if (metric.change or 0) > 0 else "fell"
     columns = [column for column in CAUSES if column.name != "claims"]
-    return table("why", columns, [first, *parts, *others, rows[-1]], f"Why {metric.metric} {moved}", inner="inner")
+    return table(
+        "why",
+        columns,
+        [first, *parts, *others, rows[-1]],
+        f"Why {metric.metric} {moved}",
+        inner="inner",
+    )
 
 
-CHANGES: dict[Cause, str] = {"lost": "only in a", "gained": "only in b", "rewritten": "another text in b"}
+CHANGES: dict[Cause, str] = {
+    "lost": "only in a",
+    "gained": "only in b",
+    "rewritten": "another text in b",
+}
 
 
 def documents(pair: PairedRuns) -> Table:
@@ -117,7 +151,12 @@ def documents(pair: PairedRuns) -> Table:
     culprit = pair.culprit
     figures = dict[int, str]()
     others = list[tuple[Cell, ...]]()
-    causes = [row for metric in pair.metrics if metric.metric == culprit.metric for row in metric.cause_rows]
+    causes = [
+        row
+        for metric in pair.metrics
+        if metric.metric == culprit.metric
+        for row in metric.cause_rows
+    ]
     for part, figure in ((row.part, row.figure) for row in causes if row.part and not row.inner):
         places = [i for i, one in enumerate(culprit.documents) if one.change == part.cause]
         values = [culprit.documents[i].value for i in places]
@@ -126,7 +165,12 @@ def documents(pair: PairedRuns) -> Table:
         figures |= dict(zip(places, found, strict=False))
         if part.cause in CHANGES and len(found) > len(places):
             others.append(("others, or several at once", CHANGES[part.cause], "", found[-1]))
-    columns = Column("document"), Column("change"), Column("samples", "count"), Column("b - a", "signed")
+    columns = (
+        Column("document"),
+        Column("change"),
+        Column("samples", "count"),
+        Column("b - a", "signed"),
+    )
     rows = [
         (Data(one.name), CHANGES[one.change], one.samples, figures.get(i, one.value))
         for i, one in enumerate(culprit.documents)
@@ -138,7 +182,12 @@ def documents(pair: PairedRuns) -> Table:
 def where(culprit: Culprit) -> Table:
     """Return what the named cause adds by the values of one field."""
     field = culprit.slices[0].field if culprit.slices else ""
-    columns = Column(Data(field)), Column("samples", "count"), Column("affected", "count"), Column("b - a", "signed")
+    columns = (
+        Column(Data(field)),
+        Column("samples", "count"),
+        Column("affected", "count"),
+        Column("b - a", "signed"),
+    )
     values = [one.contribution for one in culprit.slices]
     figures = adding_up(values, math.fsum(values))
     rows = (
@@ -150,9 +199,13 @@ def where(culprit: Culprit) -> Table:
 
 def _example(pair: PairedRuns) -> Iterator[Block]:
     """Yield the claim that counts most in the named cause, with its question."""
-    parts = sorted(pair.culprit.causes, key=lambda part: (part.cause != pair.culprit.cause, -abs(part.value)))
+    parts = sorted(
+        pair.culprit.causes, key=lambda part: (part.cause != pair.culprit.cause, -abs(part.value))
+    )
     for one in (one for part in parts for one in part.largest if one.claim):
-        labels = " → ".join("absent" if label is None else label.replace("_", " ") for label in (one.a, one.b))
+        labels = " → ".join(
+            "absent" if label is None else label.replace("_", " ") for label in (one.a, one.b)
+        )
         yield line("Example: ", Data(_cut(f"{one.sample_id} {one.question}", 70)))
         yield remark(f"{labels}: ", Data(f"“{_cut(one.claim or '', 74 - len(labels))}”"))
         return
@@ -171,7 +224,9 @@ def view(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
 
 def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
     """Yield all that is not on the front: settings, tests, causes of all metrics, slices and flips."""
-    yield heading(f"Samples with other texts: {pair.changed_texts}, with other claims: {pair.changed_claims}")
+    yield heading(
+        f"Samples with other texts: {pair.changed_texts}, with other claims: {pair.changed_claims}"
+    )
     yield from (remark(Sentence(setting)) for setting in pair.settings)
     yield from results(pair)
     yield from causes(pair)
@@ -190,7 +245,9 @@ def results(pair: PairedRuns) -> Iterator[Table]:
     yield table("differences", COLUMNS, pair.metrics)
     if of_claims := [metric for metric in pair.metrics if metric.discordant]:
         note = "p: McNemar's test, claims taken as independent"
-        yield table("discordant", DISCORDANT, of_claims, "Claims that one run alone supports", (note,))
+        yield table(
+            "discordant", DISCORDANT, of_claims, "Claims that one run alone supports", (note,)
+        )
 
 
 def causes(pair: PairedRuns) -> Iterator[Block]:
@@ -204,12 +261,18 @@ def causes(pair: PairedRuns) -> Iterator[Block]:
         title = "Why it changed: what the difference consists of"
         yield table("causes", named("metric", CAUSES), rows, title, inner="inner")
         if whole := [metric.metric for metric in pair.metrics if of_whole_samples(metric.because)]:
-            yield remark("without a count of claims, whole samples are counted: ", Data(", ".join(whole)))
+            yield remark(
+                "without a count of claims, whole samples are counted: ", Data(", ".join(whole))
+            )
 
 
 def slices(pair: PairedRuns, by: str) -> Table:
     """Return a row for each value of a field and metric, with what it adds to the difference over all samples."""
-    rows = [Named(Data(value or "-"), metric) for value, metrics in pair.by.items() for metric in metrics]
+    rows = [
+        Named(Data(value or "-"), metric)
+        for value, metrics in pair.by.items()
+        for metric in metrics
+    ]
     repeated = chance_of_many([row.of.difference for row in rows])
     columns = named(Data(by), (*COLUMNS, Column("of the difference", "signed", at="contribution")))
     return table("slices", columns, rows, "", (repeated,) if repeated else ())
@@ -217,7 +280,9 @@ def slices(pair: PairedRuns, by: str) -> Table:
 
 def changes(samples: tuple[SampleChange, ...]) -> str:
     """Return the values of samples before and after, in words."""
-    return ", ".join(f"{sample.sample} {decimal(sample.before)} to {decimal(sample.after)}" for sample in samples)
+    return ", ".join(
+        f"{sample.sample} {decimal(sample.before)} to {decimal(sample.after)}" for sample in samples
+    )
 
 
 def flipped(pair: PairedRuns, most: int) -> Iterator[Block]:
@@ -233,7 +298,11 @@ def flips_in_words(pair: PairedRuns) -> str:
     """Return how many of the claims of both runs flipped, or that there are none; empty for runs without claims."""
     if pair.compared:
         return f"{pair.flipped:,} of {number_of(pair.compared, 'claim')} flipped"
-    return "No claim is in both runs" if any(metric.source == "claims" for metric in pair.metrics) else ""
+    return (
+        "No claim is in both runs"
+        if any(metric.source == "claims" for metric in pair.metrics)
+        else ""
+    )
 
 
 def flip(one: Flip) -> Entry:

@@ -45,7 +45,9 @@ def view(result: ExperimentResult, flips: Sequence[Flip] = ()) -> Iterator[Block
     if any(arm.extraction for arm in arms):
         yield claims(arms)
     yield from map(caution, not_comparable(result))
-    yield from (remark("not counted as flips, ", Data(changes)) for changes in other_changes(result))
+    yield from (
+        remark("not counted as flips, ", Data(changes)) for changes in other_changes(result)
+    )
     if any(arm.label_agreement for arm in arms):
         yield people(result)
     if result.selection:
@@ -57,7 +59,7 @@ def view(result: ExperimentResult, flips: Sequence[Flip] = ()) -> Iterator[Block
 CHANGES = (
     Column("95 % interval", "signed_ends", at=lambda cell: cell.difference or ""),
     Column("p (Holm)", "p", at=lambda cell: cell.p_adjusted if cell.difference else ""),
-)  # fmt: skip
+)
 
 
 def differences(result: ExperimentResult, metric: str) -> Table:
@@ -65,11 +67,19 @@ def differences(result: ExperimentResult, metric: str) -> Table:
 
     def difference(cell: ArmMetric) -> Cell:
         """Return the difference, or for the baseline its name."""
-        return cell.difference.value if cell.difference else "baseline" if cell is baseline else None
+        return (
+            cell.difference.value if cell.difference else "baseline" if cell is baseline else None
+        )
 
-    baseline = next((arm.metrics[metric] for arm in result.arms if arm.name == result.baseline), None)
+    baseline = next(
+        (arm.metrics[metric] for arm in result.arms if arm.name == result.baseline), None
+    )
     to = Column(Data(f"difference to {result.baseline}"), "signed", at=difference)
-    mean = Column("mean", "number", at="mean"), Column("95 % interval", "ends", at=itself), Column("n", "count", 1, "n")
+    mean = (
+        Column("mean", "number", at="mean"),
+        Column("95 % interval", "ends", at=itself),
+        Column("n", "count", 1, "n"),
+    )
     rows = [Named(Data(arm.name), arm.metrics[metric]) for arm in result.arms]
     return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(metric))
 
@@ -81,18 +91,28 @@ def costs(result: ExperimentResult) -> Table:
         return "" if arm.name == result.baseline else f"{arm.flips} of {arm.compared}"
 
     columns = (
-        Column("arm", at="name"), Column("claims", "count", at="claims"),
+        Column("arm", at="name"),
+        Column("claims", "count", at="claims"),
         Column("unassessed", "percent", at="unassessed_rate"),
-        Column("unreadable replies", "percent", at="parse_failure_rate"), Column("flipped", at=flipped),
-        Column("calls", "count", at="cost.calls"), Column("new", "count", at="new_calls"),
+        Column("unreadable replies", "percent", at="parse_failure_rate"),
+        Column("flipped", at=flipped),
+        Column("calls", "count", at="cost.calls"),
+        Column("new", "count", at="new_calls"),
         Column("tokens in", "count", 2, "cost.prompt_tokens", sparse=True),
         Column("tokens out", "count", 2, "cost.completion_tokens", sparse=True),
-        Column("worth", "dollars", at="cost.dollars"), Column("seconds a call", "seconds", 1, "median_latency"),
-    )  # fmt: skip
+        Column("worth", "dollars", at="cost.dollars"),
+        Column("seconds a call", "seconds", 1, "median_latency"),
+    )
     return table("cost", columns, result.arms, "Cost and speed")
 
 
-MEASURES = ("claims_per_sentence", "statements_lost", "numbers_lost", "names_lost", "negations_lost")
+MEASURES = (
+    "claims_per_sentence",
+    "statements_lost",
+    "numbers_lost",
+    "names_lost",
+    "negations_lost",
+)
 
 
 def claims(arms: Sequence[ArmResult]) -> Table:
@@ -117,23 +137,35 @@ def not_comparable(result: ExperimentResult) -> list[str]:
 
 def other_changes(result: ExperimentResult) -> list[str]:
     """Return a line for each arm about changes of claims, compared with the baseline, that are not flips."""
-    counts = {arm.name: FlipCounts(arm.compared, arm.flips, arm.relabeled, arm.labeled_once) for arm in result.arms}
-    return [f"{name} against {result.baseline}: {words}" for name, flips in counts.items() if (words := flips.others())]
+    counts = {
+        arm.name: FlipCounts(arm.compared, arm.flips, arm.relabeled, arm.labeled_once)
+        for arm in result.arms
+    }
+    return [
+        f"{name} against {result.baseline}: {words}"
+        for name, flips in counts.items()
+        if (words := flips.others())
+    ]
 
 
 def failures(result: ExperimentResult) -> list[str]:
     """Return a line for each arm without scores."""
     lines = [f"arm {name} failed: {why}" for name, why in result.failed.items()]
-    return [*lines, "The baseline failed, so there are no differences."] if result.baseline in result.failed else lines
+    return (
+        [*lines, "The baseline failed, so there are no differences."]
+        if result.baseline in result.failed
+        else lines
+    )
 
 
 PEOPLE = (
-    Column("arm", at="name"), Column("labeled claims", "count", at="label_agreement.claims"),
+    Column("arm", at="name"),
+    Column("labeled claims", "count", at="label_agreement.claims"),
     Column("accuracy", "number", at="label_agreement.accuracy.value"),
     Column("balanced accuracy", "number", at="label_agreement.balanced_accuracy.value"),
     Column("95 % interval", "ends", at="label_agreement.balanced_accuracy"),
     Column("kappa", "number", at="label_agreement.kappa.value"),
-)  # fmt: skip
+)
 
 
 def people(result: ExperimentResult) -> Table:
@@ -149,9 +181,13 @@ def people(result: ExperimentResult) -> Table:
 
 
 GAIN = (
-    Column(""), Column("baseline", "number"), Column("chosen", "number"), Column("gain", "signed"),
-    Column("95 % interval", "signed_ends"), Column("p", "p"),
-)  # fmt: skip
+    Column(""),
+    Column("baseline", "number"),
+    Column("chosen", "number"),
+    Column("gain", "signed"),
+    Column("95 % interval", "signed_ends"),
+    Column("p", "p"),
+)
 
 
 def selected(selection: Selection, baseline: str) -> Iterator[Block]:
@@ -162,17 +198,31 @@ def selected(selection: Selection, baseline: str) -> Iterator[Block]:
     kappa = selection.kappa
     rows: list[tuple[Cell, ...]] = [
         ("equal to people", before.same.value, after.same.value, gain.value, gain, selection.p),
-        ("kappa", before.kappa_of_labels.value, after.kappa_of_labels.value, kappa.value, kappa, ""),
+        (
+            "kappa",
+            before.kappa_of_labels.value,
+            after.kappa_of_labels.value,
+            kappa.value,
+            kappa,
+            "",
+        ),
         ("unassessed", str(before.unassessed), str(after.unassessed), "", "", ""),
     ]
     yield table("gain", GAIN, rows, f"Agreement with people on the other {after.compared} labels")
     for name, report in {baseline: before, selection.arm: after}.items():
-        yield confusion(f"confusion/{name}", Data(f"people \\ {name}"), report.labels, report.confusion)
+        yield confusion(
+            f"confusion/{name}", Data(f"people \\ {name}"), report.labels, report.confusion
+        )
     yield heading("", chosen(selection, baseline))
     if selection.unmatched:
         yield caution(f"{number_of(selection.unmatched, 'label')} of no claim that was judged")
     if selection.written:
-        yield line("Prompt: ", Data(selection.written), "; use it with --assess-prompt ", Data(selection.written))
+        yield line(
+            "Prompt: ",
+            Data(selection.written),
+            "; use it with --assess-prompt ",
+            Data(selection.written),
+        )
 
 
 def chosen(selection: Selection, baseline: str) -> str:
@@ -184,9 +234,15 @@ def chosen(selection: Selection, baseline: str) -> str:
         return f"{line}No other arm is better by more than one standard error."
     shares = f"{decimal(after.same.value)}, {baseline} {decimal(before.same.value)}"
     change = f"{signed(selection.gain.value)} ({signed_interval(selection.gain.reported)}, p {p_value(selection.p)})"
-    line += f"Equal to people on the other half ({after.compared} labels): {shares}, gain {change}. "
+    line += (
+        f"Equal to people on the other half ({after.compared} labels): {shares}, gain {change}. "
+    )
     if selection.beyond_noise:
         return f"{line}{selection.arm} agrees more with people than {baseline}."
     falls = (selection.gain.low or 0.0) > 0
-    reason = "kappa falls: labels only moved to the more frequent one" if falls else "the interval holds 0"
+    reason = (
+        "kappa falls: labels only moved to the more frequent one"
+        if falls
+        else "the interval holds 0"
+    )
     return f"{line}No gain that these labels can show: {reason}."

@@ -13,11 +13,18 @@ from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, heading, line, table
 from claimeval.statistics.formatting import count, dollars, percent, span
 
-NOT_COUNTED = "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
+NOT_COUNTED = (
+    "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
+)
 STEPS = (
-    Column("step"), Column("judge"), Column("cached", "count"), Column("calls", "count"), Column("tokens in", "count"),
-    Column("tokens out", "count"), Column("USD", "count"),
-)  # fmt: skip
+    Column("step"),
+    Column("judge"),
+    Column("cached", "count"),
+    Column("calls", "count"),
+    Column("tokens in", "count"),
+    Column("tokens out", "count"),
+    Column("USD", "count"),
+)
 ARMS = (Column("arm"), Column("calls", "count"), Column("USD", "count"), Column("at most", "count"))
 
 
@@ -37,8 +44,13 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
     if not forecast.lines:
         yield line("No judge is asked, so this costs nothing.")
         return
-    rows = [(part.step, Data(names[part.judge]), *_calls([part]), _price(part.cost)) for part in forecast.lines]
-    known = forecast.known_cost if forecast.known_cost[1] or not forecast.judges_without_price else None
+    rows = [
+        (part.step, Data(names[part.judge]), *_calls([part]), _price(part.cost))
+        for part in forecast.lines
+    ]
+    known = (
+        forecast.known_cost if forecast.known_cost[1] or not forecast.judges_without_price else None
+    )
     yield table("forecast", STEPS, [*rows, ("total", "", *_calls(forecast.lines), _price(known))])
     if forecast.calls[1]:
         yield line(_most(forecast))
@@ -46,9 +58,13 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
         low, high = forecast.cost_per_verdict
         yield line(f"A thousand verdicts: ${span((1000 * low, 1000 * high), dollars)}.")
     if again := sum(part.cached_tokens for part in forecast.lines):
-        yield line(f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier one.")
+        yield line(
+            f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier one."
+        )
     if forecast.cheaper:
-        forms = ", ".join(f"{option} {percent(share)}" for option, share in forecast.cheaper.items())
+        forms = ", ".join(
+            f"{option} {percent(share)}" for option, share in forecast.cheaper.items()
+        )
         yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")
     for basis in _basis(manifest, forecast, names):
         yield line("- ", Data(basis))
@@ -63,9 +79,13 @@ def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Itera
     rows = [(Data(arm), *_arm(ahead)) for arm, ahead in forecasts.items()]
     yield table("arms", ARMS, [*rows, ("total", *_arm(total))])
     if total.judges_without_price:
-        priced = f"; the others cost {span(total.known_cost, dollars)}" if total.known_cost[1] else ""
+        priced = (
+            f"; the others cost {span(total.known_cost, dollars)}" if total.known_cost[1] else ""
+        )
         yield line("The price is unknown for ", Data(", ".join(total.judges_without_price)), priced)
-    yield line(f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}.")
+    yield line(
+        f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}."
+    )
 
 
 def together(forecasts: Mapping[str, Forecast]) -> Forecast:

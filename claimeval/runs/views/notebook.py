@@ -25,13 +25,21 @@ def drawn(block: Block) -> Html:
             first, *others = (part for part in parts if part)
             if kind in ("caution", "note"):
                 first, others = f"{kind.capitalize()}: ", [first, *others]
-            return element("p", element("b", first) if kind not in ("text", "remark") else first, *others, class_=kind)
+            return element(
+                "p",
+                element("b", first) if kind not in ("text", "remark") else first,
+                *others,
+                class_=kind,
+            )
         case Entries(title, entries):
             items = (
                 element(
                     "li",
                     element("b", entry.name),
-                    *(element("div", element("small", f"{name}: "), words) for name, words in entry.fields),
+                    *(
+                        element("div", element("small", f"{name}: "), words)
+                        for name, words in entry.fields
+                    ),
                 )
                 for entry in entries
             )

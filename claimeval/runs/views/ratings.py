@@ -9,7 +9,18 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.raters import Members, RatingComparison, words
 from claimeval.evaluation.validity import GraderReport, Validity
 from claimeval.providers.specs import short_names
-from claimeval.runs.views import Block, Column, Data, Named, confusion, heading, line, named, remark, table
+from claimeval.runs.views import (
+    Block,
+    Column,
+    Data,
+    Named,
+    confusion,
+    heading,
+    line,
+    named,
+    remark,
+    table,
+)
 from claimeval.statistics.formatting import decimal, estimate, tally
 
 APART = 5
@@ -19,13 +30,17 @@ SHOWN = 5
 
 
 BESIDE = (
-    Column("whole answer against claims"), Column("share", "number"), Column("95 % interval", "ends"),
+    Column("whole answer against claims"),
+    Column("share", "number"),
+    Column("95 % interval", "ends"),
     Column("n", "count"),
-)  # fmt: skip
+)
 
 
 def view(
-    counts: Mapping[str, Mapping[str, int]], judged: Mapping[str, Members], compared: Sequence[RatingComparison]
+    counts: Mapping[str, Mapping[str, int]],
+    judged: Mapping[str, Members],
+    compared: Sequence[RatingComparison],
 ) -> Iterator[Block]:
     """Yield counts by word, the judges of a panel with their agreement, and ratings next to metrics of claims."""
     for name, of_word in counts.items():
@@ -35,7 +50,11 @@ def view(
             continue
         of_first = next(iter(panel.judges.values())).words
         shorter = short_names(list(panel.judges))
-        columns = (Column(Data(question)), *(Column(Data(word), "count") for word in of_first), Column("unassessed"))
+        columns = (
+            Column(Data(question)),
+            *(Column(Data(word), "count") for word in of_first),
+            Column("unassessed"),
+        )
         rows = [
             (Data(shorter[name]), *member.words.values(), tally(member.unassessed) or "0")
             for name, member in panel.judges.items()
@@ -73,9 +92,11 @@ def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
     if len(graded) > 1:
         graded[f"panel ({manifest.panel.vote})"] = grades.counts
     columns = (
-        Column(""), Column("pairs", "count"), *(Column(str(step), "count") for step in scale.steps),
+        Column(""),
+        Column("pairs", "count"),
+        *(Column(str(step), "count") for step in scale.steps),
         Column("unassessed"),
-    )  # fmt: skip
+    )
     rows = [
         (
             Data(name),
@@ -92,10 +113,13 @@ def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
 
 
 AGAINST = (
-    Column("pairs", "count", at="pairs"), Column("unassessed", "count", at="unassessed"),
-    Column("kappa", "number", at="kappa.value"), Column("95 % interval", "ends", at="kappa"),
-    Column("quadratic", "number", at="kappa_quadratic.value"), Column("binary", "number", at="kappa_binary.value"),
-)  # fmt: skip
+    Column("pairs", "count", at="pairs"),
+    Column("unassessed", "count", at="unassessed"),
+    Column("kappa", "number", at="kappa.value"),
+    Column("95 % interval", "ends", at="kappa"),
+    Column("quadratic", "number", at="kappa_quadratic.value"),
+    Column("binary", "number", at="kappa_binary.value"),
+)
 
 
 def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> Iterator[Block]:
@@ -105,7 +129,9 @@ def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> I
     orders = next(iter(compared.values())).orders
 
     def tau(i: int) -> Column:
-        return Column(Data(f"tau {orders[i].measure}"), "number", at=lambda report: report.orders[i].tau)
+        return Column(
+            Data(f"tau {orders[i].measure}"), "number", at=lambda report: report.orders[i].tau
+        )
 
     taus = map(tau, range(len(orders)))
     rows = [Named(Data(name), report) for name, report in compared.items()]
@@ -114,20 +140,35 @@ def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> I
         if report.kappa is not None:
             same = decimal(report.exact.value)
             yield heading(
-                "Grades of ", Data(name), f" (columns) where people gave (rows); the same in {same} of the pairs:"
+                "Grades of ",
+                Data(name),
+                f" (columns) where people gave (rows); the same in {same} of the pairs:",
             )
             yield confusion(f"confusion/{name}", "", report.labels, report.confusion)
     for order in orders if confusions else ():
-        yield heading(Data(f"Systems by {order.measure}"), f", {order.queries} questions: people, then assessor")
+        yield heading(
+            Data(f"Systems by {order.measure}"),
+            f", {order.queries} questions: people, then assessor",
+        )
         for system in sorted(order.human, key=lambda name: -(order.human[name] or 0.0)):
-            yield line(Data(system), f"  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}")
+            yield line(
+                Data(system),
+                f"  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}",
+            )
 
 
 def refused(compared: Mapping[str, GraderReport]) -> Iterator[Block]:
     """Yield the number of grades that are not on the scale, and the first of them, for each assessor."""
     for name, report in compared.items():
         if found := report.refused:
-            first = ", ".join(f"{grade.query} {grade.document}: {grade.grade}" for grade in found[:SHOWN])
+            first = ", ".join(
+                f"{grade.query} {grade.document}: {grade.grade}" for grade in found[:SHOWN]
+            )
             more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
             ends = f"{report.steps[0]} to {report.steps[-1]}"
-            yield line(Data(name), f": {len(found)} refused, off the scale {ends} (", Data(first), f"{more})")
+            yield line(
+                Data(name),
+                f": {len(found)} refused, off the scale {ends} (",
+                Data(first),
+                f"{more})",
+            )

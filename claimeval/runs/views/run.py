@@ -42,7 +42,15 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.worst import WorstAnswer, WorstClaim
-from claimeval.statistics.formatting import decimal, dollars, interval, number_of, percent, signed_estimate, tally
+from claimeval.statistics.formatting import (
+    decimal,
+    dollars,
+    interval,
+    number_of,
+    percent,
+    signed_estimate,
+    tally,
+)
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
@@ -112,7 +120,9 @@ def view(
 def front(manifest: Manifest, summary: Summary, shown: Front) -> Iterator[Line]:
     """Yield what was judged, where the answers fail, and what to know before trusting the numbers."""
     subject = (Data(Path(manifest.data.path).name), ": ") if manifest.data.path else ()
-    yield heading(*subject, *(Data(part) if i % 2 else part for i, part in enumerate(head(manifest, summary))))
+    yield heading(
+        *subject, *(Data(part) if i % 2 else part for i, part in enumerate(head(manifest, summary)))
+    )
     if shown.sentence:
         yield line(shown.sentence)
     yield from cautions(manifest, summary)
@@ -143,21 +153,42 @@ def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
 
 
 SCORES = (
-    Column("mean", "number", at="mean"), Column("95 % interval", "ends", at=itself), Column("n", "count", at="n"),
+    Column("mean", "number", at="mean"),
+    Column("95 % interval", "ends", at=itself),
+    Column("n", "count", at="n"),
     Column("missing", "count", 1, lambda metric: sum(metric.missing.values())),
-    Column("counted", "count", 4, lambda m: f"{m.hits or 0:,} of {m.judged or 0:,}" if m.total else "", sparse=True),
+    Column(
+        "counted",
+        "count",
+        4,
+        lambda m: f"{m.hits or 0:,} of {m.judged or 0:,}" if m.total else "",
+        sparse=True,
+    ),
     Column("micro", "number", 3, "micro", sparse=True),
-    Column("bounds", "range", 2, lambda m: m.bounds if m.bounds and m.bounds[0] < m.bounds[1] else None, sparse=True),
-)  # fmt: skip
+    Column(
+        "bounds",
+        "range",
+        2,
+        lambda m: m.bounds if m.bounds and m.bounds[0] < m.bounds[1] else None,
+        sparse=True,
+    ),
+)
 
 
-def scores(table_name: str, metrics: Mapping[str, MetricSummary], names: Mapping[str, str] = {}) -> Table:
+def scores(
+    table_name: str, metrics: Mapping[str, MetricSummary], names: Mapping[str, str] = {}
+) -> Table:
     """Return a row for each metric and, for a small panel, one for each judge alone, if there are `names` of judges."""
     rows = list[Named]()
     for name, metric in metrics.items():
-        rows.append(Named(Data(name if metric.unit == "share" else f"{name} ({metric.unit})"), metric))
+        rows.append(
+            Named(Data(name if metric.unit == "share" else f"{name} ({metric.unit})"), metric)
+        )
         if names and len(metric.by_judge) <= MEMBERS:
-            rows += [Named(Data(names[judge]), member, inner=True) for judge, member in metric.by_judge.items()]
+            rows += [
+                Named(Data(names[judge]), member, inner=True)
+                for judge, member in metric.by_judge.items()
+            ]
     return table(table_name, named("metric", SCORES), rows, inner="inner")
 
 
@@ -188,9 +219,12 @@ def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
 
 
 SLICES = (
-    Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count"),
+    Column("metric"),
+    Column("mean", "number"),
+    Column("95 % interval", "ends"),
+    Column("n", "count"),
     Column("loss", "number"),
-)  # fmt: skip
+)
 
 
 def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
@@ -207,8 +241,13 @@ def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
     repeated = chance_of_many([mean for by_metric in means.values() for mean in by_metric.values()])
     faults = ", ".join(name for name in counts if name in ZERO_IS_BEST)
     where = f"; where 0 is best ({faults}), to the mean" if faults else ""
-    notes = (f"loss: what a group adds to one minus the mean{where}", *([repeated] if repeated else ()))
-    return table(f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes)
+    notes = (
+        f"loss: what a group adds to one minus the mean{where}",
+        *([repeated] if repeated else ()),
+    )
+    return table(
+        f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes
+    )
 
 
 def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
@@ -221,7 +260,10 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
     yield from _agreement(found, names)
     if found.judge_pairs:
         pairs = (*found.judge_pairs, *found.judge_vs_panel)
-        who = [f"{names.get(pair.first, pair.first)} / {names.get(pair.second, pair.second)}" for pair in pairs]
+        who = [
+            f"{names.get(pair.first, pair.first)} / {names.get(pair.second, pair.second)}"
+            for pair in pairs
+        ]
         rows = [
             (Data(both + " *" * pair.disputed_only), pair.claims, pair.raw_agreement, pair.kappa)
             for both, pair in zip(who, pairs, strict=True)
@@ -238,7 +280,11 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
             yield line("preference of ", Data(family), f"{of}{estimates}")
     for judge, noise in found.noise.items():
         share = noise.variance_share
-        of = "" if share is None else f"; {percent(share)} of the variance of one verdict is the judge's"
+        of = (
+            ""
+            if share is None
+            else f"; {percent(share)} of the variance of one verdict is the judge's"
+        )
         changed = f"contradicted itself on {noise.inconsistent} of {noise.claims} repeated claims"
         yield line(Data(names[judge]), f": {changed}{of}")
     if summary.cost and summary.cost.skipped:
@@ -273,20 +319,27 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
     yield line(f"Krippendorff's alpha {decimal(found.alpha)}, Gwet's AC1 {decimal(found.ac1)}")
     if len(found.measured_on) < len(found.judges):
         yield line(
-            "these cover ", Data(" and ".join(names[judge] for judge in found.measured_on)),
+            "these cover ",
+            Data(" and ".join(names[judge] for judge in found.measured_on)),
             ", who saw all claims; the scores of the other judges, and pairs marked *, cover disputed claims only",
-        )  # fmt: skip
+        )
 
 
 def disputes(found: Sequence[Dispute], names: Mapping[str, str], most: int) -> Iterator[Line]:
     """Yield at most `most` disputed claims with samples and votes, and with their evidence if it differs among them."""
     several = len({dispute.evidence for dispute in found}) > 1
     for dispute in found[:most]:
-        votes = ", ".join(f"{names.get(judge, judge)}: {vote}" for judge, vote in dispute.votes.items())
+        votes = ", ".join(
+            f"{names.get(judge, judge)}: {vote}" for judge, vote in dispute.votes.items()
+        )
         if len(dispute.votes) > MEMBERS:
-            votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
+            votes = ", ".join(
+                f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common()
+            )
         against = f"against {dispute.evidence}; " if several else ""
-        yield line("- ", Sentence(f"{dispute.sample} “{visible(dispute.claim, CLAIM)}” ({against}{votes})"))
+        yield line(
+            "- ", Sentence(f"{dispute.sample} “{visible(dispute.claim, CLAIM)}” ({against}{votes})")
+        )
 
 
 def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
@@ -296,18 +349,28 @@ def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[
     compared = next((judge.agrees_with for judge in found if judge.agrees_with), "others")
     columns = (
         Column("judge", at=lambda judge: Data(names[judge.judge] + " *" * judge.on_front)),
-        Column("verdicts", "count", at="verdicts"), Column("per 1,000", "dollars", at="dollars_per_1000"),
-        Column("seconds a call", "seconds", 1, "seconds"), Column(f"equal to {compared}", "number", at="agreement"),
-        Column("kappa", "number", at="kappa"), Column("kappa with judges", "number", 2, "kappa_with_judges"),
+        Column("verdicts", "count", at="verdicts"),
+        Column("per 1,000", "dollars", at="dollars_per_1000"),
+        Column("seconds a call", "seconds", 1, "seconds"),
+        Column(f"equal to {compared}", "number", at="agreement"),
+        Column("kappa", "number", at="kappa"),
+        Column("kappa with judges", "number", 2, "kappa_with_judges"),
         Column("failed calls", "count", at=lambda judge: sum(judge.failed.values())),
-    )  # fmt: skip
+    )
     best = len(found) > 1 and any(judge.on_front for judge in found)
-    yield table("judges", columns, found, notes=("* no other judge agrees as much for less",) if best else ())
+    yield table(
+        "judges",
+        columns,
+        found,
+        notes=("* no other judge agrees as much for less",) if best else (),
+    )
     if odd := next((names[judge.judge] for judge in found if judge.odd_one), None):
         yield line(Data(odd), " agrees least with the other judges")
     for judge in found[:CONFUSIONS] if compared == "panel" else ():
         name = names[judge.judge]
-        yield confusion(f"confusion/panel/{name}", Data(f"panel \\ {name}"), judge.labels, judge.confusion)
+        yield confusion(
+            f"confusion/panel/{name}", Data(f"panel \\ {name}"), judge.labels, judge.confusion
+        )
     for judge in found:
         for reason, example in judge.examples.items():
             reply = visible(example.reply or example.message or "", CLAIM)
@@ -316,18 +379,27 @@ def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[
 
 
 ORDERS = (
-    Column("evidence at rank", "count", at="rank"), Column("labels", "count", at="labeled"),
+    Column("evidence at rank", "count", at="rank"),
+    Column("labels", "count", at="labeled"),
     Column("supported", "percent", at=lambda place: place.supported / place.labeled),
     Column("in other orders", "count", at="compared"),
-    Column("flipped", "percent", at=lambda place: place.flipped / place.compared if place.compared else None),
-)  # fmt: skip
+    Column(
+        "flipped",
+        "percent",
+        at=lambda place: place.flipped / place.compared if place.compared else None,
+    ),
+)
 
 
 def orders(effects: OrderEffects) -> Iterator[Block]:
     """Yield how labels change under other orders of the documents."""
     ends = effects.rate.reported
     within = f", 95 % interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
-    rate = "" if effects.rate.value is None else f" ({percent(effects.rate.value)} of a sample's claims{within})"
+    rate = (
+        ""
+        if effects.rate.value is None
+        else f" ({percent(effects.rate.value)} of a sample's claims{within})"
+    )
     yield heading(
         "Order of the documents",
         f": {effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other orders{rate}; "
@@ -359,16 +431,24 @@ def blame(counts: DiagnosisCounts) -> Table:
     rows = [(CELLS[cell], n, counts.incorrect[cell]) for cell, n in counts.cells.items()]
     undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
     note = f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}"
-    return table("diagnosis", (Column("Retrieval or generation"), Column("samples", "count"), low), rows, notes=(note,))
+    return table(
+        "diagnosis",
+        (Column("Retrieval or generation"), Column("samples", "count"), low),
+        rows,
+        notes=(note,),
+    )
 
 
 def claims(found: ExtractionSummary) -> Iterator[Block]:
     """Yield the quality of the claims by their words alone, and of claims by people if there are some."""
     people = found.people
     columns = (
-        Column("claims, by their words"), Column("value", "number"), Column("95 % interval", "ends", sparse=True),
-        Column("counts", "count"), *([Column("people", "number")] if people else ()),
-    )  # fmt: skip
+        Column("claims, by their words"),
+        Column("value", "number"),
+        Column("95 % interval", "ends", sparse=True),
+        Column("counts", "count"),
+        *([Column("people", "number")] if people else ()),
+    )
     rows = [
         (
             name.replace("_", " "),
@@ -386,11 +466,16 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
 
 
 GOLD = (
-    Column("precision", "number"), Column("recall", "number"), Column("F1", "number"), Column("95 % interval", "ends"),
-)  # fmt: skip
+    Column("precision", "number"),
+    Column("recall", "number"),
+    Column("F1", "number"),
+    Column("95 % interval", "ends"),
+)
 
 
-def extraction(summary: ExtractionSummary, manifest: Manifest, metrics: Mapping[str, MetricSummary]) -> Iterator[Block]:
+def extraction(
+    summary: ExtractionSummary, manifest: Manifest, metrics: Mapping[str, MetricSummary]
+) -> Iterator[Block]:
     """Yield the quality of claims by their words, and beside claims by people."""
     of = f": {summary.claims:,} claims ({manifest.settings['claims']})"
     subject = Data(Path(manifest.data.path or "data").name)
@@ -429,11 +514,17 @@ def worst_answer(one: WorstAnswer) -> Entry:
 
 
 COSTS = (
-    Column("judge"), Column("step"), Column("questions", "count"), Column("of source run", "count", 1, sparse=True),
-    Column("tokens in", "count"), Column("of it cached", "count", 2, sparse=True), Column("tokens out", "count"),
-    Column("verdicts", "count", 3, sparse=True), Column("worth", "dollars"),
+    Column("judge"),
+    Column("step"),
+    Column("questions", "count"),
+    Column("of source run", "count", 1, sparse=True),
+    Column("tokens in", "count"),
+    Column("of it cached", "count", 2, sparse=True),
+    Column("tokens out", "count"),
+    Column("verdicts", "count", 3, sparse=True),
+    Column("worth", "dollars"),
     Column("a thousand verdicts", "dollars", 1, sparse=True),
-)  # fmt: skip
+)
 
 
 def is_free(cost: RunCost | None) -> bool:
@@ -445,15 +536,28 @@ def costs(cost: RunCost | None, names: Mapping[str, str]) -> Table | None:
     """Return questions, tokens and worth by judge and step, and the worth of a thousand verdicts; None if free."""
     if cost is None or is_free(cost):
         return None
-    rows = [(Data(names.get(part.judge, part.judge)), part.step, *_cost(part.cost)) for part in cost.by]
+    rows = [
+        (Data(names.get(part.judge, part.judge)), part.step, *_cost(part.cost)) for part in cost.by
+    ]
     if len(rows) > 1:
         rows.append(("all", "", *_cost(cost.total)))
     return table("cost", COSTS, rows)
 
 
 def _cost(cost: Cost) -> tuple[Cell, ...]:
-    asked = cost.calls + cost.reused, cost.reused, cost.prompt_tokens, cost.cached_tokens, cost.completion_tokens
-    return *asked, cost.verdicts, cost.dollars, 1000 * cost.dollars_per_verdict if cost.dollars_per_verdict else ""
+    asked = (
+        cost.calls + cost.reused,
+        cost.reused,
+        cost.prompt_tokens,
+        cost.cached_tokens,
+        cost.completion_tokens,
+    )
+    return (
+        *asked,
+        cost.verdicts,
+        cost.dollars,
+        1000 * cost.dollars_per_verdict if cost.dollars_per_verdict else "",
+    )
 
 
 def worth(cost: RunCost | None) -> str:
@@ -463,5 +567,9 @@ def worth(cost: RunCost | None) -> str:
     total = cost.total
     if total.dollars is None:
         return f"Worth of all replies of this run: unknown ({total.calls + total.reused:,})."
-    each = f", ${dollars(1000 * total.dollars_per_verdict)} a thousand verdicts" if total.dollars_per_verdict else ""
+    each = (
+        f", ${dollars(1000 * total.dollars_per_verdict)} a thousand verdicts"
+        if total.dollars_per_verdict
+        else ""
+    )
     return f"Worth of all replies of this run: ${dollars(total.dollars)} ({total.calls + total.reused:,}){each}."

@@ -10,11 +10,19 @@ from claimeval.runs.views import Block, Cell, Column, Data, Table, line, remark,
 from claimeval.runs.views.comparison import changes
 
 COLUMNS = (
-    Column("run"), Column("n", "count", 2), Column("mean", "number"), Column("95 % interval", "ends"),
-    Column("change", "signed"), Column("95 % interval", "signed_ends"), Column("p (Holm)", "p"),
-    Column("up", "count", 1), Column("down", "count", 1), Column("against the baseline", "signed", 3),
-    Column("95 % interval", "signed_ends", 3), Column("p (Holm)", "p", 3),
-)  # fmt: skip
+    Column("run"),
+    Column("n", "count", 2),
+    Column("mean", "number"),
+    Column("95 % interval", "ends"),
+    Column("change", "signed"),
+    Column("95 % interval", "signed_ends"),
+    Column("p (Holm)", "p"),
+    Column("up", "count", 1),
+    Column("down", "count", 1),
+    Column("against the baseline", "signed", 3),
+    Column("95 % interval", "signed_ends", 3),
+    Column("p (Holm)", "p", 3),
+)
 CHANGE = 4
 AGAINST = 9
 """Positions of the columns with the step from the previous run, and with the difference to the baseline."""
@@ -35,7 +43,9 @@ def steps(metric: MetricSeries) -> Table:
     """Return a row for each run: its mean, the step from the previous run, and the difference to the baseline."""
     rows = [
         (Data(point.run), point.n, point.mean, point, *_step(change), *_difference(against))
-        for point, change, against in zip(metric.points, (None, *metric.changes), metric.against, strict=True)
+        for point, change, against in zip(
+            metric.points, (None, *metric.changes), metric.against, strict=True
+        )
     ]
     return table(f"series/{metric.metric}", COLUMNS, rows, Data(metric.metric))
 
@@ -57,7 +67,11 @@ def sentences(runs: Series, metric: MetricSeries) -> Iterator[Block]:
 
 def _changed(metric: MetricSeries, shown: int) -> Iterator[Block]:
     for point, change in zip(metric.points[1:], metric.changes, strict=True):
-        counts = {"without a value": change.dropped, "gone": change.only_before, "new": change.only_after}
+        counts = {
+            "without a value": change.dropped,
+            "gone": change.only_before,
+            "new": change.only_after,
+        }
         if gaps := [f"{count} {what}" for what, count in counts.items() if count]:
             yield remark(Data(point.run), f": {', '.join(gaps)}")
         if most := change.changed_samples[:shown]:
@@ -67,4 +81,6 @@ def _changed(metric: MetricSeries, shown: int) -> Iterator[Block]:
 def settings(runs: Series) -> Iterator[Block]:
     """Yield the settings that changed, by step."""
     for before, after, changed in zip(runs.runs, runs.runs[1:], runs.settings, strict=False):
-        yield from (remark(Data(before), " to ", Data(after), ": ", Data(setting)) for setting in changed)
+        yield from (
+            remark(Data(before), " to ", Data(after), ": ", Data(setting)) for setting in changed
+        )

@@ -28,11 +28,16 @@ EXTRACTED = [claims_reply(*CLAIMS)]
 
 
 def said(marks: str) -> str:
-    return verdicts_reply([{"+": "supported", "0": "not_found", "-": "contradicted"}[mark] for mark in marks])
+    return verdicts_reply(
+        [{"+": "supported", "0": "not_found", "-": "contradicted"}[mark] for mark in marks]
+    )
 
 
 def run(
-    executor: Scripted, settings: Panel, judges: Sequence[Any] = THREE, item: Sample | SampleResult = SAMPLE
+    executor: Scripted,
+    settings: Panel,
+    judges: Sequence[Any] = THREE,
+    item: Sample | SampleResult = SAMPLE,
 ) -> SampleResult:
     asked: ClaimsJob = replace(plan("faithfulness", judges=judges), panel=settings)
     result = asyncio.run(asked.evaluate(item, executor))
@@ -60,7 +65,9 @@ def test_every_repeat_is_a_question_of_its_own() -> None:
 
 
 def test_a_repeat_that_fails_leaves_the_others() -> None:
-    result = run(Scripted(EXTRACTED, [said("+++"), FAILED, said("+0+")]), Panel(replicates=3), [judge("one")])
+    result = run(
+        Scripted(EXTRACTED, [said("+++"), FAILED, said("+0+")]), Panel(replicates=3), [judge("one")]
+    )
     assert [a.label for a in result.assessments] == ["supported", None, "supported"]
     assert [v.unassessed for v in result.assessments[0].verdicts] == [None, "provider_error", None]
 
@@ -145,13 +152,18 @@ def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
 
 
 def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
-    result = run(Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="weighted"))
+    result = run(
+        Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="weighted")
+    )
     assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
 
 
 def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
     """One takes two claims and supports both, two takes one and does not, three finds none."""
-    executor = Scripted([claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()], [said("++"), said("0")])
+    executor = Scripted(
+        [claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()],
+        [said("++"), said("0")],
+    )
     result = run(executor, Panel(extract_per_judge=True))
     assert [(claim.id, claim.extractor) for claim in result.claims] == [
         ("answer-1", "one"),
@@ -171,7 +183,8 @@ def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
 def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few() -> None:
     """One takes three claims and supports one; two takes one, supports it; three takes one and gives no verdict."""
     executor = Scripted(
-        [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+00"), said("+"), FAILED]
+        [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])],
+        [said("+00"), said("+"), FAILED],
     )
     score = run(executor, Panel(extract_per_judge=True))["faithfulness"]
     assert score.value == pytest.approx((1 / 3 + 1) / 2)
@@ -180,7 +193,9 @@ def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few()
 
 
 def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
-    executor = Scripted([FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")])
+    executor = Scripted(
+        [FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")]
+    )
     result = run(executor, Panel(extract_per_judge=True))
     assert (result.unextracted, len(result.claims)) == ({}, 2)
     assert [call.message for call in result.calls if call.failed] == ["status 503: overloaded"]

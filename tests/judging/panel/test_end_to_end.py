@@ -25,14 +25,27 @@ ANSWERED = 4
 """Calls that the failing judge answers before its money runs out."""
 
 
-def test_an_outage_half_way_is_an_abstention_of_one_judge(server: ThreadHandle, start_server: StartServer) -> None:
+def test_an_outage_half_way_is_an_abstention_of_one_judge(
+    server: ThreadHandle, start_server: StartServer
+) -> None:
     samples = list(read_samples(shared_data("sec10q/rag_mini.jsonl")))
     steady = server
     broke = Faults(first=(None,) * ANSWERED, rates={"insufficient_quota": 1.0})
     failing = start_server(Options(faults=broke), judge=claim_judge.answer, dialect="mistral")
-    judges = ["local:lexical", f"openai:gpt-4o@{steady.url}", f"mistral:mistral-small@{failing.url}"]
-    with pytest.raises(StoppedEarly, match=r"judge mistral:mistral-small.* was stopped: .*quota") as stopped:
-        ce.score(samples, judges=judges, metrics=["faithfulness", "correctness"], options=RunOptions(concurrency=1))
+    judges = [
+        "local:lexical",
+        f"openai:gpt-4o@{steady.url}",
+        f"mistral:mistral-small@{failing.url}",
+    ]
+    with pytest.raises(
+        StoppedEarly, match=r"judge mistral:mistral-small.* was stopped: .*quota"
+    ) as stopped:
+        ce.score(
+            samples,
+            judges=judges,
+            metrics=["faithfulness", "correctness"],
+            options=RunOptions(concurrency=1),
+        )
     report = stopped.value.run
 
     by_judge: dict[str, Counter[str]] = {name: Counter() for name in judges}
@@ -61,7 +74,9 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(server: ThreadHandle, 
     with redirect_stdout(io.StringIO()) as printed:
         Output().draw(cautions(report.manifest, found))
     assert said in " ".join(printed.getvalue().split())
-    assert "The panel is incomplete" in " ".join(note.text for note in notes(found, report.manifest.short_names))
+    assert "The panel is incomplete" in " ".join(
+        note.text for note in notes(found, report.manifest.short_names)
+    )
 
 
 def expected(verdicts: tuple[Verdict, ...]) -> str | None:
@@ -71,7 +86,13 @@ def expected(verdicts: tuple[Verdict, ...]) -> str | None:
     others = said["contradicted"] + said["not_found"]
     if said.total() < 2 or supported == others:
         return None
-    return "supported" if supported > others else "contradicted" if said["contradicted"] > others / 2 else "not_found"
+    return (
+        "supported"
+        if supported > others
+        else "contradicted"
+        if said["contradicted"] > others / 2
+        else "not_found"
+    )
 
 
 def in_other_words(body: Body) -> Reply:
@@ -86,14 +107,17 @@ def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(
 ) -> None:
     """10 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
     answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
-    samples = [{"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]} for n in range(10)]
+    samples = [
+        {"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]}
+        for n in range(10)
+    ]
     judges = [
         f"openai:a@{server.url}",
         f"openai:b@{start_server(judge=in_other_words).url}",
     ]
-    found = ce.score(samples, judges=judges, metrics=["faithfulness"], panel=PanelOptions(vote=vote)).summary[
-        "faithfulness"
-    ]
+    found = ce.score(
+        samples, judges=judges, metrics=["faithfulness"], panel=PanelOptions(vote=vote)
+    ).summary["faithfulness"]
     assert [member.mean for member in found.by_judge.values()] == pytest.approx([0.6, 0.6])
     assert found.mean == pytest.approx(0.6)
     assert (found.unassessed, found.judged) == ({}, 50)

@@ -22,10 +22,15 @@ ALIKE: tuple[str, ...] = ("majority", "unanimous", "any", "median", "mean")
 """The rules that know no judge from another."""
 
 
-WEIGHTS = {"good judges": (2.0, 1.5, 1.0, 0.5, 2.0), "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5)}
+WEIGHTS = {
+    "good judges": (2.0, 1.5, 1.0, 0.5, 2.0),
+    "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5),
+}
 
 
-def voted(said: Sequence[str], rule: str, line_up: str = "good judges", tie: str = "abstain") -> Assessment:
+def voted(
+    said: Sequence[str], rule: str, line_up: str = "good judges", tie: str = "abstain"
+) -> Assessment:
     """What judges a, b, ... who say that come to."""
     scale = GRADES if said[0] in GRADES.words else THREE_WAY
     verdicts = [verdict(judge, one, scale) for judge, one in zip(JUDGES, said, strict=False)]
@@ -42,7 +47,9 @@ def verdict(judge: str, label: str, scale: Scale) -> Verdict:
 
 @cache
 def settings(rule: str, line_up: str, tie: str, scale: Scale) -> Panel:
-    return Panel(vote=rule, tie=tie, scale=scale, weights=dict(zip(JUDGES, WEIGHTS[line_up], strict=True)))
+    return Panel(
+        vote=rule, tie=tie, scale=scale, weights=dict(zip(JUDGES, WEIGHTS[line_up], strict=True))
+    )
 
 
 def ballots(choices: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -70,7 +77,9 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
     for said in ballots(choices):
         if len({supports(one) for one in said}) == 1:
             found = voted(said, rule, line_up, tie)
-            assert (found.support == "supported", found.unassessed) == (supports(said[0]), None), said
+            assert (found.support == "supported", found.unassessed) == (supports(said[0]), None), (
+                said
+            )
         if len(set(said)) == 1:
             found = voted(said, rule, line_up, tie)
             assert found.label == said[0], said
@@ -78,7 +87,9 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
 
 @every_tie_rule
 @pytest.mark.parametrize("rule", [*ALIKE, "weighted"])
-def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(rule: str, tie: str) -> None:
+def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(
+    rule: str, tie: str
+) -> None:
     """Against the same ballots with `not_found` for every `contradicted`."""
     for said in ballots(LABELS):
         two_way: list[str] = ["not_found" if one == "contradicted" else one for one in said]
@@ -90,12 +101,16 @@ def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(ru
 def test_the_order_of_the_judges_does_not_matter(rule: str, choices: Sequence[str]) -> None:
     for said in ballots(choices):
         if list(said) == sorted(said, key=choices.index):
-            found = {(a.label, a.tied) for a in (voted(order, rule) for order in set(permutations(said)))}
+            found = {
+                (a.label, a.tied) for a in (voted(order, rule) for order in set(permutations(said)))
+            }
             assert len(found) == 1, said
 
 
 @every_scale
-def test_what_more_than_half_of_the_judges_count_the_same_wins_a_majority(choices: Sequence[str]) -> None:
+def test_what_more_than_half_of_the_judges_count_the_same_wins_a_majority(
+    choices: Sequence[str],
+) -> None:
     for said in ballots(choices):
         (side, votes), *_ = Counter(map(supports, said)).most_common()
         if 2 * votes > len(said):
@@ -130,8 +145,12 @@ def test_the_number_of_judges_who_find_support_decides(rule: str) -> None:
 @pytest.mark.parametrize("line_up", ["good judges"])
 def test_the_greater_weight_of_judges_decides(line_up: str) -> None:
     for said in ballots(LABELS):
-        weight = sum(w if supports(one) else -w for one, w in zip(said, WEIGHTS[line_up], strict=False))
-        assert value(voted(said, "weighted", line_up)) == (None if weight == 0 else weight > 0), said
+        weight = sum(
+            w if supports(one) else -w for one, w in zip(said, WEIGHTS[line_up], strict=False)
+        )
+        assert value(voted(said, "weighted", line_up)) == (None if weight == 0 else weight > 0), (
+            said
+        )
 
 
 def value(assessment: Assessment) -> bool | None:

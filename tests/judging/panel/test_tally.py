@@ -24,7 +24,11 @@ JUDGES = tuple(Judge(name=name, model=f"scripted:{name}") for name in "abc")
 
 
 def result(
-    *rows: str, settings: Panel | None = None, judges: tuple[Judge, ...] = JUDGES, number: int = 1, **fields: Any
+    *rows: str,
+    settings: Panel | None = None,
+    judges: tuple[Judge, ...] = JUDGES,
+    number: int = 1,
+    **fields: Any,
 ) -> SampleResult:
     """A sample with a claim per row; a row has a mark per judge, repeats of all judges after a slash."""
     settings = settings or Panel()
@@ -63,7 +67,10 @@ def result(
         **fields,
     }
     return SampleResult(
-        sample=Sample.model_validate(sample), claims=claims, assessments=assessments, scores={"faithfulness": score}
+        sample=Sample.model_validate(sample),
+        claims=claims,
+        assessments=assessments,
+        scores={"faithfulness": score},
     )
 
 
@@ -73,7 +80,9 @@ def summary(
     judges: tuple[Judge, ...] = JUDGES,
     extractor: Judge | None = None,
 ) -> Summary:
-    tallies = SummaryBuilder(Manifest(metrics=(METRIC,), judges=judges, extractor=extractor, panel=settings or Panel()))
+    tallies = SummaryBuilder(
+        Manifest(metrics=(METRIC,), judges=judges, extractor=extractor, panel=settings or Panel())
+    )
     for found in results:
         tallies.add(found)
     return tallies.summary()
@@ -83,7 +92,13 @@ def test_agreement_by_hand() -> None:
     """a: + + 0 0 +; b: + + 0 + x; c: + 0 0 - x."""
     found = summary(result("+++", "++0", "000"), result("0+-", "+xx", number=2)).panel
     assert found is not None
-    assert (found.claims, found.unanimous, found.split, found.ties, found.no_quorum) == (5, 2, 2, 0, 1)
+    assert (found.claims, found.unanimous, found.split, found.ties, found.no_quorum) == (
+        5,
+        2,
+        2,
+        0,
+        1,
+    )
     ab = found.judge_pairs[0]
     assert (ab.first, ab.second, ab.claims, ab.raw_agreement) == ("a", "b", 4, 3 / 4)
     assert ab.kappa == pytest.approx((3 / 4 - (2 / 4 * 3 / 4 + 2 / 4 * 1 / 4)) / (1 - 1 / 2))
@@ -96,15 +111,25 @@ def test_agreement_by_hand() -> None:
 def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -> None:
     """a: + 0 + 0 0; b: + 0 + 0 +; c, asked only where these differ, says 0 of the last claim."""
     settings = Panel(escalate=2)
-    escalated = summary(result("++", "00", "++", "00", "0+0", settings=settings), settings=settings).panel
+    escalated = summary(
+        result("++", "00", "++", "00", "0+0", settings=settings), settings=settings
+    ).panel
     both = summary(result("++", "00", "++", "00", "0+", judges=JUDGES[:2]), judges=JUDGES[:2]).panel
     assert escalated is not None
     assert both is not None
     assert escalated.measured_on == ("a", "b")
-    assert (escalated.unanimous, escalated.split, escalated.alpha, escalated.ac1) == (4, 1, both.alpha, both.ac1)
+    assert (escalated.unanimous, escalated.split, escalated.alpha, escalated.ac1) == (
+        4,
+        1,
+        both.alpha,
+        both.ac1,
+    )
     # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2 / (2 * 5 * 5)
     assert escalated.alpha == pytest.approx(1 - 9 * 2 / 50)
-    assert [(p.first, p.second, p.disputed_only) for p in (*escalated.judge_pairs, *escalated.judge_vs_panel)] == [
+    assert [
+        (p.first, p.second, p.disputed_only)
+        for p in (*escalated.judge_pairs, *escalated.judge_vs_panel)
+    ] == [
         ("a", "b", False),
         ("a", "c", True),
         ("b", "c", True),
@@ -218,7 +243,10 @@ def test_the_noise_of_repeats_by_hand() -> None:
     assert noise.score_variance_share["faithfulness"] == pytest.approx(within / (within + between))
 
 
-FAMILY = (Judge(name="gpt", model="openai:gpt-5"), Judge(name="le-chat", model="mistral:mistral-large"))
+FAMILY = (
+    Judge(name="gpt", model="openai:gpt-5"),
+    Judge(name="le-chat", model="mistral:mistral-large"),
+)
 
 
 def test_whoever_is_of_the_generators_family_is_flagged() -> None:
@@ -262,7 +290,9 @@ def test_one_family_of_generators_says_nothing_of_preference() -> None:
 
 
 def call(judge: str, **fields: object) -> Call:
-    return Call.model_validate({"key": "k", "step": "assess", "judge": judge, "part": "answer", **fields})
+    return Call.model_validate(
+        {"key": "k", "step": "assess", "judge": judge, "part": "answer", **fields}
+    )
 
 
 def test_calls_are_counted_by_where_they_come_from() -> None:

@@ -36,7 +36,9 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
 
 
 def vote(said: str, same_family: frozenset[str] = frozenset(), **settings: Any) -> Assessment:
-    return voting.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), same_family=same_family)
+    return voting.vote(
+        "answer-1", CONTEXTS, verdicts(said), Panel(**settings), same_family=same_family
+    )
 
 
 def graded(grades: list[int | None], **settings: Any) -> Assessment:
@@ -48,7 +50,9 @@ def grades_of(grades: Sequence[int | None], scale: Scale, replicate: int = 0) ->
     """Verdicts of judges a, b, c, ... on an ordered scale; None is an outage."""
     return [
         said.model_copy(update={**scale.labeled(scale.of_step(grade)), "replicate": replicate})
-        for said, grade in zip(verdicts("".join("x" if g is None else "+" for g in grades)), grades, strict=True)
+        for said, grade in zip(
+            verdicts("".join("x" if g is None else "+" for g in grades)), grades, strict=True
+        )
     ]
 
 
@@ -106,7 +110,9 @@ def test_a_conservative_tie_is_not_supported(rule: str, said: str, label: str) -
 def test_a_named_judge_breaks_ties_only() -> None:
     assert vote("++0-", tie="d").label == "contradicted"
     assert vote("++0-", tie="a").label == "supported"
-    assert vote("+++00-", tie="f").label == "not_found"  # f decides that it is not supported; the label is voted on
+    assert (
+        vote("+++00-", tie="f").label == "not_found"
+    )  # f decides that it is not supported; the label is voted on
     assert vote("0-", tie="b").label == "contradicted"
     assert vote("+0x", tie="c").unassessed == "tie"
     assert vote("++0", tie="c").label == "supported"
@@ -114,7 +120,9 @@ def test_a_named_judge_breaks_ties_only() -> None:
 
 def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
     def mean(said: str, probabilities: list[float | None]) -> str | None:
-        found = voting.vote("answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean"))
+        found = voting.vote(
+            "answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean")
+        )
         return found.label
 
     assert mean("+00", [0.9, 0.4, 0.4]) == "supported"  # 0.567
@@ -123,9 +131,13 @@ def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
 
 
 def test_probabilities_do_not_overrule_judges_of_one_mind() -> None:
-    likely = voting.vote("answer-1", CONTEXTS, verdicts("++", probability=[0.45, 0.4]), Panel(vote="mean"))
+    likely = voting.vote(
+        "answer-1", CONTEXTS, verdicts("++", probability=[0.45, 0.4]), Panel(vote="mean")
+    )
     assert likely.label == "supported"
-    unlikely = voting.vote("answer-1", CONTEXTS, verdicts("-0", probability=[0.7, 0.6]), Panel(vote="mean"))
+    unlikely = voting.vote(
+        "answer-1", CONTEXTS, verdicts("-0", probability=[0.7, 0.6]), Panel(vote="mean")
+    )
     assert unlikely.label == "not_found"
 
 
@@ -141,7 +153,9 @@ def test_weights_decide() -> None:
 def test_a_judge_worse_than_chance_counts_against_what_it_says() -> None:
     weights = {"a": -1.0, "b": 0.5, "c": 0.25}
     assert vote("++0", vote="weighted", weights=weights).label == "not_found"  # -0.5 against 0.25
-    assert vote("++", vote="weighted", weights=weights).label == "supported"  # nobody finds otherwise
+    assert (
+        vote("++", vote="weighted", weights=weights).label == "supported"
+    )  # nobody finds otherwise
 
 
 @pytest.mark.parametrize(
@@ -164,7 +178,9 @@ def test_a_judge_worse_than_chance_counts_against_what_it_says() -> None:
         ([2, None, 2], "unanimous", 2),
     ],
 )
-def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grade: int | None) -> None:
+def test_grades_are_voted_on_as_grades(
+    grades: list[int | None], rule: str, grade: int | None
+) -> None:
     found = graded(grades, vote=rule)
     assert (None if found.tied or found.label is None else int(found.label)) == grade
     assert grade is None or found.support == ("supported" if grade >= 2 else "not_found")
@@ -181,9 +197,16 @@ def test_grades_are_voted_on_as_grades(grades: list[int | None], rule: str, grad
         ([2, 3, 3], "unanimous", "supported"),
     ],
 )
-def test_grades_in_a_tie_on_one_side_of_support_settle_the_label(grades: list[int], rule: str, label: str) -> None:
+def test_grades_in_a_tie_on_one_side_of_support_settle_the_label(
+    grades: list[int], rule: str, label: str
+) -> None:
     found = graded([*grades], vote=rule)
-    assert (found.support, found.tied, found.unassessed, found.agreement) == (label, True, None, None)
+    assert (found.support, found.tied, found.unassessed, found.agreement) == (
+        label,
+        True,
+        None,
+        None,
+    )
     assert graded([*grades], vote=rule, tie="conservative").support == label
 
 
@@ -256,18 +279,29 @@ def test_a_judge_that_contradicts_itself_evenly_has_no_vote() -> None:
 
 
 def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
-    assert voting.vote("answer-1", CONTEXTS, repeated("0", "-"), Panel(replicates=2)).label == "not_found"
-    assert voting.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label == "not_found"
-    assert voting.vote("answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)).label == (
-        "contradicted"
+    assert (
+        voting.vote("answer-1", CONTEXTS, repeated("0", "-"), Panel(replicates=2)).label
+        == "not_found"
     )
+    assert (
+        voting.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label
+        == "not_found"
+    )
+    assert voting.vote(
+        "answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)
+    ).label == ("contradicted")
 
 
 def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:
-    settings = Panel(replicates=2, scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
+    settings = Panel(
+        replicates=2, scale=grade_scale("grades", highest=3, positive_from=2, divided=False)
+    )
 
     def grade(first: int, second: int) -> str | None:
-        said = [*grades_of([first], settings.scale), *grades_of([second], settings.scale, replicate=1)]
+        said = [
+            *grades_of([first], settings.scale),
+            *grades_of([second], settings.scale, replicate=1),
+        ]
         return voting.vote("d1", CONTEXTS, said, settings).label
 
     assert (grade(2, 3), grade(0, 1), grade(1, 2)) == ("2", "0", None)
@@ -281,7 +315,10 @@ def test_one_failed_repeat_does_not_lose_the_judge() -> None:
 def test_one_repeat_alone_is_no_share_of_repeats() -> None:
     """With one of two repeats lost, a judge that gives no probability has none; two that agree have 2 of 2."""
     alone, both = (rules.cast_ballots(repeated("+", other), Panel(replicates=2)) for other in "x+")
-    assert (alone, both) == ([Ballot("a", "supported", None, None)], [Ballot("a", "supported", 1.0, None)])
+    assert (alone, both) == (
+        [Ballot("a", "supported", None, None)],
+        [Ballot("a", "supported", 1.0, None)],
+    )
 
 
 def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
@@ -310,13 +347,17 @@ def test_judges_are_divided_when_grades_differ() -> None:
         ({"vote": "weighted"}, "'a' has none"),
     ],
 )
-def test_settings_that_do_not_fit_the_judges_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_settings_that_do_not_fit_the_judges_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         panel.check(Panel(**settings), ["a", "b", "c"])
 
 
 @pytest.mark.parametrize("settings", [{"escalate": 2}, {"extract_per_judge": True}])
-def test_escalation_and_claims_of_each_judge_are_each_allowed_alone(settings: dict[str, Any]) -> None:
+def test_escalation_and_claims_of_each_judge_are_each_allowed_alone(
+    settings: dict[str, Any],
+) -> None:
     panel.check(Panel(**settings), ["a", "b", "c"])
 
 
@@ -328,7 +369,11 @@ def test_weights_are_learned_from_labels_only_where_none_are_given() -> None:
 
 def test_documents_have_no_more_other_orders_than_there_are() -> None:
     """1, 2 and 3 documents have 1, 2 and 6 orders, one of them the original."""
-    assert [list(Panel(shuffle_contexts=9).other_orders(n)) for n in (1, 2, 3)] == [[], [1], [1, 2, 3, 4, 5]]
+    assert [list(Panel(shuffle_contexts=9).other_orders(n)) for n in (1, 2, 3)] == [
+        [],
+        [1],
+        [1, 2, 3, 4, 5],
+    ]
     assert list(Panel(shuffle_contexts=2).other_orders(3)) == [1, 2]
 
 
@@ -340,7 +385,11 @@ def test_an_unknown_vote_names_the_closest() -> None:
 def test_a_rule_is_a_row_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
     def any_contradiction(ballots: Sequence[Ballot], panel: Panel) -> tuple[str, ...]:
         """Contradicted as soon as one judge finds a contradiction."""
-        return ("contradicted",) if any(b.choice == "contradicted" for b in ballots) else ("supported",)
+        return (
+            ("contradicted",)
+            if any(b.choice == "contradicted" for b in ballots)
+            else ("supported",)
+        )
 
     monkeypatch.setattr(rules, "VOTES", {**VOTES, "any_contradiction": VoteRule(any_contradiction)})
     assert vote("++-", vote="any_contradiction").label == "contradicted"
@@ -351,13 +400,22 @@ def test_a_rule_is_a_row_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("rule", sorted(VOTES))
 @pytest.mark.parametrize("label", ["supported", "contradicted", "not_found", None])
 @pytest.mark.parametrize("probability", [None, 0.7])
-def test_one_verdict_stands_as_it_is_under_every_rule(rule: str, label: str, probability: float | None) -> None:
+def test_one_verdict_stands_as_it_is_under_every_rule(
+    rule: str, label: str, probability: float | None
+) -> None:
     said = Verdict.model_validate(
-        {"judge": "a", "label": label, "probability": probability, "unassessed": "unsure" if label is None else None}
+        {
+            "judge": "a",
+            "label": label,
+            "probability": probability,
+            "unassessed": "unsure" if label is None else None,
+        }
     )
     settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
     short_way = voting.vote("c", CONTEXTS, [said], settings)
-    long_way = voting.vote("c", CONTEXTS, [said], settings, same_family=frozenset({"somebody else"}))
+    long_way = voting.vote(
+        "c", CONTEXTS, [said], settings, same_family=frozenset({"somebody else"})
+    )
     assert short_way == long_way
     assert short_way.label == label
 

@@ -27,7 +27,9 @@ def forwards(torch_here: None) -> Iterator[list[str]]:
     """The class of every layer that computes while the test runs, in order: empty where no model was asked."""
     module = importlib.import_module("torch.nn.modules.module")
     seen: list[str] = []
-    hook = module.register_module_forward_pre_hook(lambda layer, _: seen.append(type(layer).__name__))
+    hook = module.register_module_forward_pre_hook(
+        lambda layer, _: seen.append(type(layer).__name__)
+    )
     yield seen
     hook.remove()
 
@@ -59,8 +61,14 @@ def nli(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path:
 @pytest.fixture(scope="session")
 def nli_deberta(tmp_path_factory: pytest.TempPathFactory, torch_here: None) -> Path:
     """A tiny DeBERTa with three NLI labels and the relative positions of version 3."""
-    settings: dict[str, Any] = {"relative_attention": True, "position_buckets": 16, "pos_att_type": ["p2c", "c2p"]}
-    return tiny_models.classifier(tmp_path_factory.mktemp("deberta"), NLI_LABELS, kind="deberta-v2", **settings)
+    settings: dict[str, Any] = {
+        "relative_attention": True,
+        "position_buckets": 16,
+        "pos_att_type": ["p2c", "c2p"],
+    }
+    return tiny_models.classifier(
+        tmp_path_factory.mktemp("deberta"), NLI_LABELS, kind="deberta-v2", **settings
+    )
 
 
 @pytest.fixture(scope="session")

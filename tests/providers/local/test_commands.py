@@ -40,7 +40,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) -> None:
-    done = call("perplexity", data, "--model", t5, "--device", "cpu", "--context-tokens", 64, "--out", "run")
+    done = call(
+        "perplexity", data, "--model", t5, "--device", "cpu", "--context-tokens", 64, "--out", "run"
+    )
     for part in ("query_likelihood@5", "1 missing_input", "texts: 4", "texts cut: 1", "Run: run"):
         assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
@@ -81,11 +83,24 @@ def test_reduced_precision_is_said_with_its_deviation(data: Path, t5: Path) -> N
     options = ("--model", t5, "--device", "cpu", "--dtype", "bfloat16", "--json")
     printed = json.loads(call("perplexity", data, *options).stdout)
     assert 0 <= printed["largest_deviation_from_float32"] < 0.05
-    assert "largest_deviation_from_float32" not in json.loads(call("perplexity", data, *options[:4], "--json").stdout)
+    assert "largest_deviation_from_float32" not in json.loads(
+        call("perplexity", data, *options[:4], "--json").stdout
+    )
 
 
 def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path) -> None:
-    done = call("reward", data, "--model", reward_model, "--device", "cpu", "--context-tokens", 48, "--out", "run")
+    done = call(
+        "reward",
+        data,
+        "--model",
+        reward_model,
+        "--device",
+        "cpu",
+        "--context-tokens",
+        48,
+        "--out",
+        "run",
+    )
     for part in ("answer_reward", "1 missing_input", "answers cut: 1"):
         assert part in done.stdout + done.stderr
     first, _, last = directory.RunResults.of(data.parent / "run")
@@ -99,7 +114,11 @@ def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path)
 def test_local_models_in_shards_make_the_run_of_one_process(
     command: str, data: Path, t5: Path, reward_model: Path, nli: Path
 ) -> None:
-    models = {"perplexity": ("--model", t5), "reward": ("--model", reward_model), "score": ("-j", f"local:nli={nli}")}
+    models = {
+        "perplexity": ("--model", t5),
+        "reward": ("--model", reward_model),
+        "score": ("-j", f"local:nli={nli}"),
+    }
     option, model = models[command]
     call(command, data, option, model, "--out", "plain")
     for shard in ("2/2", "1/2"):
@@ -114,7 +133,10 @@ def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: 
     call("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness")
     call("perplexity", "run", "--model", t5, "--device", "cpu")
     call("reward", "run", "--model", reward_model, "--device", "cpu")
-    assert [summary.kind for summary in directory.beside(data.parent / "run")] == ["perplexity", "reward"]
+    assert [summary.kind for summary in directory.beside(data.parent / "run")] == [
+        "perplexity",
+        "reward",
+    ]
 
 
 def test_a_command_without_the_weights_says_how_to_fetch_them(
@@ -129,7 +151,9 @@ def test_a_command_without_the_weights_says_how_to_fetch_them(
     assert "hf download google/flan-t5-small" in done.stderr
 
 
-def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_run_says_how_far_it_is(
+    data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(terminal, "QUIET", 0.0)
     monkeypatch.setattr(terminal, "PLAIN_EVERY", 0.0)
     lines = call("perplexity", data, "--model", t5).stderr.splitlines()
@@ -137,7 +161,18 @@ def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest
 
 
 def test_score_says_where_an_entailment_model_computes(data: Path, nli: Path) -> None:
-    done = call("score", data, "-j", f"local:nli={nli}", "-j", "local:lexical", "-m", "faithfulness", "--out", "run")
+    done = call(
+        "score",
+        data,
+        "-j",
+        f"local:nli={nli}",
+        "-j",
+        "local:lexical",
+        "-m",
+        "faithfulness",
+        "--out",
+        "run",
+    )
     assert f"local:nli={nli} on cpu (1 threads), float32" in done.stderr
     assert "local:lexical on" not in done.stderr
 
@@ -152,7 +187,11 @@ def test_score_says_where_an_entailment_model_computes(data: Path, nli: Path) ->
     ],
 )
 def test_mistakes_are_said_before_anything_is_computed(
-    t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
+    t5: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    problem: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x.jsonl").write_text(json.dumps(SAMPLES[0]))
@@ -168,7 +207,9 @@ def test_the_device_can_be_named_once_for_all(t5: Path, monkeypatch: pytest.Monk
         perplexity.QuestionScorer(LocalOptions(model=str(t5)))
 
 
-def test_without_torch_the_message_says_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_message_says_what_to_install(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     load = importlib.import_module
 
     def absent(name: str) -> object:
@@ -199,7 +240,17 @@ for arguments in json.loads(sys.argv[1]):
 
 def test_everything_else_works_where_torch_is_absent(data: Path) -> None:
     commands = (
-        ("score", "samples.jsonl", "-j", "local:lexical", "-m", "faithfulness", "--out", "run", "--details"),
+        (
+            "score",
+            "samples.jsonl",
+            "-j",
+            "local:lexical",
+            "-m",
+            "faithfulness",
+            "--out",
+            "run",
+            "--details",
+        ),
         ("score", "samples.jsonl", "-j", "local:nli=org/model"),
         ("reward", "samples.jsonl"),
     )

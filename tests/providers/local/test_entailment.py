@@ -40,7 +40,10 @@ CPU = DeviceSettings("cpu", "float32")
 def premises(number: int) -> list[Premise]:
     chance = random.Random(0)
     return [
-        Premise(" ".join(chance.choices(WORDS, k=chance.randint(1, 30))), " ".join(chance.choices(WORDS, k=4)))
+        Premise(
+            " ".join(chance.choices(WORDS, k=chance.randint(1, 30))),
+            " ".join(chance.choices(WORDS, k=4)),
+        )
         for _ in range(number)
     ]
 
@@ -81,10 +84,16 @@ def test_a_fact_checker_compares_the_first_tokens_of_its_two_answers(t5: Path) -
     no, yes = (tokenizer(word).input_ids[0] for word in "01")
     asked = premises(6)
     for premise, said in zip(asked, checker(t5).probabilities(asked), strict=True):
-        source = tokenizer(f"predict: {premise.text}</s>{premise.claim}", return_tensors="pt").input_ids
+        source = tokenizer(
+            f"predict: {premise.text}</s>{premise.claim}", return_tensors="pt"
+        ).input_ids
         with torch.no_grad():
-            logits = model(input_ids=source, decoder_input_ids=torch.zeros((1, 1), dtype=torch.long)).logits[0, 0]
-        assert said.supported == pytest.approx(logits[[no, yes]].softmax(0)[1].item(), abs=TOLERANCE)
+            logits = model(
+                input_ids=source, decoder_input_ids=torch.zeros((1, 1), dtype=torch.long)
+            ).logits[0, 0]
+        assert said.supported == pytest.approx(
+            logits[[no, yes]].softmax(0)[1].item(), abs=TOLERANCE
+        )
         assert said.contradicted == 0.0
 
 
@@ -107,12 +116,16 @@ def test_probabilities_do_not_depend_on_the_batch_or_the_order(
     alone = [said.supported for premise in asked for said in one.probabilities([premise])]
     for batch in (1, 4096):
         model = make(folder, batch)
-        assert [said.supported for said in model.probabilities(asked)] == pytest.approx(alone, abs=TOLERANCE)
+        assert [said.supported for said in model.probabilities(asked)] == pytest.approx(
+            alone, abs=TOLERANCE
+        )
         backwards = [said.supported for said in model.probabilities(asked[::-1])]
         assert backwards[::-1] == pytest.approx(alone, abs=TOLERANCE)
 
 
-def test_a_bart_that_classifies_is_asked_for_its_labels_and_not_for_words(nli_bart: Path, bart: Path) -> None:
+def test_a_bart_that_classifies_is_asked_for_its_labels_and_not_for_words(
+    nli_bart: Path, bart: Path
+) -> None:
     assert load_settings(str(nli_bart), {}).prompt is None
     assert load_settings(str(bart), {}).prompt is not None
     with pytest.raises(UsageError, match=r"\(bart\) is not a sequence-to-sequence model"):
@@ -130,7 +143,9 @@ def test_a_bart_that_classifies_is_asked_for_its_labels_and_not_for_words(nli_ba
         (("a", "b", "c"), {"entailment_label": "c", "contradiction_label": "a"}, (2, 0)),
     ],
 )
-def test_labels_are_found_by_name(labels: Sequence[str], given: dict[str, str], found: tuple[int, int | None]) -> None:
+def test_labels_are_found_by_name(
+    labels: Sequence[str], given: dict[str, str], found: tuple[int, int | None]
+) -> None:
     assert label_indices(dict(enumerate(labels)), given, "m") == found
 
 
@@ -142,7 +157,9 @@ def test_labels_are_found_by_name(labels: Sequence[str], given: dict[str, str], 
         (("entailment", "neutral"), {"entailment_label": "Entailment"}, "no label 'Entailment'"),
     ],
 )
-def test_labels_that_do_not_tell_are_refused(labels: Sequence[str], given: dict[str, str], problem: str) -> None:
+def test_labels_that_do_not_tell_are_refused(
+    labels: Sequence[str], given: dict[str, str], problem: str
+) -> None:
     with pytest.raises(UsageError, match=problem):
         label_indices(dict(enumerate(labels)), given, "m")
 
@@ -155,7 +172,11 @@ def test_a_single_output_is_the_probability_of_support(tmp_path: Path, torch_her
     torch = importlib.import_module("torch")
     encoded = lib.AutoTokenizer.from_pretrained(folder)("Rome", "London", return_tensors="pt")
     with torch.no_grad():
-        logit = lib.AutoModelForSequenceClassification.from_pretrained(folder).eval()(**encoded).logits.item()
+        logit = (
+            lib.AutoModelForSequenceClassification.from_pretrained(folder)
+            .eval()(**encoded)
+            .logits.item()
+        )
     assert said.supported == pytest.approx(1 / (1 + math.exp(-logit)), abs=TOLERANCE)
 
 
@@ -193,7 +214,16 @@ THREE = "It rained on Monday. It snowed on Tuesday. The sun shone on Wednesday."
         (100, [THREE]),
         (50, ["It rained on Monday. It snowed on Tuesday.", "The sun shone on Wednesday."]),
         (32, ["It rained on Monday.", "It snowed on Tuesday.", "The sun shone on Wednesday."]),
-        (24, ["It rained on Monday.", "It snowed on Tuesday", ".", "The sun shone on Wed", "nesday."]),
+        (
+            24,
+            [
+                "It rained on Monday.",
+                "It snowed on Tuesday",
+                ".",
+                "The sun shone on Wed",
+                "nesday.",
+            ],
+        ),
     ],
 )
 def test_documents_are_cut_between_sentences_where_they_fit(room: int, pieces: list[str]) -> None:
@@ -210,7 +240,9 @@ def test_a_document_is_read_with_its_title_and_one_without_a_word_gives_nothing(
 
 def test_joined_evidence_has_the_sentences_with_most_of_the_claims_words_in_order() -> None:
     evidence = documents(
-        "Ada Byron was born in London. She liked horses.", "Bread is baked daily.", "London lies on the Thames."
+        "Ada Byron was born in London. She liked horses.",
+        "Bread is baked daily.",
+        "London lies on the Thames.",
     )
     chunks = EvidenceChunks(Letters())
     joined = chunks.joined("Ada Byron was born on the Thames.", evidence, 70)
@@ -254,7 +286,10 @@ def test_joined_pieces_support_what_no_single_one_does_and_the_reason_says_so() 
     together = ChunkFinding(Chunk("text", (0, 2)), Entailment(0.8))
     found = combine_chunks([assessed(0.2), assessed(0.3)], [together])
     assert (found.label, found.probability, found.documents) == ("supported", 0.8, (0, 2))
-    assert found.reason == "entailment 0.80 by several pieces of evidence together, 0.30 by the best alone"
+    assert (
+        found.reason
+        == "entailment 0.80 by several pieces of evidence together, 0.30 by the best alone"
+    )
 
 
 class Known:
@@ -276,7 +311,9 @@ class Known:
     def one(self, premise: Premise) -> Entailment:
         words = premise.claim.strip(".").split()
         share = sum(word in premise.text for word in words) / len(words)
-        return Entailment(share if share == 1 else share / 4, 0.9 if "never" in premise.text else 0.0)
+        return Entailment(
+            share if share == 1 else share / 4, 0.9 if "never" in premise.text else 0.0
+        )
 
 
 @pytest.fixture
@@ -306,7 +343,11 @@ def findings(judge: EntailmentJudge, claims: Sequence[str], *texts: str) -> list
 
 def test_claims_are_supported_alone_together_or_not_at_all(judge: EntailmentJudge) -> None:
     found = findings(
-        judge, ["Rain fell.", "Rain hail.", "Sand fell."], "Rain fell here.", "There was hail.", "It never rained."
+        judge,
+        ["Rain fell.", "Rain hail.", "Sand fell."],
+        "Rain fell here.",
+        "There was hail.",
+        "It never rained.",
     )
     assert [finding.label for finding in found] == ["supported", "supported", "contradicted"]
     assert [finding.documents for finding in found] == [(0,), (0, 1), (2,)]
@@ -348,7 +389,9 @@ def test_wrong_settings_are_refused(nli: Path, extra: dict[str, str], problem: s
 
 def test_the_version_names_model_precision_and_prompt(nli: Path, t5: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "own.j2"
-    prompt.write_text("{#\npurpose: x\nsupported: yes\nnot_supported: no\n#}\npremise: {{ document }} {{ claim }}")
+    prompt.write_text(
+        "{#\npurpose: x\nsupported: yes\nnot_supported: no\n#}\npremise: {{ document }} {{ claim }}"
+    )
     versions = {
         load_settings(str(nli), {}).version,
         load_settings(str(nli), {"dtype": "bfloat16"}).version,

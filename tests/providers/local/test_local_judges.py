@@ -31,20 +31,29 @@ SAMPLES = [
 ]
 
 
-def test_it_judges_every_claim_and_a_second_run_computes_nothing(nli: Path, forwards: list[str]) -> None:
+def test_it_judges_every_claim_and_a_second_run_computes_nothing(
+    nli: Path, forwards: list[str]
+) -> None:
     spec = f"local:nli={nli}"
     first = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
     verdicts = [v for result in first.results for a in result.assessments for v in a.verdicts]
     assert len(verdicts) == 3
-    assert all(v.label is not None and v.probability is not None and v.explanation for v in verdicts)
+    assert all(
+        v.label is not None and v.probability is not None and v.explanation for v in verdicts
+    )
     (served,) = {call.served_model for call in first.results[0].calls if call.step == "assess"}
     assert served is not None
     assert served.endswith("/float32 on cpu")
-    assert first.record.notes[0] == f"probability of entailment by the local model {nli}, not an LLM judgment"
+    assert (
+        first.record.notes[0]
+        == f"probability of entailment by the local model {nli}, not an LLM judgment"
+    )
     assert "BertModel" in forwards
     forwards.clear()
     again = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
-    assert [result.assessments for result in again.results] == [result.assessments for result in first.results]
+    assert [result.assessments for result in again.results] == [
+        result.assessments for result in first.results
+    ]
     assert forwards == []
 
 
@@ -56,7 +65,13 @@ def test_the_lexical_engine_computes_its_answers_anew_and_reads_no_prompt(
 
     def score(name: str, **settings: Any) -> ce.Run:
         options = RunOptions(cache=tmp_path / "cache", **settings)
-        return ce.score(SAMPLES, judges="local:lexical", metrics="faithfulness", out=tmp_path / name, options=options)
+        return ce.score(
+            SAMPLES,
+            judges="local:lexical",
+            metrics="faithfulness",
+            out=tmp_path / name,
+            options=options,
+        )
 
     first = score("first")
     again = score("again", offline=True)
@@ -75,7 +90,9 @@ def test_the_lexical_engine_computes_its_answers_anew_and_reads_no_prompt(
     assert {verdict.call for a in first.results[0].assessments for verdict in a.verdicts} == {1}
 
 
-def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(nli: Path, nli_deberta: Path) -> None:
+def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(
+    nli: Path, nli_deberta: Path
+) -> None:
     first = ce.score(SAMPLES, judges=["local:lexical"], metrics=["faithfulness"])
     again = ce.rejudge(first, judges=[f"local:nli={nli}", f"local:nli={nli_deberta}"])
     for before, after in zip(first.results, again.results, strict=True):
@@ -84,10 +101,16 @@ def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(nli: Path, n
         assert {call.judge for call in after.calls if call.step == "extract"} == {"local:lexical"}
 
 
-@pytest.mark.parametrize(("extract", "assess"), [("bullets", "binary"), ("atomic", "tags"), ("atomic", "three_way")])
+@pytest.mark.parametrize(
+    ("extract", "assess"), [("bullets", "binary"), ("atomic", "tags"), ("atomic", "three_way")]
+)
 def test_it_answers_in_every_format(t5: Path, extract: str, assess: str) -> None:
     report = ce.score(
-        SAMPLES, judges=[f"local:nli={t5}"], extract_prompt=extract, assess_prompt=assess, metrics=["faithfulness"]
+        SAMPLES,
+        judges=[f"local:nli={t5}"],
+        extract_prompt=extract,
+        assess_prompt=assess,
+        metrics=["faithfulness"],
     )
     assert report.summary["faithfulness"].judged == 3
 
@@ -107,7 +130,12 @@ def test_a_judge_file_holds_its_settings(nli: Path, tmp_path: Path) -> None:
     judge = specs.parse_judge(str(path))
     assert judge.name == "checker"
     assert judge.endpoint == specs.parse_judge(f"local:nli={nli}").endpoint
-    assert ce.score(SAMPLES[1:], judges=[judge], metrics=["faithfulness"]).summary["faithfulness"].judged == 1
+    assert (
+        ce.score(SAMPLES[1:], judges=[judge], metrics=["faithfulness"])
+        .summary["faithfulness"]
+        .judged
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,12 +160,17 @@ def test_an_address_is_refused(nli: Path) -> None:
 
 def test_a_model_on_this_machine_has_no_deadline(nli: Path) -> None:
     report = ce.score(
-        SAMPLES, judges=[f"local:nli={nli}"], metrics=["faithfulness"], options=RunOptions(timeout=0.000_001)
+        SAMPLES,
+        judges=[f"local:nli={nli}"],
+        metrics=["faithfulness"],
+        options=RunOptions(timeout=0.000_001),
     )
     assert report.summary["faithfulness"].judged == 3
 
 
-def test_a_model_that_fails_leaves_claims_unassessed(nli: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_fails_leaves_claims_unassessed(
+    nli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("out of memory")
 

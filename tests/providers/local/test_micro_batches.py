@@ -30,7 +30,9 @@ def test_items_of_tasks_that_wait_at_the_same_time_are_computed_together() -> No
 
     async def ask() -> list[list[int]]:
         with MicroBatcher(squares, 10) as batches:
-            return list(await asyncio.gather(batches.ask([1, 2]), batches.ask([3]), batches.ask([])))
+            return list(
+                await asyncio.gather(batches.ask([1, 2]), batches.ask([3]), batches.ask([]))
+            )
 
     assert asyncio.run(ask()) == [[1, 4], [9], []]
     assert squares.batches == [[1, 2, 3]]

@@ -83,7 +83,9 @@ def test_a_network_that_is_down_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("torch_here")
-def test_the_cache_of_the_hub_is_used_offline_and_what_it_lacks_is_said(t5: Path, tmp_path: Path) -> None:
+def test_the_cache_of_the_hub_is_used_offline_and_what_it_lacks_is_said(
+    t5: Path, tmp_path: Path
+) -> None:
     repository = tmp_path / "hub" / "models--someone--tiny"
     weights = shutil.copytree(t5, repository / "snapshots" / COMMIT) / "model.safetensors"
     (repository / "refs").mkdir()

@@ -42,7 +42,10 @@ def drawn(number: int, seed: int = 0) -> list[QuestionTextPair]:
     pairs = []
     for _ in range(number):
         text = " ".join(chance.choices(WORDS, k=chance.randint(0, 9)))
-        pairs += [QuestionTextPair(text, question) for question in chance.choices(questions, k=chance.randint(1, 4))]
+        pairs += [
+            QuestionTextPair(text, question)
+            for question in chance.choices(questions, k=chance.randint(1, 4))
+        ]
     return pairs
 
 
@@ -50,7 +53,9 @@ def drawn(number: int, seed: int = 0) -> list[QuestionTextPair]:
 def plain(folder: Path) -> tuple[Any, Any]:
     """The tokenizer and the model as transformers loads them."""
     lib = tiny_models.transformers()
-    return lib.AutoTokenizer.from_pretrained(folder), lib.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    return lib.AutoTokenizer.from_pretrained(folder), lib.AutoModelForSeq2SeqLM.from_pretrained(
+        folder
+    ).eval()
 
 
 def token_by_token(folder: Path, pair: QuestionTextPair) -> float:
@@ -79,7 +84,9 @@ def scores(folder: Path, pairs: list[QuestionTextPair], **settings: Any) -> list
 
 
 @pytest.mark.parametrize("model", ["t5", "bart"])
-def test_the_score_is_that_of_the_plain_model_asked_token_by_token(model: str, request: pytest.FixtureRequest) -> None:
+def test_the_score_is_that_of_the_plain_model_asked_token_by_token(
+    model: str, request: pytest.FixtureRequest
+) -> None:
     folder = request.getfixturevalue(model)
     pairs = drawn(3)
     for pair, said in zip(pairs, scores(folder, pairs), strict=True):
@@ -89,14 +96,18 @@ def test_the_score_is_that_of_the_plain_model_asked_token_by_token(model: str, r
 
 
 @pytest.mark.parametrize("model", ["t5", "bart"])
-def test_the_score_does_not_depend_on_the_batch_or_the_order(model: str, request: pytest.FixtureRequest) -> None:
+def test_the_score_does_not_depend_on_the_batch_or_the_order(
+    model: str, request: pytest.FixtureRequest
+) -> None:
     folder = request.getfixturevalue(model)
     pairs = drawn(6)
     one = scorer_on_cpu(folder)
     alone = [said.log_probability for pair in pairs[:6] for _, said in one.score([pair])]
     for batch in (1, 64):
         together = [said.log_probability for said in scores(folder, pairs, batch_size=batch)]
-        backwards = [said.log_probability for said in scores(folder, pairs[::-1], batch_size=batch)][::-1]
+        backwards = [
+            said.log_probability for said in scores(folder, pairs[::-1], batch_size=batch)
+        ][::-1]
         assert together[:6] == pytest.approx(alone, abs=TOLERANCE)
         assert backwards == pytest.approx(together, abs=TOLERANCE)
 
@@ -128,7 +139,9 @@ def test_a_long_text_is_cut_and_the_question_never(t5: Path) -> None:
     kept = len(offsets) - said.cut
     assert 63 <= len(tokenizer(PROMPT).input_ids) + kept <= 65
     shorter = LONG[: offsets[kept][0]]
-    assert said.log_probability == pytest.approx(token_by_token(t5, QuestionTextPair(shorter, question)), abs=TOLERANCE)
+    assert said.log_probability == pytest.approx(
+        token_by_token(t5, QuestionTextPair(shorter, question)), abs=TOLERANCE
+    )
 
 
 def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Path) -> None:
@@ -141,7 +154,10 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
     assert max(map(len, read.sources)) <= 64
 
     tokenizer, model = plain(t5)
-    texts = [text.removeprefix(PROMPT.strip()).strip() for text in tokenizer.batch_decode(read.sources, True)]
+    texts = [
+        text.removeprefix(PROMPT.strip()).strip()
+        for text in tokenizer.batch_decode(read.sources, True)
+    ]
     places = [LONG.find(text) for text in texts]
     assert places[0] == 0
     assert places[-1] + len(texts[-1]) == len(LONG)
@@ -151,7 +167,10 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
     torch: Any = importlib.import_module("torch")
     labels = tokenizer(pair.question, return_tensors="pt").input_ids
     with torch.no_grad():
-        losses = [model(input_ids=torch.tensor([source]), labels=labels).loss.item() for source in read.sources]
+        losses = [
+            model(input_ids=torch.tensor([source]), labels=labels).loss.item()
+            for source in read.sources
+        ]
     assert said.log_probability == pytest.approx(-min(losses), abs=TOLERANCE)
 
 
@@ -180,7 +199,9 @@ def test_a_question_that_the_model_cannot_produce_is_refused(bart: Path) -> None
         scores(bart, [QuestionTextPair("Rome", " ".join(WORDS * 4))])
 
 
-def test_a_mixture_of_experts_whose_tokens_compete_is_refused(tmp_path: Path, torch_here: None) -> None:
+def test_a_mixture_of_experts_whose_tokens_compete_is_refused(
+    tmp_path: Path, torch_here: None
+) -> None:
     folder = tiny_models.t5(tmp_path, kind="switch_transformers")
     with pytest.raises(UsageError, match=r"\(switch_transformers\) is of a kind"):
         scores(folder, [QuestionTextPair("a", "b")])
@@ -229,14 +250,22 @@ def test_reduced_precision_says_how_far_it_is_from_float32(t5: Path) -> None:
 
 
 def sample(name: str, *texts: str, question: str = "who are we?") -> Sample:
-    contexts = tuple(Document(id=f"{name}{number}", text=text) for number, text in enumerate(texts, 1))
+    contexts = tuple(
+        Document(id=f"{name}{number}", text=text) for number, text in enumerate(texts, 1)
+    )
     return Sample(id=name, question=question, contexts=contexts)
 
 
 def test_a_sample_has_the_maximum_means_of_the_first_retrieved_and_ranks() -> None:
     scored = [0.2, 0.5, 0.5, 0.1]
     texts = [
-        TextRelevance(id=str(index), score=score, rank=1 + sum(other > score for other in scored), cut=0, windows=1)
+        TextRelevance(
+            id=str(index),
+            score=score,
+            rank=1 + sum(other > score for other in scored),
+            cut=0,
+            windows=1,
+        )
         for index, score in enumerate(scored)
     ]
     relevance = ContextRelevance(id="a", texts=tuple(texts))
@@ -292,7 +321,14 @@ def test_a_second_run_computes_nothing(t5: Path, tmp_path: Path, forwards: list[
 
 def test_each_text_is_read_once_by_the_encoder(t5: Path, forwards: list[str]) -> None:
     questions = ["who are we?", "who?", "which city?", "which capital?", "are we?"]
-    scores(t5, [QuestionTextPair(text, question) for question in questions for text in ("Rome", "London", "It rained")])
+    scores(
+        t5,
+        [
+            QuestionTextPair(text, question)
+            for question in questions
+            for text in ("Rome", "London", "It rained")
+        ],
+    )
     assert (forwards.count("T5Stack"), forwards.count("T5ForConditionalGeneration")) == (2, 1)
 
 
@@ -315,7 +351,9 @@ def test_what_was_computed_before_a_kill_is_not_computed_again(t5: Path, tmp_pat
     assert sum(counts) == len(samples) == len(found)
 
 
-def test_stored_results_are_replies_that_the_store_can_account_for(t5: Path, tmp_path: Path) -> None:
+def test_stored_results_are_replies_that_the_store_can_account_for(
+    t5: Path, tmp_path: Path
+) -> None:
     scorer = scorer_on_cpu(t5)
     with Store(tmp_path / "store") as store:
         list(perplexity.measure([sample("a", "Rome")], scorer, store))
@@ -356,7 +394,9 @@ def test_an_own_prompt_is_read_as_it_is_written(t5: Path, tmp_path: Path) -> Non
     prompt = tmp_path / "own.j2"
     prompt.write_text("{# purpose: the text alone #}\n{{ text }}\n")
     (said,) = scores(t5, [QuestionTextPair(PROMPT + "Rome", "who?")], prompt=str(prompt))
-    assert said.log_probability == pytest.approx(token_by_token(t5, QuestionTextPair("Rome", "who?")), abs=TOLERANCE)
+    assert said.log_probability == pytest.approx(
+        token_by_token(t5, QuestionTextPair("Rome", "who?")), abs=TOLERANCE
+    )
 
 
 def test_a_model_of_another_kind_is_refused(nli: Path) -> None:

@@ -24,7 +24,9 @@ EXAMPLES = (
 
 
 @pytest.mark.usefixtures("torch_here")
-def test_the_published_scores_are_met_where_the_weights_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_published_scores_are_met_where_the_weights_are_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -32,6 +34,8 @@ def test_the_published_scores_are_met_where_the_weights_are_here(monkeypatch: py
         locate(perplexity.MODEL)
     except UsageError:
         pytest.skip(f"the weights of {perplexity.MODEL} are not on this machine")
-    scores = dict(QuestionScorer().score([QuestionTextPair(text, question) for question, text, _ in EXAMPLES]))
+    scores = dict(
+        QuestionScorer().score([QuestionTextPair(text, question) for question, text, _ in EXAMPLES])
+    )
     for index, (_, _, published) in enumerate(EXAMPLES):
         assert scores[index].score == pytest.approx(published, abs=0.0051)

@@ -27,7 +27,8 @@ def drawn(number: int) -> list[QuestionAnswerPair]:
     chance = random.Random(0)
     return [
         QuestionAnswerPair(
-            " ".join(chance.choices(WORDS, k=5)), " ".join(chance.choices(WORDS, k=chance.randint(1, 20)))
+            " ".join(chance.choices(WORDS, k=5)),
+            " ".join(chance.choices(WORDS, k=chance.randint(1, 20))),
         )
         for _ in range(number)
     ]
@@ -56,7 +57,9 @@ def rated(folder: Path, exchanges: list[QuestionAnswerPair], **settings: Any) ->
 def test_the_score_is_the_sigmoid_of_the_logit_whatever_the_configuration_says(
     tmp_path: Path, torch_here: None, problem_type: str | None
 ) -> None:
-    folder = tiny_models.classifier(tmp_path, ["LABEL_0"], kind="deberta-v2", problem_type=problem_type)
+    folder = tiny_models.classifier(
+        tmp_path, ["LABEL_0"], kind="deberta-v2", problem_type=problem_type
+    )
     exchange = QuestionAnswerPair("who are we?", "We are saving our own lives.")
     (said,) = rated(folder, [exchange])
     logit = plain_logit(folder, exchange)
@@ -69,7 +72,9 @@ def test_the_score_does_not_depend_on_the_batch_or_the_order(reward_model: Path)
     alone = [rated(reward_model, [exchange])[0].logit for exchange in exchanges[:6]]
     for batch in (1, 64, 4096):
         together = [said.logit for said in rated(reward_model, exchanges, batch_size=batch)]
-        backwards = [said.logit for said in rated(reward_model, exchanges[::-1], batch_size=batch)][::-1]
+        backwards = [said.logit for said in rated(reward_model, exchanges[::-1], batch_size=batch)][
+            ::-1
+        ]
         assert together[:6] == pytest.approx(alone, abs=TOLERANCE)
         assert backwards == pytest.approx(together, abs=TOLERANCE)
 
@@ -85,11 +90,14 @@ def test_a_long_answer_is_cut_at_its_end_and_says_so(reward_model: Path) -> None
     question = "who are we?"
     answer = " ".join(WORDS[:50])
     (said,) = rated(reward_model, [QuestionAnswerPair(question, answer)], context_tokens=48)
-    offsets = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True).offset_mapping
+    offsets = tokenizer(
+        answer, add_special_tokens=False, return_offsets_mapping=True
+    ).offset_mapping
     kept = len(offsets) - said.cut
     assert len(tokenizer(question, answer[: offsets[kept][0]]).input_ids) == 48
     assert said.logit == pytest.approx(
-        plain_logit(reward_model, QuestionAnswerPair(question, answer[: offsets[kept][0]])), abs=TOLERANCE
+        plain_logit(reward_model, QuestionAnswerPair(question, answer[: offsets[kept][0]])),
+        abs=TOLERANCE,
     )
 
 
@@ -102,11 +110,19 @@ def test_samples_without_a_reward_say_why(reward_model: Path) -> None:
         Sample(id="e", question=" ".join(WORDS), answer="We are."),
     ]
     found = list(reward.measure(samples, scorer_on_cpu(reward_model, context_tokens=48)))
-    assert [answer.because for answer in found] == [None, "no answer", "no answer", "no question", "question too long"]
+    assert [answer.because for answer in found] == [
+        None,
+        "no answer",
+        "no answer",
+        "no question",
+        "question too long",
+    ]
     assert [answer.score is None for answer in found] == [False, True, True, True, True]
 
 
-def test_a_second_run_computes_nothing(reward_model: Path, tmp_path: Path, forwards: list[str]) -> None:
+def test_a_second_run_computes_nothing(
+    reward_model: Path, tmp_path: Path, forwards: list[str]
+) -> None:
     samples = [Sample(id="a", question="who?", answer="We are.")]
     with Store(tmp_path / "store") as store:
         first = list(reward.measure(samples, scorer_on_cpu(reward_model), store))
@@ -122,7 +138,8 @@ def test_reduced_precision_says_how_far_it_is_from_float32(reward_model: Path) -
     found = dict(scorer.score(exchanges))
     exact = rated(reward_model, exchanges)
     assert scorer.deviation == pytest.approx(
-        max(abs((found[i].score or 0) - (said.score or 0)) for i, said in enumerate(exact)), abs=1e-6
+        max(abs((found[i].score or 0) - (said.score or 0)) for i, said in enumerate(exact)),
+        abs=1e-6,
     )
 
 

@@ -20,7 +20,12 @@ SAMPLES = [
         "answer": "The capital is Rome.",
         "reference_answers": ["Rome", "The capital is Rome."],
     },
-    {"id": "far", "question": "?", "answer": "It rained for days.", "reference_answers": ["The capital is London."]},
+    {
+        "id": "far",
+        "question": "?",
+        "answer": "It rained for days.",
+        "reference_answers": ["The capital is London."],
+    },
     {"id": "blank", "question": "?", "answer": " ", "reference_answers": ["Rome"]},
     {"id": "none", "question": "?", "answer": "Rome", "reference_answers": []},
 ]
@@ -39,12 +44,15 @@ def plain_cosine(folder: Path, first: str, second: str) -> float:
     encoder = lib.AutoModel.from_pretrained(folder).eval()
     with torch.no_grad():
         one, other = (
-            encoder(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in (first, second)
+            encoder(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0)
+            for text in (first, second)
         )
         return float(torch.nn.functional.cosine_similarity(one, other, dim=0))
 
 
-def test_values_are_cosines_of_the_closest_reference(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_are_cosines_of_the_closest_reference(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = ce.measure(SAMPLES, "similarity", local=LocalOptions(model=str(model), device="cpu"))
 
     assert capsys.readouterr().err == ""
@@ -54,17 +62,25 @@ def test_values_are_cosines_of_the_closest_reference(model: Path, capsys: pytest
         plain_cosine(model, "It rained for days.", "The capital is London."), abs=1e-5
     )
     assert {score.unit for score in found.values()} == {"cosine"}
-    assert [(found[name].value, found[name].because) for name in ("blank", "none")] == [(None, "missing_input")] * 2
+    assert [(found[name].value, found[name].because) for name in ("blank", "none")] == [
+        (None, "missing_input")
+    ] * 2
     assert run.manifest.settings["model"] == str(model)
 
 
 def test_tokens_beyond_the_window_are_counted(model: Path) -> None:
-    scorer = similarity.SimilarityScorer(LocalOptions(model=str(model), device="cpu", context_tokens=16))
+    scorer = similarity.SimilarityScorer(
+        LocalOptions(model=str(model), device="cpu", context_tokens=16)
+    )
     long = "The capital of Italy is Rome. " * 5
 
     [found] = similarity.measure([(long, ["Rome"])], scorer)
 
-    assert found.cut == len(tiny_models.transformers().AutoTokenizer.from_pretrained(model)(long)["input_ids"]) - 16
+    assert (
+        found.cut
+        == len(tiny_models.transformers().AutoTokenizer.from_pretrained(model)(long)["input_ids"])
+        - 16
+    )
 
 
 def test_what_does_not_fit_is_said(model: Path, tmp_path: Path) -> None:

@@ -74,7 +74,13 @@ def bart(folder: Path, *, labels: Sequence[str] = (), seed: int = 0, window: int
 
 
 def classifier(
-    folder: Path, labels: Sequence[str], *, kind: str = "bert", seed: int = 0, window: int = 256, **settings: object
+    folder: Path,
+    labels: Sequence[str],
+    *,
+    kind: str = "bert",
+    seed: int = 0,
+    window: int = 256,
+    **settings: object,
 ) -> Path:
     """A sequence classifier with these labels, `bert` or `deberta-v2`."""
     lib = transformers()
@@ -100,7 +106,10 @@ def classifier(
 def _labels(names: Sequence[str]) -> dict[str, object]:
     if not names:
         return {}
-    return {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
+    return {
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: index for index, name in enumerate(names)},
+    }
 
 
 def encoder_only(folder: Path) -> Path:
@@ -108,7 +117,11 @@ def encoder_only(folder: Path) -> Path:
     lib = transformers()
     tokenizer = _wordpiece(folder, 256)
     config = lib.BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
     )
     return _save(lib.BertModel(config), folder)
 
@@ -132,7 +145,11 @@ def _unigram(folder: Path, window: int) -> Any:
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
     fast = transformers().PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=window
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=window,
     )
     fast.save_pretrained(folder)
     return fast
@@ -143,14 +160,18 @@ def _wordpiece(folder: Path, window: int) -> Any:
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = sorted({*"".join(TEXTS)} - {" "})
-    words = sorted({word.strip(".,:;?") for text in TEXTS for word in text.split()} - {*special, *letters, ""})
+    words = sorted(
+        {word.strip(".,:;?") for text in TEXTS for word in text.split()} - {*special, *letters, ""}
+    )
     pieces = [*special, *letters, *(f"##{letter}" for letter in letters), *words]
     vocabulary = {piece: index for index, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     fast = transformers().PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

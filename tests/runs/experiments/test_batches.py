@@ -28,19 +28,35 @@ def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Expe
     """Two prompts, and a judge that runs here."""
     write_samples(folder / "samples.jsonl", 3)
     judge = spec(server, "openai")
-    arms = [{"assess_prompt": "three_way"}, {"assess_prompt": "binary"}, {"judges": ["local:lexical"]}]
-    design = {"data": str(folder / "samples.jsonl"), "judges": judge, "extractor": judge, "metrics": ["faithfulness"]}
+    arms = [
+        {"assess_prompt": "three_way"},
+        {"assess_prompt": "binary"},
+        {"judges": ["local:lexical"]},
+    ]
+    design = {
+        "data": str(folder / "samples.jsonl"),
+        "judges": judge,
+        "extractor": judge,
+        "metrics": ["faithfulness"],
+    }
     file = folder / "experiment.yaml"
     file.write_text(yaml.safe_dump(design | {"arms": arms}))
     options = RunOptions(cache=folder / f"{name}-store", **how)
-    return asyncio.run(run(prepared_experiment(read(file), options), folder / name, options=options))
+    return asyncio.run(
+        run(prepared_experiment(read(file), options), folder / name, options=options)
+    )
 
 
 def summaries(folder: Path) -> dict[str, object]:
-    return {file.parent.name: json.loads(untimed(file)) for file in sorted(folder.glob("arms/*/summary.json"))}
+    return {
+        file.parent.name: json.loads(untimed(file))
+        for file in sorted(folder.glob("arms/*/summary.json"))
+    }
 
 
-def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServer, tmp_path: Path) -> None:
+def test_arms_ride_together_and_come_to_the_same_numbers(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
     online = carry_out(server, tmp_path, "online")
     batches = carry_out(server, tmp_path, "batch", batch=True)
@@ -52,10 +68,14 @@ def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServ
     assert found == summaries(tmp_path / "online")
     lines = server.batch_lines()
     assert len(lines) == len({line.custom_id for line in lines}) == 3 * 3
-    assert len({line.batch for line in lines}) == 3, "the claims for all arms at once, then each prompt's questions"
+    assert len({line.batch for line in lines}) == 3, (
+        "the claims for all arms at once, then each prompt's questions"
+    )
 
 
-def test_a_detached_experiment_submits_what_all_arms_need_and_stops(start_server: StartServer, tmp_path: Path) -> None:
+def test_a_detached_experiment_submits_what_all_arms_need_and_stops(
+    start_server: StartServer, tmp_path: Path
+) -> None:
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     for _ in range(2):
         carried = carry_out(server, tmp_path, "batch", batch=True, detach=True)

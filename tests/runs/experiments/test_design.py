@@ -59,7 +59,10 @@ def test_judges_are_called_without_addresses_where_that_tells_them_apart(tmp_pat
     assert [arm.name for arm in found.arms] == ["a", "b+lexical"]
     same = "judges: ['openai:a@http://127.0.0.1:1', 'openai:a@http://127.0.0.1:2']"
     found = read(tmp_path, f"grid: {{{same}}}")
-    assert [arm.name for arm in found.arms] == ["openai:a@http://127.0.0.1:1", "openai:a@http://127.0.0.1:2"]
+    assert [arm.name for arm in found.arms] == [
+        "openai:a@http://127.0.0.1:1",
+        "openai:a@http://127.0.0.1:2",
+    ]
 
 
 def test_prompts_are_called_by_their_names_in_any_language_and_by_their_paths_if_these_are_equal(
@@ -97,9 +100,15 @@ def test_parameters_and_settings_are_swept(tmp_path: Path) -> None:
     assert found.arms[3].judge_settings == {"seed": 1, "temperature": 0.7}
 
 
-def test_nuggets_are_asked_with_a_prompt_that_knows_partial_support_unless_the_arm_names_one(tmp_path: Path) -> None:
-    arms = "judges: openai:m@http://127.0.0.1:9\narms: [{name: a}, {name: b, assess_prompt: binary}]"
-    plans = [experiments.plan(arm, select_metrics(["nuggets"])) for arm in read(tmp_path, arms).arms]
+def test_nuggets_are_asked_with_a_prompt_that_knows_partial_support_unless_the_arm_names_one(
+    tmp_path: Path,
+) -> None:
+    arms = (
+        "judges: openai:m@http://127.0.0.1:9\narms: [{name: a}, {name: b, assess_prompt: binary}]"
+    )
+    plans = [
+        experiments.plan(arm, select_metrics(["nuggets"])) for arm in read(tmp_path, arms).arms
+    ]
     assert [plan.assess_prompt.name for plan in plans] == ["assess/partial", "assess/binary"]
 
 
@@ -138,7 +147,9 @@ def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
         ("judges: [", "is not YAML"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+def test_what_is_wrong_with_a_file_is_said_in_one_line(
+    tmp_path: Path, text: str, words: str
+) -> None:
     with pytest.raises(UsageError) as raised:
         read(tmp_path, text)
     assert words in str(raised.value)
@@ -152,7 +163,10 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
         "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness: [strict, lenient]}}",
     )
     plans = [experiments.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
-    assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
+    assert [plan.assess_prompt.parameters for plan in plans] == [
+        {"strictness": "strict"},
+        {"strictness": "lenient"},
+    ]
     assert plans[0].extract_prompt.parameters == {"quotes": "yes"}
 
 
@@ -175,8 +189,12 @@ def test_what_is_wrong_with_an_arm_names_the_arm(tmp_path: Path, line: str, word
 def takers(folder: Path, text: str) -> list[tuple[str, str, float | None]]:
     """Name, model and temperature of the extractor of every arm."""
     sample = {"id": "s", "question": "q", "answer": "a", "contexts": [{"id": "1", "text": "c"}]}
-    plans = prepare(read(folder, "metrics: [faithfulness]\n" + dedent(text)), [Sample.model_validate(sample)])
-    return [(plan.extractor.name, plan.extractor.model, plan.extractor.temperature) for plan in plans]
+    plans = prepare(
+        read(folder, "metrics: [faithfulness]\n" + dedent(text)), [Sample.model_validate(sample)]
+    )
+    return [
+        (plan.extractor.name, plan.extractor.model, plan.extractor.temperature) for plan in plans
+    ]
 
 
 def test_arms_judge_the_claims_of_the_baselines_extractor(tmp_path: Path) -> None:
@@ -195,12 +213,21 @@ def test_an_arm_may_name_an_extractor_of_its_own(tmp_path: Path) -> None:
           - {name: two, judges: openai:b}
           - {name: three, judges: openai:b, extractor: openai:b}
         """
-    assert [model for _, model, _ in takers(tmp_path, by_hand)] == ["openai:a", "openai:a", "openai:b"]
+    assert [model for _, model, _ in takers(tmp_path, by_hand)] == [
+        "openai:a",
+        "openai:a",
+        "openai:b",
+    ]
 
 
-def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the_same_name(tmp_path: Path) -> None:
+def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the_same_name(
+    tmp_path: Path,
+) -> None:
     warm = "judges: openai:a\ngrid: {judge_settings: {temperature: [0.0, 0.7]}}"
-    assert takers(tmp_path, warm) == [("openai:a", "openai:a", 0.0), ("openai:a of temperature=0.0", "openai:a", 0.0)]
+    assert takers(tmp_path, warm) == [
+        ("openai:a", "openai:a", 0.0),
+        ("openai:a of temperature=0.0", "openai:a", 0.0),
+    ]
 
 
 def test_an_arm_takes_what_score_takes(tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ def judge_of(right: Callable[[str, int], float]) -> Reply:
         number = claim_in(prompt)
         if "<claims>" not in prompt:
             return claims_reply(f"It is claim {number}.")
-        fair = chance(number, "plain" if right(prompt, number) == 0.75 else "other") < right(prompt, number)
+        fair = chance(number, "plain" if right(prompt, number) == 0.75 else "other") < right(
+            prompt, number
+        )
         return verdicts_reply(["yes" if truth(number) == fair else "no"])
 
     return reply
@@ -77,11 +79,17 @@ class Bench:
         plain = prompts.load("assess", "binary").source
         for name, rule in {"plain": "", "rounding": RULE, "strict": "If in doubt, say no."}.items():
             text = plain.replace(
-                "\n{% endblock %}\n{% block user %}", f"\n{rule}\n{{% endblock %}}\n{{% block user %}}"
+                "\n{% endblock %}\n{% block user %}",
+                f"\n{rule}\n{{% endblock %}}\n{{% block user %}}",
             )
             (folder / f"{name}.j2").write_text(text)
         rows = [
-            {"id": f"q{i}", "question": f"What about {i}?", "contexts": [f"It is {i}."], "answer": f"It is claim {i}."}
+            {
+                "id": f"q{i}",
+                "question": f"What about {i}?",
+                "contexts": [f"It is {i}."],
+                "answer": f"It is claim {i}.",
+            }
             for i in range(count)
         ]
         (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -90,13 +98,20 @@ class Bench:
             "metrics": "faithfulness",
             "judges": f"openai:m@{server.url}",
             "claims_per_call": 1,
-            "grid": {"assess_prompt": [str(folder / f"{name}.j2") for name in ("plain", "rounding", "strict")]},
+            "grid": {
+                "assess_prompt": [
+                    str(folder / f"{name}.j2") for name in ("plain", "rounding", "strict")
+                ]
+            },
         }
         (folder / "prompts.yaml").write_text(json.dumps(self.design))
         self.labels = self.write({i: truth(i) for i in range(count)})
 
     def write(self, labels: Mapping[int, bool], name: str = "labels.jsonl") -> Path:
-        rows = [{"id": f"q{i}", "text": f"It is claim {i}.", "label": "yes" if v else "no"} for i, v in labels.items()]
+        rows = [
+            {"id": f"q{i}", "text": f"It is claim {i}.", "label": "yes" if v else "no"}
+            for i, v in labels.items()
+        ]
         (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
         return self.folder / name
 
@@ -129,9 +144,20 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         yield make
 
 
-def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(bench: Callable[..., Bench], tmp_path: Path) -> None:
+def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
     made = bench(judge_of(mended))
-    options = ("-j", made.design["judges"], "-m", "faithfulness", "--assess-prompt", "binary", "-o", "run")
+    options = (
+        "-j",
+        made.design["judges"],
+        "-m",
+        "faithfulness",
+        "--assess-prompt",
+        "binary",
+        "-o",
+        "run",
+    )
     call("score", "data.jsonl", *options, folder=tmp_path)
     call("annotate", "run", "--export", "todo.csv", "--n", "200", folder=tmp_path)
     with (tmp_path / "todo.csv").open(newline="") as file:
@@ -160,7 +186,9 @@ def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(bench: Callable[.
     assert len(asked) == 2 * len(choose) + len(report)
     assert planned["calls"] == [len(asked)] * 2
     again = json.loads(call("plan", *command, "--json", folder=tmp_path).stdout)
-    assert again["calls"] == [len(report)] * 2  # a plan assumes that the most expensive arm is chosen
+    assert (
+        again["calls"] == [len(report)] * 2
+    )  # a plan assumes that the most expensive arm is chosen
 
 
 def test_labels_of_the_other_half_change_no_choice(bench: Callable[..., Bench]) -> None:
@@ -175,7 +203,9 @@ def test_labels_of_the_other_half_change_no_choice(bench: Callable[..., Bench]) 
     assert first.gain.value
     assert second.gain.value == pytest.approx(-first.gain.value)
     assert (first.beyond_noise, second.beyond_noise) == (True, False)
-    third = made.select(made.write({i: truth(i) != (i not in report) for i in range(120)}, "choosing.jsonl"))
+    third = made.select(
+        made.write({i: truth(i) != (i not in report) for i in range(120)}, "choosing.jsonl")
+    )
     assert third.arm == "plain"
 
 
@@ -190,7 +220,9 @@ def test_a_gain_within_the_noise_writes_nothing_and_removes_an_earlier_prompt(
     assert not selection.beyond_noise
     assert selection.written is None
     assert not (tmp_path / "out" / "selected.j2").exists()
-    done = call("experiment", "prompts.yaml", "--labels", "labels.jsonl", "--select", folder=tmp_path)
+    done = call(
+        "experiment", "prompts.yaml", "--labels", "labels.jsonl", "--select", folder=tmp_path
+    )
     assert "selected.j2" not in done.stdout
     text = " ".join(folded(done.stdout))
     assert "No gain that these labels can show" in text or "No other arm is better" in text
@@ -201,7 +233,10 @@ def test_the_runs_of_an_experiment_over_all_samples_are_not_cut_to_the_labeled_o
 ) -> None:
     bench(judge_of(mended))
     call("experiment", "prompts.yaml", folder=tmp_path)
-    kept = {path: path.read_bytes() for path in tmp_path.glob("experiments/prompts/arms/*/results.jsonl")}
+    kept = {
+        path: path.read_bytes()
+        for path in tmp_path.glob("experiments/prompts/arms/*/results.jsonl")
+    }
     assert len(kept) > 1
     select = ("experiment", "prompts.yaml", "--labels", "labels.jsonl", "--select")
     done = call(*select, folder=tmp_path, exits=2)
@@ -211,7 +246,9 @@ def test_the_runs_of_an_experiment_over_all_samples_are_not_cut_to_the_labeled_o
         call(*select, "--out", "chosen", folder=tmp_path)
 
 
-def test_a_limit_holds_for_both_halves_and_nothing_is_paid_twice(bench: Callable[..., Bench], tmp_path: Path) -> None:
+def test_a_limit_holds_for_both_halves_and_nothing_is_paid_twice(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
     made = bench(judge_of(mended))
     choose, report = made.halves()
     command = ("experiment", "prompts.yaml", "--labels", "labels.jsonl", "--select")
@@ -237,10 +274,14 @@ def test_unreadable_replies_count_as_disagreement(bench: Callable[..., Bench]) -
     selection = bench(reply).select()
     assert selection.arm == "plain"
     assert selection.selected_on["rounding"].unassessed > 10
-    assert (selection.selected_on["rounding"].same.value or 0) > (selection.selected_on["plain"].same.value or 0)
+    assert (selection.selected_on["rounding"].same.value or 0) > (
+        selection.selected_on["plain"].same.value or 0
+    )
 
 
-def test_an_arm_called_panel_and_arms_of_two_scales_are_compared_on_yes_and_no(bench: Callable[..., Bench]) -> None:
+def test_an_arm_called_panel_and_arms_of_two_scales_are_compared_on_yes_and_no(
+    bench: Callable[..., Bench],
+) -> None:
     def reply(prompt: str) -> str:
         """With three labels half of what is not supported is contradicted, which people do not say."""
         number = claim_in(prompt)
@@ -248,7 +289,9 @@ def test_an_arm_called_panel_and_arms_of_two_scales_are_compared_on_yes_and_no(b
             return claims_reply(f"It is claim {number}.")
         if "contradicted" not in prompt:
             return verdicts_reply(["yes" if chance(number) < 0.75 else "no"])
-        return verdicts_reply(["supported" if truth(number) else ("contradicted", "not_found")[number % 2]])
+        return verdicts_reply(
+            ["supported" if truth(number) else ("contradicted", "not_found")[number % 2]]
+        )
 
     made = bench(reply)
     del made.design["grid"]
@@ -265,8 +308,15 @@ def test_an_arm_called_panel_and_arms_of_two_scales_are_compared_on_yes_and_no(b
 def test_labels_of_claims_of_another_extraction_are_refused(bench: Callable[..., Bench]) -> None:
     """The ids are those of the claims that the arms judge, the texts are not."""
     made = bench(judge_of(mended))
-    rows = [{"id": f"q{i}", "claim_id": "answer-1", "text": f"Other {i}", "label": "yes" if truth(i) else "no"}
-            for i in range(120)]  # fmt: skip
+    rows = [
+        {
+            "id": f"q{i}",
+            "claim_id": "answer-1",
+            "text": f"Other {i}",
+            "label": "yes" if truth(i) else "no",
+        }
+        for i in range(120)
+    ]
     made.labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(UsageError, match=r"0 of \d+ labels are of claims that these arms judge"):
         made.select()
@@ -276,15 +326,22 @@ def test_labels_of_claims_of_another_extraction_are_refused(bench: Callable[...,
     assert made.select().arm == "rounding"
 
 
-def test_what_cannot_be_selected_is_refused_before_any_call(bench: Callable[..., Bench], tmp_path: Path) -> None:
+def test_what_cannot_be_selected_is_refused_before_any_call(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
     made = bench(judge_of(mended))
 
     def refused(message: str, labels: Path | None = None, **given: Any) -> None:
         with pytest.raises(UsageError, match=message):
             made.select(labels, **given)
 
-    refused("50 labeled claims of the data are too few", made.write({i: truth(i) for i in range(50)}, "few.jsonl"))
-    refused("all 120 labels say the same", made.write(dict.fromkeys(range(120), True), "same.jsonl"))
+    refused(
+        "50 labeled claims of the data are too few",
+        made.write({i: truth(i) for i in range(50)}, "few.jsonl"),
+    )
+    refused(
+        "all 120 labels say the same", made.write(dict.fromkeys(range(120), True), "same.jsonl")
+    )
     one_half = made.write({i: truth(i) for i in made.halves()[0]}, "half.jsonl")
     refused("labels are of one half of the questions", one_half, anyway=True)
     (tmp_path / "run").mkdir()
@@ -303,18 +360,30 @@ def test_few_labels_are_enough_if_told_so(bench: Callable[..., Bench]) -> None:
 
 def test_no_question_is_in_both_halves(bench: Callable[..., Bench]) -> None:
     made = bench(judge_of(mended), 150)
-    samples = [one.model_copy(update={"question": f"What about {n // 3}?"}) for n, one in enumerate(made.samples)]
+    samples = [
+        one.model_copy(update={"question": f"What about {n // 3}?"})
+        for n, one in enumerate(made.samples)
+    ]
     halves = halve(samples, made.labels, METRICS["faithfulness"], 11, None, anyway=False)
     choose, report = ({one.question for one in half} for half in (halves.choose, halves.report))
     assert not choose & report
     numbers = halves.power
     assert (numbers.labels, numbers.questions) == (150, 50)
     assert (numbers.selected_on, numbers.reported_on) == (3 * len(choose), 3 * len(report))
-    assert numbers.least_power == power(2 * len(report), 0.1) < numbers.power == power(6 * len(report), 0.1)
+    assert (
+        numbers.least_power
+        == power(2 * len(report), 0.1)
+        < numbers.power
+        == power(6 * len(report), 0.1)
+    )
     assert "if a judge is right or wrong about whole questions" in numbers.in_words()
-    by_topic = [one.model_copy(update={"metadata": {"topic": str(n % 7)}}) for n, one in enumerate(samples)]
+    by_topic = [
+        one.model_copy(update={"metadata": {"topic": str(n % 7)}}) for n, one in enumerate(samples)
+    ]
     halves = halve(by_topic, made.labels, METRICS["faithfulness"], 11, "topic", anyway=False)
-    first, second = ({one.metadata["topic"] for one in half} for half in (halves.choose, halves.report))
+    first, second = (
+        {one.metadata["topic"] for one in half} for half in (halves.choose, halves.report)
+    )
     assert not first & second
 
 
@@ -328,11 +397,17 @@ def test_the_script_of_the_page_writes_candidates_and_their_design(
     (tmp_path / "base.j2").write_text(prompts.load("assess", "binary").source)
     exec(script, {})
     design = json.loads((tmp_path / "prompts.yaml").read_text())
-    arms = ce.experiment({**made.design, "grid": design["grid"]}, labels=made.labels, select=True, anyway=True)
+    arms = ce.experiment(
+        {**made.design, "grid": design["grid"]}, labels=made.labels, select=True, anyway=True
+    )
     assert arms.table
     assert [arm.name for arm in arms.table.arms] == ["base", "rounding", "together", "strict"]
-    read = ["".join(one["content"] for one in request["messages"]) for request in made.server.requests]
-    assert sum("A number agrees if it rounds" in prompt for prompt in read) >= len(made.samples) // 4
+    read = [
+        "".join(one["content"] for one in request["messages"]) for request in made.server.requests
+    ]
+    assert (
+        sum("A number agrees if it rounds" in prompt for prompt in read) >= len(made.samples) // 4
+    )
 
 
 def test_where_nothing_helps_no_gain_is_reported() -> None:
@@ -394,4 +469,6 @@ def test_kappa_over_folds_is_the_mean_of_the_folds() -> None:
     assert (mute.mean or 0) < 1  # who says nothing on "a" does not agree
     difference = kappa_difference(human, ["a"] * 30 + ["b"] * 30, labels)
     others = zip(human, ["a"] * 30 + ["b"] * 30, strict=True)
-    assert difference.value == pytest.approx(kappa(list(zip(human, labels, strict=True))) - kappa(list(others)))
+    assert difference.value == pytest.approx(
+        kappa(list(zip(human, labels, strict=True))) - kappa(list(others))
+    )

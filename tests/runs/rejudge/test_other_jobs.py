@@ -64,16 +64,27 @@ def labels(run: ce.Run, question: str) -> list[str | None]:
 
 def test_ratings_are_voted_on_again_without_a_call(asked: Counter[str], tmp_path: Path) -> None:
     options = RunOptions(cache=tmp_path / "cache")
-    run = ce.rate(SAMPLES, judges=judges(asked), ask="relevance", out=tmp_path / "rate", options=options)
+    run = ce.rate(
+        SAMPLES, judges=judges(asked), ask="relevance", out=tmp_path / "rate", options=options
+    )
     assert labels(run, "rated_relevance") == ["fully", "no", "partly", "fully"]
     assert asked == {"a": 4, "b": 4, "c": 4}
-    again = ce.rejudge(tmp_path / "rate", panel=PanelOptions(vote="unanimous"), out=tmp_path / "again")
+    again = ce.rejudge(
+        tmp_path / "rate", panel=PanelOptions(vote="unanimous"), out=tmp_path / "again"
+    )
     assert labels(again, "rated_relevance") == [None, None, "partly", "fully"]
     assert labels(again, "noncommittal") == labels(run, "noncommittal") == ["no", "yes", "no", "no"]
-    assert (again.job, again["rated_relevance"].mean, again["rated_relevance"].missing) == ("rate", 0.75, {"tie": 2})
+    assert (again.job, again["rated_relevance"].mean, again["rated_relevance"].missing) == (
+        "rate",
+        0.75,
+        {"tie": 2},
+    )
     assert again.cost
     assert (again.cost.calls, again.cost.reused, asked.total()) == (0, 12, 12)
-    assert ce.rejudge(again, panel=PanelOptions(vote="median"))["rated_relevance"] == run["rated_relevance"]
+    assert (
+        ce.rejudge(again, panel=PanelOptions(vote="median"))["rated_relevance"]
+        == run["rated_relevance"]
+    )
 
 
 @pytest.mark.parametrize("door", [ce.rate, ce.grade])
@@ -83,8 +94,12 @@ def test_a_vote_that_needs_the_whole_run_comes_to_the_same_in_the_run_and_afterw
     options = RunOptions(cache=tmp_path / "cache")
     keywords: dict[str, Any] = {"ask": "relevance"} if door is ce.rate else {}
     line_up = judges(asked)
-    run = door(SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="unanimous"), **keywords)
-    direct = door(SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="any"), **keywords)
+    run = door(
+        SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="unanimous"), **keywords
+    )
+    direct = door(
+        SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="any"), **keywords
+    )
     again = ce.rejudge(run, panel=PanelOptions(vote="any"))
     assert [result.assessments for result in again] == [result.assessments for result in direct]
     assert again.summary == direct.summary
@@ -101,7 +116,11 @@ def test_a_vote_that_needs_the_whole_run_comes_to_the_same_in_the_run_and_afterw
         (
             ce.grade,
             "id,document,grade\n"
-            + "".join(f"{name},{d},{n}\n" for name, n in zip(WORDS, (0, 0, 2, 3), strict=True) for d in "ab"),
+            + "".join(
+                f"{name},{d},{n}\n"
+                for name, n in zip(WORDS, (0, 0, 2, 3), strict=True)
+                for d in "ab"
+            ),
             (3, 7, 27),
         ),
     ],
@@ -120,13 +139,19 @@ def test_weights_are_learned_from_labels_of_answers_and_of_documents(
     expected = {name: math.log(weight) for name, weight in zip("abc", weights, strict=True)}
     assert question.panel.weights == run.manifest.panel.weights == pytest.approx(expected)
     # a and b together weigh less than c, who alone is right about the first sample
-    words = ["no", "no", "partly", "fully"] if door is ce.rate else [n for n in "0023" for _ in "ab"]
+    words = (
+        ["no", "no", "partly", "fully"] if door is ce.rate else [n for n in "0023" for _ in "ab"]
+    )
     assert labels(run, question.name) == words
-    plain = door(SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="unanimous"), **keywords)
+    plain = door(
+        SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="unanimous"), **keywords
+    )
     assert ce.rejudge(plain, panel=panel).summary == run.summary
 
 
-def test_labels_of_several_ratings_say_which_they_are_of(asked: Counter[str], tmp_path: Path) -> None:
+def test_labels_of_several_ratings_say_which_they_are_of(
+    asked: Counter[str], tmp_path: Path
+) -> None:
     file = tmp_path / "labels.csv"
     file.write_text("id,label\none,no\n")
     panel = PanelOptions(vote="weighted", labels=file)
@@ -143,21 +168,31 @@ def test_a_judge_joins_those_of_a_run_of_grades(asked: Counter[str], tmp_path: P
     both = ce.rejudge(run, judges=judges(asked, "xyz")[2], keep_verdicts=True, options=options)
     assert asked == {"z": 8}
     assert [judge.name for judge in both.manifest.judges] == ["a", "z"]
-    assert both.qrels == {name: dict.fromkeys("ab", GRADES[min(WORDS[name][::2], key=GRADES.get)]) for name in WORDS}  # type: ignore[arg-type]  # every word has a grade
+    assert both.qrels == {
+        name: dict.fromkeys("ab", GRADES[min(WORDS[name][::2], key=GRADES.get)]) for name in WORDS
+    }  # type: ignore[arg-type]  # every word has a grade
     assert ce.rejudge(both, judges="a", options=RunOptions(offline=True)).qrels == run.qrels
 
 
 def test_another_prompt_asks_again(asked: Counter[str], tmp_path: Path) -> None:
     options = RunOptions(cache=tmp_path / "cache")
     run = ce.grade(SAMPLES, judges=judges(asked, "a"), out=tmp_path / "grade", options=options)
-    same = ce.rejudge(tmp_path / "grade", judges="a", assess_prompt="steps", options=RunOptions(offline=True))
+    same = ce.rejudge(
+        tmp_path / "grade", judges="a", assess_prompt="steps", options=RunOptions(offline=True)
+    )
     assert (same.qrels, asked["a"]) == (run.qrels, 8)
     other = ce.rejudge(tmp_path / "grade", assess_prompt="plain", options=options)
-    assert (other.manifest.prompts[0].name, other.qrels, asked["a"]) == ("rate/plain", run.qrels, 16)
+    assert (other.manifest.prompts[0].name, other.qrels, asked["a"]) == (
+        "rate/plain",
+        run.qrels,
+        16,
+    )
 
 
 def test_one_rating_of_several_is_kept(asked: Counter[str], tmp_path: Path) -> None:
-    run = ce.rate(SAMPLES, judges=judges(asked), ask="relevance", options=RunOptions(cache=tmp_path / "cache"))
+    run = ce.rate(
+        SAMPLES, judges=judges(asked), ask="relevance", options=RunOptions(cache=tmp_path / "cache")
+    )
     with pytest.raises(UsageError, match="Did you mean 'rated_relevance'"):
         ce.rejudge(run, metrics="rated_relevancy")
     assert ce.rejudge(run, metrics="noncommittal")["noncommittal"] == run["noncommittal"]
@@ -167,7 +202,9 @@ def test_another_judge_answers_one_question_of_several(asked: Counter[str], tmp_
     options = RunOptions(cache=tmp_path / "cache")
     run = ce.rate(SAMPLES, judges=judges(asked, "a"), ask="relevance,faithfulness", options=options)
     (other,) = judges(asked, "z")
-    again = ce.rejudge(run, judges=other, metrics="rated_relevance", keep_verdicts=True, options=options)
+    again = ce.rejudge(
+        run, judges=other, metrics="rated_relevance", keep_verdicts=True, options=options
+    )
     assert (asked["z"], list(again.summary)) == (4, ["rated_relevance", "noncommittal"])
     assert [prompt.name for prompt in again.manifest.prompts] == ["answers/relevance"]
     assert again.record.notes == ()
@@ -177,7 +214,11 @@ def test_fewer_rank_metrics_of_matches_are_kept(asked: Counter[str], tmp_path: P
     samples = [{**SAMPLES[0], "reference_contexts": ["Text one."], "reference_context_ids": ["a"]}]
     options = RunOptions(cache=tmp_path / "cache")
     run = ce.grade(
-        samples, judges=judges(asked, "a"), against="reference_contexts", measures="mrr,map", options=options
+        samples,
+        judges=judges(asked, "a"),
+        against="reference_contexts",
+        measures="mrr,map",
+        options=options,
     )
     again = ce.rejudge(run, metrics="mrr")
     assert list(again.summary) == ["mrr"]
@@ -197,13 +238,21 @@ def test_measures_are_computed_again(tmp_path: Path) -> None:
 def test_a_run_without_votes_says_so(asked: Counter[str], tmp_path: Path) -> None:
     writer = ScriptedJudge(reply=lambda text: json.dumps({"questions": []}))
     options = RunOptions(cache=tmp_path / "cache")
-    made = ce.write_queries([ce.Document(id="d", text="A text about rabbits.")], judge=writer, options=options)
+    made = ce.write_queries(
+        [ce.Document(id="d", text="A text about rabbits.")], judge=writer, options=options
+    )
     with pytest.raises(UsageError, match="a run of write-queries has no votes"):
         ce.rejudge(made, options=options)
 
 
-@pytest.mark.parametrize("setting", [{"extractor": "local:lexical"}, {"per_document": True}, {"extract_prompt": "x"}])
-def test_what_only_claims_have_is_refused(setting: dict[str, Any], asked: Counter[str], tmp_path: Path) -> None:
-    run = ce.rate(SAMPLES, judges=judges(asked), ask="relevance", options=RunOptions(cache=tmp_path / "cache"))
+@pytest.mark.parametrize(
+    "setting", [{"extractor": "local:lexical"}, {"per_document": True}, {"extract_prompt": "x"}]
+)
+def test_what_only_claims_have_is_refused(
+    setting: dict[str, Any], asked: Counter[str], tmp_path: Path
+) -> None:
+    run = ce.rate(
+        SAMPLES, judges=judges(asked), ask="relevance", options=RunOptions(cache=tmp_path / "cache")
+    )
     with pytest.raises(UsageError, match=f"{min(setting)}: a run of rate has no claims"):
         ce.rejudge(run, **setting)

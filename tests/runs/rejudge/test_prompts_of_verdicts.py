@@ -80,12 +80,21 @@ def test_a_verdict_says_prompt_and_call_that_it_was_asked_with(run: Run, one: Th
     (verdict,) = run.results[0].assessments[0].verdicts
     assert (run.results[0].prompt_of(verdict), verdict.judge) == (THREE_WAY, judge.name)
     assert (verdict.call, verdict.prompt) == (1, None), "the prompt stands on the call"
-    assert [call.prompt for call in run.results[0].calls] == [prompting.load("extract", "atomic").id, THREE_WAY]
+    assert [call.prompt for call in run.results[0].calls] == [
+        prompting.load("extract", "atomic").id,
+        THREE_WAY,
+    ]
 
 
-def test_a_run_of_two_prompts_says_who_was_asked_with_which(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
+def test_a_run_of_two_prompts_says_who_was_asked_with_which(
+    mixed: Run, one: ThreadHandle, two: ThreadHandle
+) -> None:
     assert mixed.manifest.asked_with == {spec(one): (THREE_WAY,), spec(two): (BINARY,)}
-    assert {prompt.name for prompt in mixed.manifest.prompts} == {"extract/atomic", "assess/three_way", "assess/binary"}
+    assert {prompt.name for prompt in mixed.manifest.prompts} == {
+        "extract/atomic",
+        "assess/three_way",
+        "assess/binary",
+    }
     (note,) = mixed.record.notes
     said = f"{spec(one)} assess/three_way; {spec(two)} assess/binary"
     assert note == f"the judges were asked with different prompts: {said}"
@@ -93,7 +102,9 @@ def test_a_run_of_two_prompts_says_who_was_asked_with_which(mixed: Run, one: Thr
     assert (again.manifest.asked_with, again.record.notes) == (mixed.manifest.asked_with, (note,))
 
 
-def test_verdicts_of_another_prompt_are_asked_for_again(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
+def test_verdicts_of_another_prompt_are_asked_for_again(
+    mixed: Run, one: ThreadHandle, two: ThreadHandle
+) -> None:
     """The second judge's verdict is of `binary`, though the run knows `three_way` too: one call; the truth is 1."""
     before = sent(one), sent(two)
     again = rejudge(mixed, judges=[spec(two)], assess_prompt="three_way")
@@ -113,21 +124,30 @@ def test_no_label_of_a_prompt_that_does_not_offer_it_stands_under_its_name(
     assert again.manifest.asked_with == {spec(one): (BINARY,)}
 
 
-def test_a_judge_that_is_named_without_a_prompt_keeps_its_own(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
+def test_a_judge_that_is_named_without_a_prompt_keeps_its_own(
+    mixed: Run, one: ThreadHandle, two: ThreadHandle
+) -> None:
     before = sent(one, two)
     again = rejudge(mixed, judges=[spec(one)])
     assert sent(one, two) == before
     assert labels(again) == {spec(one): "contradicted"}
     assert again.manifest.asked_with == {spec(one): (THREE_WAY,)}
-    assert [prompt.name for prompt in again.manifest.prompts] == ["extract/atomic", "assess/three_way"]
+    assert [prompt.name for prompt in again.manifest.prompts] == [
+        "extract/atomic",
+        "assess/three_way",
+    ]
 
 
-def test_nobody_is_asked_with_a_prompt_that_nothing_decides_on(mixed: Run, two: ThreadHandle) -> None:
+def test_nobody_is_asked_with_a_prompt_that_nothing_decides_on(
+    mixed: Run, two: ThreadHandle
+) -> None:
     with pytest.raises(UsageError, match=r"assess/binary.* say with --assess-prompt which"):
         rejudge(mixed, judges=[spec(two, "judge-3")])
 
 
-def test_a_prompt_for_all_judges_asks_those_who_had_another(mixed: Run, one: ThreadHandle, two: ThreadHandle) -> None:
+def test_a_prompt_for_all_judges_asks_those_who_had_another(
+    mixed: Run, one: ThreadHandle, two: ThreadHandle
+) -> None:
     before = sent(one), sent(two)
     again = rejudge(mixed, assess_prompt="three_way")
     assert (sent(one), sent(two)) == (before[0], before[1] + 1)
@@ -147,12 +167,20 @@ def test_a_judge_of_the_same_name_with_other_settings_is_asked(run: Run, one: Th
 def test_the_id_of_settings_leaves_out_the_name_and_where_the_key_is() -> None:
     judge = Judge(name="a", model="openai:m")
     assert judge.id == judge.model_copy(update={"name": "b", "key_variable": "MY_KEY"}).id
-    changed = {"model": "openai:n", "endpoint": "http://x", "max_tokens": 1, "structured": False, "extra": {"k": 1}}
+    changed = {
+        "model": "openai:n",
+        "endpoint": "http://x",
+        "max_tokens": 1,
+        "structured": False,
+        "extra": {"k": 1},
+    }
     ids = {judge.model_copy(update={name: value}).id for name, value in changed.items()}
     assert len(ids | {judge.id}) == 1 + len(changed)
 
 
-def test_requests_of_both_prompts_are_rebuilt_and_both_are_named_in_the_report(mixed: Run, tmp_path: Path) -> None:
+def test_requests_of_both_prompts_are_rebuilt_and_both_are_named_in_the_report(
+    mixed: Run, tmp_path: Path
+) -> None:
     mixed.save(tmp_path / "run")
     assert load_manifest(tmp_path / "run").asked_with == mixed.manifest.asked_with
     footer = forms.text(tmp_path / "run", "md").splitlines()[-1]
@@ -165,7 +193,9 @@ def test_requests_of_both_prompts_are_rebuilt_and_both_are_named_in_the_report(m
     assert all(rebuilder.rebuild(result, call) for call in result.calls)
 
 
-def test_imported_verdicts_have_no_prompt_and_it_is_said(one: ThreadHandle, two: ThreadHandle, tmp_path: Path) -> None:
+def test_imported_verdicts_have_no_prompt_and_it_is_said(
+    one: ThreadHandle, two: ThreadHandle, tmp_path: Path
+) -> None:
     row = {
         "query_id": "7",
         "query": "How high?",
@@ -177,7 +207,14 @@ def test_imported_verdicts_have_no_prompt_and_it_is_said(one: ThreadHandle, two:
     path = tmp_path / "checked.json"
     path.write_text(json.dumps({"results": [row]}), encoding="utf-8")
     found = rejudge(path, judges=[spec(one)], keep_verdicts=True, metrics=["faithfulness"])
-    prompts = {v.judge: found.results[0].prompt_of(v) for a in found.results[0].assessments for v in a.verdicts}
+    prompts = {
+        v.judge: found.results[0].prompt_of(v)
+        for a in found.results[0].assessments
+        for v in a.verdicts
+    }
     assert prompts == {"ragchecker": None, spec(one): THREE_WAY}
     assert found.manifest.asked_with == {"ragchecker": (), spec(one): (THREE_WAY,)}
-    assert any("ragchecker elsewhere, with a prompt that is not known" in note for note in found.record.notes)
+    assert any(
+        "ragchecker elsewhere, with a prompt that is not known" in note
+        for note in found.record.notes
+    )

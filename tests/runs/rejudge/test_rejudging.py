@@ -26,7 +26,12 @@ from tests.api.test_claims import SAMPLES, spec, values
 from tests.conftest import StartServer
 
 Judge = Callable[[Body], Reply]
-SAMPLE: dict[str, Any] = {"id": "s", "question": "How is it?", "answer": "It is high.", "contexts": ["It is high."]}
+SAMPLE: dict[str, Any] = {
+    "id": "s",
+    "question": "How is it?",
+    "answer": "It is high.",
+    "contexts": ["It is high."],
+}
 TWO = SAMPLES[:2]
 """One answer with two right claims; one with a right, a wrong, a missing and a right one. A gold answer each."""
 
@@ -64,13 +69,17 @@ def test_another_judge_is_asked_about_the_runs_claims_and_nothing_else(
     again = rejudge(run, judges=[spec(second, "judge-2")])
     assert (sent(first) - before, sent(second)) == (0, 4)
     assert values(again, "faithfulness") == [1.0, 0.75]
-    assert [c.text for r in again.results for c in r.claims] == [c.text for r in run.results for c in r.claims]
+    assert [c.text for r in again.results for c in r.claims] == [
+        c.text for r in run.results for c in r.claims
+    ]
     assert again.manifest.extractor == run.manifest.extractor
     assert again.record.cost is not None
     assert (again.record.cost.total.calls, again.record.cost.total.reused) == (4, 4)
 
 
-def test_the_runs_verdicts_may_stay_beside_the_new_ones(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
+def test_the_runs_verdicts_may_stay_beside_the_new_ones(
+    run: Run, first: ThreadHandle, second: ThreadHandle
+) -> None:
     before = sent(first)
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     assert (sent(first) - before, sent(second)) == (0, 4)
@@ -86,22 +95,32 @@ def test_votes_are_counted_anew_without_a_call_or_a_key(run: Run, second: Thread
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     asked = sent(second)
     assert values(rejudge(both, panel=PanelOptions(vote="any")), "faithfulness") == [1.0, 0.75]
-    assert values(rejudge(both, panel=PanelOptions(vote="unanimous", tie="conservative")), "faithfulness") == [1.0, 0.5]
-    assert values(rejudge(both, panel=PanelOptions(tie=spec(second, "judge-2"))), "faithfulness") == [1.0, 0.75]
+    assert values(
+        rejudge(both, panel=PanelOptions(vote="unanimous", tie="conservative")), "faithfulness"
+    ) == [1.0, 0.5]
+    assert values(
+        rejudge(both, panel=PanelOptions(tie=spec(second, "judge-2"))), "faithfulness"
+    ) == [1.0, 0.75]
     assert sent(second) == asked
     assert rejudge(both, panel=PanelOptions(vote="any")).manifest.panel == Panel(vote="any")
 
 
 def test_votes_that_are_counted_anew_have_a_price(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "prices.yaml").write_text(f"{run.manifest.judges[0].model}: {{input: 1000000, output: 0}}\n")
-    again = rejudge(run, panel=PanelOptions(vote="any"), options=RunOptions(prices=tmp_path / "prices.yaml"))
+    (tmp_path / "prices.yaml").write_text(
+        f"{run.manifest.judges[0].model}: {{input: 1000000, output: 0}}\n"
+    )
+    again = rejudge(
+        run, panel=PanelOptions(vote="any"), options=RunOptions(prices=tmp_path / "prices.yaml")
+    )
     assert run.cost is not None
     assert again.cost is not None
     assert run.cost.prompt_tokens
     assert (again.cost.calls, again.cost.dollars) == (0, run.cost.prompt_tokens)
 
 
-def test_some_of_the_runs_judges_may_be_named(run: Run, first: ThreadHandle, second: ThreadHandle) -> None:
+def test_some_of_the_runs_judges_may_be_named(
+    run: Run, first: ThreadHandle, second: ThreadHandle
+) -> None:
     both = rejudge(run, judges=[spec(second, "judge-2")], keep_verdicts=True)
     asked = sent(first), sent(second)
     only = rejudge(both, judges=[spec(second, "judge-2")])
@@ -143,10 +162,14 @@ def test_a_new_metric_takes_only_the_claims_that_are_missing(first: ThreadHandle
     assert values(wide, "coverage") == [1.0, 0.5]
 
 
-def test_a_metric_with_another_prompt_does_not_take_verdicts_on_its_claims(first: ThreadHandle, tmp_path: Path) -> None:
+def test_a_metric_with_another_prompt_does_not_take_verdicts_on_its_claims(
+    first: ThreadHandle, tmp_path: Path
+) -> None:
     run = ce.score(TWO, judges=[spec(first)], metrics=["on_topic"])
     (shipped,) = [prompt for prompt in run.manifest.prompts if prompt.step == "weigh"]
-    (own := tmp_path / "own.j2").write_text(shipped.source.replace("what they have to do with", "how they answer"))
+    (own := tmp_path / "own.j2").write_text(
+        shipped.source.replace("what they have to do with", "how they answer")
+    )
     metric = ce.Metric(name="answering", claims_of="answer", against="asked", prompt=str(own))
     before = sent(first)
     offline = rejudge(run, metrics=[metric], options=RunOptions(offline=True))
@@ -156,7 +179,12 @@ def test_a_metric_with_another_prompt_does_not_take_verdicts_on_its_claims(first
     assert sent(first) == before + 2, "each sample has one list of claims"
     (asked,) = [prompt for prompt in again.manifest.prompts if prompt.step == "weigh"]
     assert asked.name == str(own)
-    given = {result.prompt_of(v) for result in again.results for a in result.assessments for v in a.verdicts}
+    given = {
+        result.prompt_of(v)
+        for result in again.results
+        for a in result.assessments
+        for v in a.verdicts
+    }
     assert given == {asked.id}
 
 
@@ -191,7 +219,9 @@ def test_what_failed_is_asked_again_where_the_judge_is_named(run: Run, first: Th
             }
         )
     )
-    broken = run.results[1].model_copy(update={"assessments": (failed, *run.results[1].assessments[1:])})
+    broken = run.results[1].model_copy(
+        update={"assessments": (failed, *run.results[1].assessments[1:])}
+    )
     report = Run(run.manifest, run.record, (run.results[0], broken))
     before = sent(first)
     mended = rejudge(report, judges=[spec(first)])
@@ -207,8 +237,14 @@ def test_a_verdict_that_is_asked_for_again_names_the_call_that_gave_it(tmp_path:
         return "rubbish" if fails and "<evidence>" in text else None
 
     judge = ScriptedJudge({"The tower is 63 metres high.": "supported"}, reply=reply)
-    sample = {"question": "Q?", "answer": "The tower is 63 metres high.", "contexts": ["It is 63 metres high."]}
-    failed = ce.score([sample], judges=judge, metrics="faithfulness", options=RunOptions(cache=tmp_path / "one"))
+    sample = {
+        "question": "Q?",
+        "answer": "The tower is 63 metres high.",
+        "contexts": ["It is 63 metres high."],
+    }
+    failed = ce.score(
+        [sample], judges=judge, metrics="faithfulness", options=RunOptions(cache=tmp_path / "one")
+    )
     assert [call.failed for call in failed.results[0].calls] == [None, "unparsable", "unparsable"]
     fails = False
     (mended,) = rejudge(failed, judges=[judge.name], options=RunOptions(cache=tmp_path / "two"))
@@ -234,9 +270,17 @@ def test_samples_without_verdicts_are_scored(first: ThreadHandle) -> None:
 
 
 def test_votes_on_given_claims_stay_where_they_were(first: ThreadHandle) -> None:
-    given = [{"text": "It is high.", "importance": "vital"}, {"text": "It is old."}, {"text": "It is red."}]
+    given = [
+        {"text": "It is high.", "importance": "vital"},
+        {"text": "It is old."},
+        {"text": "It is red."},
+    ]
     given[2] |= {"importance": "okay"}
-    sample = {**SAMPLE, "reference_answers": ["It is high, old and red."], "reference_claims": given}
+    sample = {
+        **SAMPLE,
+        "reference_answers": ["It is high, old and red."],
+        "reference_claims": given,
+    }
     run = ce.score([sample], judges=[spec(first)], metrics=["vital", "coverage"])
     assert [a.subject for a in run.results[0].assessments if a.against == "asked"] == [
         *("reference-2", "reference-1", "reference-3")
@@ -252,12 +296,14 @@ def test_repeats_ask_only_for_those_that_are_missing(run: Run, first: ThreadHand
     assert again.record.panel.noise[spec(first)].inconsistent == 0
 
 
-def test_a_run_directory_and_a_file_of_samples_are_sources_too(run: Run, first: ThreadHandle, tmp_path: Path) -> None:
+def test_a_run_directory_and_a_file_of_samples_are_sources_too(
+    run: Run, first: ThreadHandle, tmp_path: Path
+) -> None:
     run.save(tmp_path / "run")
     before = sent(first)
-    assert values(rejudge(tmp_path / "run", panel=PanelOptions(vote="any")), "faithfulness") == values(
-        run, "faithfulness"
-    )
+    assert values(
+        rejudge(tmp_path / "run", panel=PanelOptions(vote="any")), "faithfulness"
+    ) == values(run, "faithfulness")
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(sample) + "\n" for sample in TWO), encoding="utf-8")
     plain = rejudge(data, judges=[spec(first)], metrics=["faithfulness", "coverage"])
@@ -285,7 +331,9 @@ def test_results_of_another_tool_are_judged_again(first: ThreadHandle, tmp_path:
     assert values(counted, "faithfulness") == values(counted, "claim_recall") == [1.0]
     assert values(rejudge(path, metrics=["ragchecker"]), "hallucination") == [0.0]
     lacking = rejudge(path, metrics=["by_topic"]).results[0]
-    assert {lacking[name].because for name in ("on_topic", "not_found_on_topic")} == {"not_in_cache"}
+    assert {lacking[name].because for name in ("on_topic", "not_found_on_topic")} == {
+        "not_in_cache"
+    }
     again = rejudge(path, judges=[spec(first)], metrics=["faithfulness"])
     assert values(again, "faithfulness") == [0.5]
     assert sent(first) == 1
@@ -312,7 +360,15 @@ RECORDED = [
         "older": "No.",
         "human": "Yes",
     },
-    {"id": 2, "question": "r", "answer": "It is WRONG.", "context": "Low.", "old": "Yes.", "older": "?", "human": "No"},
+    {
+        "id": 2,
+        "question": "r",
+        "answer": "It is WRONG.",
+        "context": "Low.",
+        "old": "Yes.",
+        "older": "?",
+        "human": "No",
+    },
 ]
 
 
@@ -329,7 +385,11 @@ def test_a_new_judge_joins_judges_on_record(recorded: Path, first: ThreadHandle)
     joined = rejudge(recorded, judges=[spec(first)], keep_verdicts=True)
     assert sent(first) == 2
     assert [a.label for r in joined.results for a in r.assessments] == ["supported", None]
-    assert [v.unassessed for v in joined.results[1].assessments[0].verdicts] == [None, "unparsable", None]
+    assert [v.unassessed for v in joined.results[1].assessments[0].verdicts] == [
+        None,
+        "unparsable",
+        None,
+    ]
     assert joined.manifest.panel.scale == THREE_WAY
 
 
@@ -341,12 +401,18 @@ def test_a_judge_on_record_cannot_be_asked(recorded: Path, first: ThreadHandle) 
     assert sent(first) == 0
 
 
-def test_claims_that_are_nowhere_need_an_extractor_that_can_be_asked(recorded: Path, first: ThreadHandle) -> None:
+def test_claims_that_are_nowhere_need_an_extractor_that_can_be_asked(
+    recorded: Path, first: ThreadHandle
+) -> None:
     with pytest.raises(UsageError, match="no sample can feed coverage"):
         rejudge(recorded, judges=[spec(first)], metrics=["coverage"])
-    with pytest.raises(UsageError, match=r"2 texts of contexts have no claims yet.*name an --extractor"):
+    with pytest.raises(
+        UsageError, match=r"2 texts of contexts have no claims yet.*name an --extractor"
+    ):
         rejudge(recorded, judges=[spec(first)], metrics=["back=contexts:answer"])
-    back = rejudge(recorded, judges=[spec(first)], metrics=["back=contexts:answer"], extractor=spec(first))
+    back = rejudge(
+        recorded, judges=[spec(first)], metrics=["back=contexts:answer"], extractor=spec(first)
+    )
     assert values(back, "back") == [1.0, 1.0]
 
 
@@ -362,7 +428,10 @@ def test_an_imported_run_keeps_what_it_was_made_of(recorded: Path) -> None:
     manifest = load_manifest(recorded)
     assert [judge.model for judge in manifest.judges] == ["imported:old", "imported:older"]
     assert manifest.prompts == ()
-    unread = [json.loads(line) for line in (recorded / "unread.jsonl").read_text(encoding="utf-8").splitlines()]
+    unread = [
+        json.loads(line)
+        for line in (recorded / "unread.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [(u["sample"], u["judge"], u["reply"]) for u in unread] == [("2", "older", "?")]
     assert len((recorded / "labels.jsonl").read_text(encoding="utf-8").splitlines()) == 2
 
@@ -370,4 +439,6 @@ def test_an_imported_run_keeps_what_it_was_made_of(recorded: Path) -> None:
 def test_the_family_of_a_new_judge_is_that_of_its_file(run: Run, second: ThreadHandle) -> None:
     own = {"model": spec(second), "name": "ours", "family": "house"}
     again = rejudge(run, judges=[own])
-    assert again.manifest.panel.families == ce.score(TWO, judges=[own]).manifest.panel.families != {}
+    assert (
+        again.manifest.panel.families == ce.score(TWO, judges=[own]).manifest.panel.families != {}
+    )
