@@ -56,7 +56,8 @@ def compare(pairs: list[dict[str, Any]], aspect: str, metric: str) -> None:
         clusters=questions,
     )
     print(
-        f"| {aspect} | annotators: weighted kappa, ordinal alpha | {shown(kappa)} | {shown(alpha)} |"
+        f"| {aspect} | annotators: weighted kappa, ordinal alpha | {shown(kappa)} |"
+        f" {shown(alpha)} |"
     )
 
 

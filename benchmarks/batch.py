@@ -116,7 +116,8 @@ def kills(count: int) -> None:
         for code, seconds, instant in zip(came.codes, came.seconds, [*INSTANTS, None], strict=True):
             print(f"{f'killed {instant}' if instant else 'to the end':72} {code:10} {seconds:8.1f}")
         print(
-            f"\n{came.peak / 1e6:.0f} MB of memory at most; {len(came.asked):,} requests in {came.batches} batches"
+            f"\n{came.peak / 1e6:.0f} MB of memory at most; {len(came.asked):,} requests in"
+            f" {came.batches} batches"
         )
         print(f"asked more than once: {sum(n > 1 for n in came.asked.values())}")
         print(f"paid more than once:  {sum(n > 1 for n in came.paid.values())}")

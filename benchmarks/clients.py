@@ -71,7 +71,10 @@ def write_samples(file: Path, samples: int, words: int = 60) -> None:
             sample = {
                 "id": f"sample-{i}",
                 "question": f"What about tower {i}?",
-                "answer": f"Tower {i} is {i} metres high. The WRONG king built it. A MISSING priest prayed. It stands.",
+                "answer": (
+                    f"Tower {i} is {i} metres high. The WRONG king built it. A MISSING priest"
+                    " prayed. It stands."
+                ),
                 "contexts": [
                     f"Tower {i} is {i} metres high and it stands." + " It is old." * (words // 3)
                 ],

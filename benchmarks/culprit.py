@@ -117,7 +117,8 @@ def chance(*what: object) -> float:
 
 
 PLACES = words_of(
-    "Alder Birch Cedar Dorn Elm Fern Gorse Hazel Iris Juniper Larch Maple Nettle Oak Pine Quince Rowan"
+    "Alder Birch Cedar Dorn Elm Fern Gorse Hazel Iris Juniper Larch Maple Nettle Oak Pine Quince"
+    " Rowan"
 )
 THINGS = words_of(
     "bridge mill library tower harbour school museum station market theatre garden chapel"
@@ -598,7 +599,8 @@ def main() -> None:
         whole = sum(map(all, counted))
         runs = sum(map(sum, counted))
         print(
-            f"{title}: {whole} of {len(counted)} worlds with every seed, {runs} of {args.seeds * len(counted)} runs"
+            f"{title}: {whole} of {len(counted)} worlds with every seed, {runs} of"
+            f" {args.seeds * len(counted)} runs"
         )
     named = Counter(
         bool(culprit(NOTHING[i % len(NOTHING)], 1000 + i).cause) for i in range(args.nulls)

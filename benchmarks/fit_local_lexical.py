@@ -154,9 +154,12 @@ def fit(rows: Sequence[Labeled], values: Floats, penalty: float = PENALTY) -> We
         margin = sign * (values @ coefficients + intercepts[of_set])
         slope = -sign * weight / (1 + np.exp(margin))
         value = weight @ np.logaddexp(0, -margin) + penalty * coefficients @ coefficients
-        return float(value), np.r_[
-            values.T @ slope + 2 * penalty * coefficients, np.bincount(of_set, slope, len(sets))
-        ]
+        return (
+            float(value),
+            np.r_[
+                values.T @ slope + 2 * penalty * coefficients, np.bincount(of_set, slope, len(sets))
+            ],
+        )
 
     bounds = [(None, 0.0) if name in LOWERING else (0.0, None) for name in FEATURES] + [
         (None, None)

@@ -399,11 +399,15 @@ def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str
 
 
 LITTLE: dict[str, Callable[[np.random.Generator, int, int], list[str]]] = {
-    "| mean over 5 answers a question | questions | .5 | .8 | .95 | difference | false positives % |": by_question,
+    "| mean over 5 answers a question | questions | .5 | .8 | .95 | difference | false positives % |": (
+        by_question
+    ),
     f"| values | {' | '.join(map(str, FEW))} |": few,
     "| false positives %: interval, test | 5 | 10 | 30 | 100 | 300 |": null,
     "| truth | 10 | 30 | 200 |": edge,
-    "| items | prevalence | accuracy | kappa covers % | none % | alpha covers % | none % |": rare_labels,
+    "| items | prevalence | accuracy | kappa covers % | none % | alpha covers % | none % |": (
+        rare_labels
+    ),
 }
 
 

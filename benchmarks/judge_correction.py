@@ -118,8 +118,8 @@ def row(what: str, method: Method, answers: Answers, labels: int, draws: int, an
     rmse = math.sqrt(sum(error**2 for error in errors) / len(errors))
     kind = "further questions" if anew else "these answers"
     return (
-        f"| {what} | {kind} | {rmse:.4f} | {sum(widths) / len(widths):.3f} | {100 * covered / len(widths):.1f} "
-        f"| {100 * (1 - len(widths) / draws):.1f} |"
+        f"| {what} | {kind} | {rmse:.4f} | {sum(widths) / len(widths):.3f} |"
+        f" {100 * covered / len(widths):.1f} | {100 * (1 - len(widths) / draws):.1f} |"
     )
 
 

@@ -195,10 +195,12 @@ def main() -> None:
         found = list(pool.map(simulate, shapes, repeat(arguments.sets)))
     error = 100 * np.sqrt(0.95 * 0.05 / arguments.sets)
     print(
-        f"{len(shapes)} shapes, {arguments.sets} sets each, Monte Carlo error of a coverage {error:.1f}\n"
+        f"{len(shapes)} shapes, {arguments.sets} sets each, Monte Carlo error of a coverage"
+        f" {error:.1f}\n"
     )
     print(
-        "| draw | covers least, median, most % | under 93 % | width to plain, median / largest | over 1.05 | rmse |"
+        "| draw | covers least, median, most % | under 93 % | width to plain, median / largest |"
+        " over 1.05 | rmse |"
     )
     print("|---|---|---|---|---|---|")
     for name in found[0]:

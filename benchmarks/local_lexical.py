@@ -136,7 +136,10 @@ def quality_table(
     rows: Sequence[Labeled], scorers: dict[str, Scored], resamples: int
 ) -> Iterator[str]:
     """Balanced accuracy and AUROC with intervals, and the AUROC beyond that of the first scorer."""
-    yield "| claims | scorer | balanced accuracy | AUROC | AUROC - K-precision |\n|---|---|---|---|---|"
+    yield (
+        "| claims | scorer | balanced accuracy | AUROC | AUROC - K-precision"
+        " |\n|---|---|---|---|---|"
+    )
     first = next(iter(scorers.values()))
     for data_set in dict.fromkeys(row.data_set for row in rows):
         chosen = np.array([number for number, row in enumerate(rows) if row.data_set == data_set])
@@ -168,7 +171,10 @@ def interval(values: Sequence[float], sign: str = "") -> str:
 
 def verdict_table(rows: Sequence[Labeled], scored: Scored) -> Iterator[str]:
     """How often the score is sure, and then right."""
-    yield "| claims | supported | of these right | not found | of these right | unsure |\n|---|---|---|---|---|---|"
+    yield (
+        "| claims | supported | of these right | not found | of these right | unsure"
+        " |\n|---|---|---|---|---|---|"
+    )
     for data_set in dict.fromkeys(row.data_set for row in rows):
         chosen = [number for number, row in enumerate(rows) if row.data_set == data_set]
         truth = np.array([rows[number].supported for number in chosen])
@@ -232,7 +238,10 @@ def _names(sentence: str) -> list[str]:
 
 def edit_table(rows: Sequence[Labeled]) -> Iterator[str]:
     """Sentences copied from their page, whole and with one fact edited: does the score let them pass?"""
-    yield "| sentence of the page | claims | supported | unsure | not found | flagged |\n|---|---|---|---|---|---|"
+    yield (
+        "| sentence of the page | claims | supported | unsure | not found | flagged"
+        " |\n|---|---|---|---|---|---|"
+    )
     generator = random.Random(0)
     verdicts: dict[str, list[str]] = {}
     flagged: dict[str, int] = {}
@@ -304,7 +313,8 @@ def main() -> None:
     print("\nVerdicts, held out (supported from 0.75, not found up to 0.25):\n")
     print(*verdict_table(rows, scorers["lexical, held out"]), sep="\n")
     print(
-        "\nSentences copied from the first lines of their WiCE page and edited by rule, shipped coefficients:\n"
+        "\nSentences copied from the first lines of their WiCE page and edited by rule, shipped"
+        " coefficients:\n"
     )
     print(*edit_table(rows), sep="\n")
     print(f"\n{speed(rows)}")

@@ -69,9 +69,10 @@ def of_claimeval(folder: Path) -> Found:
         before = len(asked)
         options = ce.RunOptions(cache=folder / "cache")
         model = ce.Judge.from_callable("judge", judge, model="house:judge")
-        return ce.score(SAMPLES, judges=model, metrics="faithfulness", options=options), len(
-            asked
-        ) - before
+        return (
+            ce.score(SAMPLES, judges=model, metrics="faithfulness", options=options),
+            len(asked) - before,
+        )
 
     run, first = once()
     metric = run["faithfulness"]
@@ -119,9 +120,10 @@ def of_ragas(_: Path) -> Found:
     def once() -> tuple[Any, int]:
         before = Judge.calls
         data = EvaluationDataset.from_list(rows)
-        return evaluate(
-            data, metrics=[Faithfulness(llm=Judge())], show_progress=False
-        ), Judge.calls - before
+        return (
+            evaluate(data, metrics=[Faithfulness(llm=Judge())], show_progress=False),
+            Judge.calls - before,
+        )
 
     result, first = once()
     scores = [row["faithfulness"] for row in result.scores]

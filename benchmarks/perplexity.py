@@ -258,7 +258,10 @@ def rows(
     programs = {peer: first} | {
         f"claimeval {dtype}": ours(folder, device, dtype) for dtype in dtypes
     }
-    yield f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, Python {sys.version.split()[0]}\n"
+    yield (
+        f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, Python"
+        f" {sys.version.split()[0]}\n"
+    )
     yield "| pairs | program | pairs/s | ratio | deviation |"
     yield "|---|---|---|---|---|"
     for kind, questions in (("single", 1), ("shared", 5)):

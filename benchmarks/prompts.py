@@ -275,9 +275,12 @@ def ragas() -> Prompting:
         verdict = re.search(r'"verdict":\s*([01])', reply)
         return "unread" if verdict is None else "supported" if verdict[1] == "1" else "not_found"
 
-    return lambda item: str(
-        prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))
-    ), find
+    return (
+        lambda item: str(
+            prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))
+        ),
+        find,
+    )
 
 
 def of_file(path: Path) -> Prompting:
@@ -394,7 +397,8 @@ def tables(folder: Path, half: str, first: str | None) -> None:
             )
             same = np.mean([labels[item.id] == readings[first][item.id] for item in items])
             print(
-                f"| {name} | {gain:+.3f} | {ends(gains)} | {same:.3f} | {np.mean(said[name] == said[first]):.3f} |"
+                f"| {name} | {gain:+.3f} | {ends(gains)} | {same:.3f} |"
+                f" {np.mean(said[name] == said[first]):.3f} |"
             )
 
 

@@ -102,7 +102,8 @@ class Tool(NamedTuple):
             for name, twin in zip(MEASURES, self.names, strict=True):
                 if abs(values[name] - result[query][twin]) > self.accuracy:
                     raise SystemExit(
-                        f"{name} of {query}: {self.name} says {result[query][twin]}, claimeval {values[name]}"
+                        f"{name} of {query}: {self.name} says {result[query][twin]}, claimeval"
+                        f" {values[name]}"
                     )
 
 
@@ -184,8 +185,8 @@ def main() -> None:
                 for tool, best in times.items():
                     goal = GOALS.get((mode, documents), "") if tool != "claimeval" else ""
                     print(
-                        f"| {queries}x{documents} | {mode} | {tool} | {best * 1e3:.1f} | {best / queries * 1e6:.1f} "
-                        f"| {best / times['claimeval']:.2f} | {goal} |",
+                        f"| {queries}x{documents} | {mode} | {tool} | {best * 1e3:.1f} |"
+                        f" {best / queries * 1e6:.1f} | {best / times['claimeval']:.2f} | {goal} |",
                         flush=True,
                     )
 

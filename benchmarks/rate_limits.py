@@ -88,7 +88,10 @@ def main() -> None:
     )
     with ProcessPoolExecutor() as pool:
         lines = list(pool.map(rate, KINDS, repeat(minutes)))
-    title = f"{REQUESTS} requests, {TOKENS:,} tokens a minute, {minutes} minutes, the first not counted; nothing told"
+    title = (
+        f"{REQUESTS} requests, {TOKENS:,} tokens a minute, {minutes} minutes, the first not"
+        " counted; nothing told"
+    )
     table(title, columns, lines)
 
 

@@ -203,7 +203,8 @@ def open_qa(data: Path, folder: Path) -> None:
         LabelFile(folder / LABELS),
     )
     print(
-        "\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %) |\n|---|---|---|---|---|"
+        "\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %)"
+        " |\n|---|---|---|---|---|"
     )
     for rater in measure(joined, found.manifest.panel).raters:
         if rater.rater not in found.counts.readings or rater.kappa.reported is None:
@@ -212,7 +213,8 @@ def open_qa(data: Path, folder: Path) -> None:
         accuracy, f1, kappa, low, high = (number or 0.0 for number in numbers)
         read = found.counts.readings[rater.rater].read
         print(
-            f"| {rater.rater} | {read} | {accuracy:.3f} | {f1:.3f} | {kappa:.3f} ({low:.3f} to {high:.3f}) |"
+            f"| {rater.rater} | {read} | {accuracy:.3f} | {f1:.3f} | {kappa:.3f} ({low:.3f} to"
+            f" {high:.3f}) |"
         )
 
 

@@ -21,13 +21,19 @@ ROOT = Path(__file__).parents[1]
 METRICS = ("faithfulness", "correctness", "coverage")
 """Two extractions and three assessments per sample."""
 CALLS = 5
-WORDS = "The tower of Porto Alto was begun by Ana Souto in the spring and it is built of granite from the north."
+WORDS = (
+    "The tower of Porto Alto was begun by Ana Souto in the spring and it is built of granite from"
+    " the north."
+)
 
 
 def samples(count: int) -> Iterator[Sample]:
     """Yield samples with four claims in the answer, two in the reference, and three documents of about 80 words."""
     for i in range(count):
-        answer = f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It stands to this day."
+        answer = (
+            f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It"
+            " stands to this day."
+        )
         documents = [
             Document(id=f"page-{n}", text=f"Page {n} on tower {i}. " + f"{WORDS} " * 4)
             for n in range(3)

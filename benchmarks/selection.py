@@ -132,8 +132,8 @@ def main() -> None:
         shown = sum(one.arm != BASELINE and one.gain.beyond_noise for one in many)
         shares = [f"{count / seeds:.1%}" for count in (chosen, held, shown)]
         print(
-            f"| {labels} | {arms} | {truth} | {shares[0]} | {seems:+.3f} | {reported:+.3f} | {shares[1]} | "
-            f"{shares[2]} |",
+            f"| {labels} | {arms} | {truth} | {shares[0]} | {seems:+.3f} | {reported:+.3f} |"
+            f" {shares[1]} | {shares[2]} |",
             flush=True,
         )
 

@@ -85,7 +85,8 @@ def main(minutes: float) -> None:
     for number in range(4):
         looks = soaked.looks[number * quarter : (number + 1) * quarter]
         print(
-            f"{number + 1:<8} {median(x.files for x in looks):11.0f} {median(x.memory for x in looks) / 1e6:11.1f}"
+            f"{number + 1:<8} {median(x.files for x in looks):11.0f}"
+            f" {median(x.memory for x in looks) / 1e6:11.1f}"
         )
     warned = [word for word in ("Warning", "Traceback", "unclosed") if word in soaked.said]
     print(f"ended with {soaked.codes[-1]}; warnings: {', '.join(warned) or 'none'}")

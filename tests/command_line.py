@@ -79,9 +79,10 @@ def folded(text: str) -> list[str]:
 
 
 def checked(done: Done, exits: int | None) -> Done:
-    assert exits in (None, done.returncode), (
-        f"exit code {done.returncode}: {done.stderr or done.stdout}"
-    )
+    assert exits in (
+        None,
+        done.returncode,
+    ), f"exit code {done.returncode}: {done.stderr or done.stdout}"
     assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
     return done
 

@@ -58,17 +58,29 @@ def no_schema(words: str) -> Refusal:
 
 def of_openai(body: dict[str, Any]) -> str | None:
     if body.get("temperature") is not None:
-        return "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
+        return (
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default"
+            " (1) is supported."
+        )
     if "max_tokens" in body:
-        return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        return (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use"
+            " 'max_completion_tokens' instead."
+        )
     if "maxLength" in schema(body):
-        return "Invalid schema for response_format 'reply': In context=(), 'maxLength' is not permitted."
+        return (
+            "Invalid schema for response_format 'reply': In context=(), 'maxLength' is not"
+            " permitted."
+        )
     return None
 
 
 def of_groq(body: dict[str, Any]) -> str | None:
     if "maxItems" in schema(body):
-        return "invalid schema for response format: response_format/json_schema/reply: maxItems is not supported"
+        return (
+            "invalid schema for response format: response_format/json_schema/reply: maxItems is not"
+            " supported"
+        )
     return None
 
 
@@ -85,9 +97,15 @@ def of_gemini(body: dict[str, Any]) -> str | None:
 
 def of_litellm(body: dict[str, Any]) -> str | None:
     if "logprobs" in body:
-        return "litellm.UnsupportedParamsError: anthropic does not support parameters: ['logprobs', 'top_logprobs']"
+        return (
+            "litellm.UnsupportedParamsError: anthropic does not support parameters: ['logprobs',"
+            " 'top_logprobs']"
+        )
     if body.get("temperature") == 0:
-        return "litellm.BadRequestError: AnthropicException - `temperature` is deprecated for this model."
+        return (
+            "litellm.BadRequestError: AnthropicException - `temperature` is deprecated for this"
+            " model."
+        )
     return None
 
 
@@ -198,9 +216,10 @@ class Wire:
         message = {"role": "assistant", "content": answer(body).content}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5}
-        return 200, json.dumps(
-            {"model": body["model"], "choices": [choice], "usage": usage}
-        ).encode()
+        return (
+            200,
+            json.dumps({"model": body["model"], "choices": [choice], "usage": usage}).encode(),
+        )
 
 
 @contextmanager
@@ -300,8 +319,10 @@ def test_doctor_says_so(
                 400,
                 {
                     "error": {
-                        "message": "The response was filtered due to the prompt triggering Azure OpenAI's content "
-                        "management policy.",
+                        "message": (
+                            "The response was filtered due to the prompt triggering Azure OpenAI's"
+                            " content management policy."
+                        ),
                         "param": "prompt",
                         "code": "content_filter",
                         "innererror": {"code": "ResponsibleAIPolicyViolation"},
@@ -317,8 +338,10 @@ def test_doctor_says_so(
                 {
                     "error": {
                         "code": 403,
-                        "message": "openai/gpt-5-mini requires moderation on OpenRouter. Your input was flagged for "
-                        '"harassment". No credits were charged.',
+                        "message": (
+                            "openai/gpt-5-mini requires moderation on OpenRouter. Your input was"
+                            ' flagged for "harassment". No credits were charged.'
+                        ),
                     }
                 },
             ),
@@ -386,11 +409,17 @@ def test_what_a_host_says_has_its_reason(
     [
         (
             "vLLM",
-            "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens.",
+            (
+                "This model's maximum context length is 4096 tokens. However, you requested 9000"
+                " tokens."
+            ),
         ),
         (
             "llama.cpp",
-            "request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            (
+                "request (9000 tokens) exceeds the available context size (4096 tokens), try"
+                " increasing it"
+            ),
         ),
     ],
     indirect=["made"],

@@ -130,7 +130,8 @@ def prepared(folder: Path, start: StartServer, spec: str) -> None:
         )
     )
     (folder / "design.yaml").write_text(
-        f"data: data.jsonl\nmetrics: [faithfulness]\njudges: ['{spec}']\ngrid: {{assess_prompt: [three_way, binary]}}\n"
+        f"data: data.jsonl\nmetrics: [faithfulness]\njudges: ['{spec}']\ngrid: {{assess_prompt:"
+        " [three_way, binary]}\n"
     )
     (folder / "queries.tsv").write_text(
         "".join(f"q{i}\tHow high is tower {i}?\n" for i in range(SAMPLES))

@@ -117,5 +117,8 @@ def test_agreement_with_people_is_that_of_the_recorded_labels(tmp_path: Path) ->
     for reading in ("three_way", "draft"):
         labels = ("contradicted", "not_found", "supported")
         shares = ", ".join(share(reading, "Contradiction", label) for label in labels)
-        others = f"{share(reading, 'Entailment', 'supported')} | {share(reading, 'Neutral', 'not_found')}"
+        others = (
+            f"{share(reading, 'Entailment', 'supported')} |"
+            f" {share(reading, 'Neutral', 'not_found')}"
+        )
         assert f"| {READINGS[reading]} | {shares} | {others} |" in page

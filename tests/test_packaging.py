@@ -163,8 +163,9 @@ def test_another_projects_package_of_the_same_name_is_noticed(
     monkeypatch.syspath_prepend(str(tmp_path))
     installed(tmp_path, "[console_scripts]\nclaimeval = claimeval.__main__:main\n")
     note = (
-        "claimeval: another project's package `claimeval` 1.0.0 is installed in the same folder, and each replaces "
-        "files of the other: `pip uninstall claimeval claimeval-judge`, then install this one again\n"
+        "claimeval: another project's package `claimeval` 1.0.0 is installed in the same folder,"
+        " and each replaces files of the other: `pip uninstall claimeval claimeval-judge`, then"
+        " install this one again\n"
     )
 
     version = call("--version")
@@ -190,7 +191,8 @@ def test_an_installation_of_this_project_under_its_former_name_is_no_other_proje
 
 FOREIGN = re.compile(
     r"github\.com/claimeval|pypi\.org/project/claimeval"
-    r"|\b(?:pip|uv|pipx)\b[^\n`|;&]*\b(?:install|add)\b[^\n`|;&]*[ '\"]claimeval(?:-judge)?(?![\w./-])"
+    r"|\b(?:pip|uv|pipx)\b[^\n`|;&]*\b(?:install|add)\b[^\n`|;&]*["
+    r" '\"]claimeval(?:-judge)?(?![\w./-])"
 )
 """The repository and packages of an index that have our names: they belong to others, or could."""
 

@@ -188,11 +188,15 @@ def first_screen() -> str:
         if line
     )
     width, height = 16 * 2 + 82 * 8, 18 * len(lines) + 40
-    style = "text{font:13.3px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#e6e6e6;white-space:pre}"
+    style = (
+        "text{font:13.3px ui-monospace,Menlo,Consolas,'DejaVu Sans"
+        " Mono',monospace;fill:#e6e6e6;white-space:pre}"
+    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img"><title>What claimeval demo prints</title><style>{style}</style>'
-        f'<rect width="{width}" height="{height}" rx="8" fill="#1b1f24"/>{texts}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+        f' height="{height}" role="img"><title>What claimeval demo'
+        f' prints</title><style>{style}</style><rect width="{width}" height="{height}" rx="8"'
+        f' fill="#1b1f24"/>{texts}</svg>\n'
     )
 
 

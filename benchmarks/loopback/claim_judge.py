@@ -100,9 +100,11 @@ def _verdicts(text: str) -> str:
     verdicts = [
         {
             "id": claim_id,
-            "reason": ""
-            if word(claim, evidence, text) in unreasoned
-            else f"judged by rule: {label(claim, evidence)}",
+            "reason": (
+                ""
+                if word(claim, evidence, text) in unreasoned
+                else f"judged by rule: {label(claim, evidence)}"
+            ),
             "evidence": ["d1"],
             "label": word(claim, evidence, text),
         }

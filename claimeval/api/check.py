@@ -100,7 +100,8 @@ async def acheck(
     for metric in selection.rows:
         if part := metric.missing_part(sample):
             raise UsageError(
-                f"metric {metric.name!r} needs {FIELDS.get(part, part)}, which is missing; pass it to check"
+                f"metric {metric.name!r} needs {FIELDS.get(part, part)}, which is missing; pass it"
+                " to check"
             )
     if options.batch:
         raise UsageError(
@@ -202,6 +203,7 @@ def _sample(
         raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
     if sample.answer is None or not (is_row or isinstance(fields["answer"], str)):
         raise UsageError(
-            f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain"
+            f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or"
+            " LangChain"
         )
     return sample if sample.contexts is not None else sample.model_copy(update={"contexts": ()})

@@ -229,7 +229,8 @@ def _position(baseline: int | str, runs: Sequence[Run]) -> int:
         return positions[0]
     if not 0 <= baseline < len(runs):
         raise UsageError(
-            f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}, or the name of a run"
+            f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}, or the name of"
+            " a run"
         )
     return baseline
 

@@ -409,7 +409,10 @@ class LargeFile(ReadSamples):
                 for _ in itertools.islice(ahead, AHEAD):
                     pass
             except DataError as error:
-                stored = "The replies so far are stored: correct the row, and the same command pays for the rest alone"
+                stored = (
+                    "The replies so far are stored: correct the row, and the same command pays for"
+                    " the rest alone"
+                )
                 raise DataError(f"{error}. {stored}") from error
             yield sample
 
@@ -513,7 +516,8 @@ def _items(data: Any) -> Iterable[Any]:
     if isinstance(data, Mapping):
         if data and all(hasattr(value, "column_names") for value in data.values()):
             raise UsageError(
-                f"data: several data sets ({', '.join(map(str, data))}); give one of them, as in data[NAME]"
+                f"data: several data sets ({', '.join(map(str, data))}); give one of them, as in"
+                " data[NAME]"
             )
         return table_rows(unpacked(data), "data")
     if hasattr(data, "to_dict") and hasattr(data, "reset_index"):
@@ -534,8 +538,8 @@ def _items(data: Any) -> Iterable[Any]:
 
 
 TAKEN = (
-    "the name of a file, a run, samples, dicts, dataclasses or models, a dict of columns, a DataFrame, an Arrow table "
-    "or a Hugging Face Dataset"
+    "the name of a file, a run, samples, dicts, dataclasses or models, a dict of columns, a"
+    " DataFrame, an Arrow table or a Hugging Face Dataset"
 )
 """Supported data, as messages list them."""
 

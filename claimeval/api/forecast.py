@@ -81,7 +81,8 @@ def planned(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> 
     """Return the forecast of `plan` with the job that it is about."""
     if not callable(door):
         raise UsageError(
-            f"plan takes a function and its arguments, as in plan(ce.score, data, ...), and got {door!r}"
+            "plan takes a function and its arguments, as in plan(ce.score, data, ...), and got"
+            f" {door!r}"
         )
     try:
         with before_run(_stop):

@@ -35,7 +35,8 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
         for holder, of in options.items():
             if isinstance(given.get(holder), dict):
                 raise TypeError(
-                    f"{function.__name__}() got a dict as {holder}: give {holder}={of.__name__}(...)"
+                    f"{function.__name__}() got a dict as {holder}: give"
+                    f" {holder}={of.__name__}(...)"
                 )
         for name in given:
             if name not in names:

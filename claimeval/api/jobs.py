@@ -257,8 +257,8 @@ def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) ->
 
     if count := pending_requests(cache_folder(options.cache)):
         warnings.warn(
-            f"{count:,} requests are pending in batches. This run will send and pay for the ones it needs again. Add "
-            "--batch to wait for them instead (see `claimeval batch list`).",
+            f"{count:,} requests are pending in batches. This run will send and pay for the ones it"
+            " needs again. Add --batch to wait for them instead (see `claimeval batch list`).",
             stacklevel=2,
         )
 
@@ -299,8 +299,9 @@ def parse_spec(spec: object) -> str | Judge:
             f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')"
         )
     raise UsageError(
-        f"{type(spec).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge. "
-        "A function that asks a client of yours is one as Judge.from_callable('name', function, model='name')"
+        f"{type(spec).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge"
+        " file or a Judge. A function that asks a client of yours is one as"
+        " Judge.from_callable('name', function, model='name')"
     )
 
 

@@ -92,8 +92,9 @@ def agreement(
         files = [Path(file) for file in ((run,) if isinstance(run, str | Path) else run)]
         if folders := [str(file) for file in files if file.is_dir()]:
             raise UsageError(
-                f"agreement is about one run, given {', '.join(folders)}; `claimeval rejudge RUN --judge OTHER "
-                "--keep-verdicts --out NEW` makes one with the verdicts of several judges, `compare` compares runs"
+                f"agreement is about one run, given {', '.join(folders)}; `claimeval rejudge RUN"
+                " --judge OTHER --keep-verdicts --out NEW` makes one with the verdicts of several"
+                " judges, `compare` compares runs"
             )
         if not files:
             raise UsageError(
@@ -266,7 +267,8 @@ def annotate(
     if documents:
         if metric or design != "even" or annotator or disputed:
             raise UsageError(
-                "metric, design, annotator and disputed are for claims; for documents, give each annotator an own out"
+                "metric, design, annotator and disputed are for claims; for documents, give each"
+                " annotator an own out"
             )
         path = path_of(run)
         ranked = partial(_ranked, run, Read(mapping, group=group), corpus, trec_run)
@@ -302,7 +304,8 @@ def _ranked(
 ) -> Iterable[Sample]:
     if (corpus is None) != (trec_run is None):
         raise UsageError(
-            "documents of a collection need both: corpus with the texts and trec_run with the ranking"
+            "documents of a collection need both: corpus with the texts and trec_run with the"
+            " ranking"
         )
     runs = () if trec_run is None else (trec_run,)
     return graded_samples(data, read, corpus=corpus, trec_runs=runs, depth=depth, human=None)

@@ -209,6 +209,7 @@ def with_trace(rows: Iterable[Finding], platform: str, field: str) -> list[Findi
     traced = [row for row in rows if row.trace]
     if not traced:
         raise UsageError(
-            f"no sample has a trace for {platform} in metadata.{field}; name the field that holds its id with --field"
+            f"no sample has a trace for {platform} in metadata.{field}; name the field that holds"
+            " its id with --field"
         )
     return traced

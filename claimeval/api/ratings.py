@@ -214,7 +214,8 @@ async def agrade(
             raise DataError(f"people graded none of these pairs in {qrels}; are the ids the same?")
         if counts.without_text:
             logger.info(
-                f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the document"
+                f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the"
+                " document"
             )
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")

@@ -299,13 +299,17 @@ class Run:
                 if value is None or (value < limit if word == "below" else value > limit):
                     is_what = "is undefined" if value is None else f"is {decimal(value)}"
                     if bound is not None:
-                        is_what = f"may be {is_what.removeprefix('is ')}, as judges abstained on many claims"
+                        is_what = (
+                            f"may be {is_what.removeprefix('is ')}, as judges abstained on many"
+                            " claims"
+                        )
                     failed.append(
                         f"gate failed: {canonical_name(name)} {is_what}, {word} {limit:g}"
                     )
         failed += [
-            f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures "
-            f"({', '.join(metric.failures)}); {percent(max_missing)} may be lost unless you set --max-missing"
+            f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to"
+            f" failures ({', '.join(metric.failures)}); {percent(max_missing)} may be lost unless"
+            " you set --max-missing"
             for name, metric in self.summary.items()
             if metric.failure_rate > max_missing
         ]

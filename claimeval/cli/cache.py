@@ -45,7 +45,10 @@ class StatsCommand(CacheOptions):
         on_disk = sum(path.stat().st_size for path in folder.glob("cache.db*"))
         content = "no replies"
         if usages := found.groups:
-            ends = f"{day(min(usage.first for usage in usages))} to {day(max(usage.last for usage in usages))}"
+            ends = (
+                f"{day(min(usage.first for usage in usages))} to"
+                f" {day(max(usage.last for usage in usages))}"
+            )
             content = f"{found.replies:,} replies, {byte_size(found.bytes)}, {ends}"
         output.draw([heading(str(folder), f": {content}, {byte_size(on_disk)} on disk")])
         names = {
@@ -175,7 +178,8 @@ class ImportCommand(CacheOptions):
             keys = ", ".join(key[:12] for key in imported.conflicting)
             more = ", ..." if imported.conflicts > len(imported.conflicting) else ""
             say(
-                f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})"
+                f"questions with another reply in the cache, which was kept: {imported.conflicts}"
+                f" ({keys}{more})"
             )
         code = 1 if imported.conflicts else 0
         return self.output.result(
@@ -277,7 +281,8 @@ class CancelCommand(CacheOptions):
     def do(self) -> int:
         if bool(self.names) == self.every:
             raise UsageError(
-                "say which batches to cancel: their names as `claimeval batch list` shows them, or --all"
+                "say which batches to cancel: their names as `claimeval batch list` shows them, or"
+                " --all"
             )
 
         ended = _with_admin(
@@ -343,5 +348,6 @@ def _row(batch: Batch) -> dict[str, object]:
 
 group(
     "batch",
-    "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command again.",
+    "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command"
+    " again.",
 )

@@ -143,7 +143,8 @@ class Once(click.Option):
                 )
                 option = max(self.opts, key=len)
                 raise UsageError(
-                    f"{option} is given {len(values)} values: {' and '.join(values)}; give one{both}"
+                    f"{option} is given {len(values)} values: {' and '.join(values)}; give"
+                    f" one{both}"
                 )
             opts = {**opts, str(self.name): given[-1]}
         return super().handle_parse_result(ctx, opts, args)
@@ -217,7 +218,8 @@ class RecordCommand(click.Command):
             else ()
         ):
             say(
-                f"from {source}: {', '.join(str(setting) for setting in used if setting.source == source)}"
+                f"from {source}:"
+                f" {', '.join(str(setting) for setting in used if setting.source == source)}"
             )
         return context
 

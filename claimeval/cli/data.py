@@ -330,7 +330,8 @@ class ImportRepliesCommand(OutputOptions):
                     output.line(visible(entry["reply"], WIDTH), style="dim", indent=3)
         if counts.labels:
             output.line(
-                f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the judges with them"
+                f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the"
+                " judges with them"
             )
         record = {**counts.model_dump(exclude={"repeated"}), "repeated_claims": counts.repeated}
         return output.result("import-replies", {**record, **run.record.model_dump()}, path=self.out)

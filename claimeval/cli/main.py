@@ -92,8 +92,9 @@ OBJECTS_BETWEEN_COLLECTIONS = 200_000
 times while modules are loaded, and twice over all objects at exit: a quarter of the time, without freeing anything."""
 JUDGES = ("judges", "judge")
 NO_JUDGE = (
-    "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini, or "
-    "--judge local:lexical (words only, free); CLAIMEVAL_JUDGE or `judge` in claimeval.toml keeps one"
+    "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini,"
+    " or --judge local:lexical (words only, free); CLAIMEVAL_JUDGE or `judge` in claimeval.toml"
+    " keeps one"
 )
 
 
@@ -191,8 +192,10 @@ app = Root(
         )
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="How far can the answers of a question-answering system be trusted?\n\n"
-    "Begin with `claimeval demo`, then `claimeval doctor DATA`.",
+    help=(
+        "How far can the answers of a question-answering system be trusted?\n\n"
+        "Begin with `claimeval demo`, then `claimeval doctor DATA`."
+    ),
 )
 
 

@@ -87,7 +87,8 @@ class AnnotateCommand(OutputOptions):
             done = f"{number_of(drawn.export(to), drawn.unit)} written to {to}"
             words = ", ".join(drawn.keys.values())
             output.line(
-                f"{done}; fill the column `label` ({words}), then: claimeval correct {self.run} --labels {to}"
+                f"{done}; fill the column `label` ({words}), then: claimeval correct {self.run}"
+                f" --labels {to}"
             )
             return output.result("annotate", {"labels": str(to)})
         _ask(replace(output, quiet=False), drawn)
@@ -107,9 +108,11 @@ class AnnotateCommand(OutputOptions):
             repeated and f"{same} of {repeated} that were shown twice have the same label",
             needed is not None
             and f"To know within ±0.05 how often the judges label as you do: {more}",
-            f"Next: claimeval agreement {self.run}, claimeval correct {self.run}"
-            if complete
-            else resume,
+            (
+                f"Next: claimeval agreement {self.run}, claimeval correct {self.run}"
+                if complete
+                else resume
+            ),
         )
         return output.result("annotate", {"labels": str(drawn.path), **drawn.progress._asdict()})
 
@@ -189,7 +192,8 @@ def _show_document(output: Output, drawn: DocumentAnnotation, at: int, keys: str
     text = _text(item.document)
     lines = output.wrap(text[: 2 * room * width], width)
     output.rule(
-        f"question {item.number} of {len(drawn.draw.queries)}, document {item.position} of {item.documents}"
+        f"question {item.number} of {len(drawn.draw.queries)}, document {item.position} of"
+        f" {item.documents}"
     )
     for line in itertools.islice(lines, room):
         output.line(line, indent=2)
@@ -302,7 +306,10 @@ class AgreementCommand(OutputOptions):
         self.output.lines(self.plot and f"Picture: {self.plot}")
         if self.out:
             name, first = next(iter(report.assessors.items()))
-            rank = f"Rank by them: claimeval rank {qrels_file(self.out, name)} YOUR.run -l {first.relevant_from}"
+            rank = (
+                f"Rank by them: claimeval rank {qrels_file(self.out, name)} YOUR.run -l"
+                f" {first.relevant_from}"
+            )
             self.output.lines(f"Grades: {len(report.assessors)} files in {self.out}", rank)
         return self.output.result("agreement", report.model_dump(mode="json"), path=run)
 
@@ -322,7 +329,10 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
         f" The score corrected by these labels: claimeval correct {args.run[0]}{labels}"
     )
     share = f"{power(report.items, 0.1):.0%} of cases"
-    text = f"`claimeval experiment --select` would see a true gain of 10 points by another prompt in {share}."
+    text = (
+        "`claimeval experiment --select` would see a true gain of 10 points by another prompt in"
+        f" {share}."
+    )
     args.output.line(text, indent=1)
 
 

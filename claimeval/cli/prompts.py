@@ -98,7 +98,8 @@ class CheckCommand(PromptOptions):
         prompt = find(self.prompt, self.step)
         scale = f", scale {prompt.scale.name}" if prompt.scale else ""
         self.output.line(
-            f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
+            f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest"
+            f" {prompt.digest[:12]}"
         )
         if unused := prompts.STEPS[prompt.step].variables - prompt.reads:
             self.output.line(f"unused variables: {', '.join(sorted(unused))}")

@@ -84,8 +84,8 @@ class RankCommand:
             )
         if self.rel_info != "qrels":
             raise UsageError(
-                f"-R {self.rel_info}: judgments of preferences and of several groups of judges are for measures that "
-                "only trec_eval has; give plain qrels"
+                f"-R {self.rel_info}: judgments of preferences and of several groups of judges are"
+                " for measures that only trec_eval has; give plain qrels"
             )
         if self.plot:
             charts.check_name(self.plot)

@@ -163,16 +163,21 @@ class GradeCommand(JobOptions):
                 scale = run.manifest.questions[0].scale
                 output.line(f"Grades: {run.path / QRELS}")
                 output.line(
-                    f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}"
+                    f"Rank by them: claimeval rank {run.path / QRELS} {named} -l"
+                    f" {scale.positive_from:g}"
                 )
             else:
                 say(
-                    f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why"
+                    f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'}"
+                    " says why"
                 )
         failed = grades.counts.failures / (grades.counts.pairs or 1)
         most = self.gates.max_missing
         if failed > most:
-            lost = f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you set --max-missing"
+            lost = (
+                f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you"
+                " set --max-missing"
+            )
             finished = finished._replace(ending=finished.ending.gated((f"gate failed: {lost}",)))
         record = {
             "counts": grades.counts.model_dump(mode="json"),

@@ -113,7 +113,8 @@ class RejudgeCommand(shared.JobOptions):
         ]
         if len(set(folders)) < len(folders):
             raise UsageError(
-                "two sources have the same name and would overwrite each other; rejudge them one by one"
+                "two sources have the same name and would overwrite each other; rejudge them one"
+                " by one"
             )
         finished, records = zip(*map(self._show, self.sources, folders), strict=True)
         return self.output.result(
@@ -224,7 +225,10 @@ class ExperimentCommand:
         if stopped and (output.quiet or not table.failed):
             say(*stopped.splitlines())
         elif stopped:
-            failed = f"{number_of(len(table.failed), 'arm')} failed ({', '.join(table.failed)}), as said above"
+            failed = (
+                f"{number_of(len(table.failed), 'arm')} failed ({', '.join(table.failed)}), as said"
+                " above"
+            )
             say(f"{failed}. Fix the problem, then run the same command to resume.")
         return output.result(
             "experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped

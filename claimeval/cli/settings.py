@@ -121,7 +121,8 @@ def _in_file() -> dict[str, Setting]:
             )
         if name in REFUSED:
             raise UsageError(
-                f"{source}: {given} changes which data count, or what is written; type it as an option"
+                f"{source}: {given} changes which data count, or what is written; type it as an"
+                " option"
             )
         if name not in SETTINGS:
             raise unknown_name(

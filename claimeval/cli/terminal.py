@@ -211,7 +211,10 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
 def in_words(error: OSError) -> tuple[str, int] | None:
     """Return message and exit code for a file that cannot be opened (2) or written (3); None for other errors."""
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        advice = "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command resumes"
+        advice = (
+            "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command"
+            " resumes"
+        )
         return f"too many open files: {advice}", 3
     if error.errno not in _FULL and error.filename is None:
         return None

@@ -24,15 +24,15 @@ _GOLD = frozenset(
 )
 _DOCUMENTS = frozenset(
     words_of(
-        "context chunk passage document doc source retrieved evidence snippet hit retrieval paragraph node knowledge "
-        "ctx"
+        "context chunk passage document doc source retrieved evidence snippet hit retrieval"
+        " paragraph node knowledge ctx"
     )
 )
 _WORDS = {
     "question": words_of("question query prompt input message ask instruction utterance"),
     "answer": words_of(
-        "answer response output prediction completion generated generation reply result hypothesis text completions "
-        "resps"
+        "answer response output prediction completion generated generation reply result hypothesis"
+        " text completions resps"
     ),
 }
 """Words for the texts of a sample, most reliable first."""
@@ -40,9 +40,9 @@ _GENERIC = frozenset(words_of("text content value data body message completion")
 """Names of texts that say nothing of their own; what they are stands in the name above."""
 _NO_TEXT = frozenset(
     words_of(
-        "id ids uid uuid time timestamp token tokens score latency model type date cost status count length url file "
-        "path version language hash role reason ms seconds category format name title by author start tag tags level "
-        "topic index reasoning"
+        "id ids uid uuid time timestamp token tokens score latency model type date cost status"
+        " count length url file path version language hash role reason ms seconds category format"
+        " name title by author start tag tags level topic index reasoning"
     )
 )
 """Words in the names of columns that describe something."""

@@ -110,7 +110,8 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     values = {field: row.first(names) for field, names in NAMES.items()}
     if values["sample"] is None:
         raise DataError(
-            f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})"
+            f"{row.location}: a label needs the id of its sample (one of"
+            f" {', '.join(NAMES['sample'])})"
         )
     word = values.pop("label")
     number = values.pop("grade")
@@ -149,7 +150,8 @@ def parse_label(
         grade = int(text.removesuffix(".0"))  # pandas writes integers as floats if a row has none
     except ValueError:
         raise DataError(
-            f"{location}: unknown label {text[:40]!r}. Use supported, contradicted, not_found, yes, no, or an integer"
+            f"{location}: unknown label {text[:40]!r}. Use supported, contradicted, not_found, yes,"
+            " no, or an integer"
         ) from None
     return _PLAIN.get(grade), grade
 

@@ -27,9 +27,9 @@ _DOCUMENT = frozenset(words_of("document doc passage chunk context text content 
 """Words in the name of a column with one document; also with an s."""
 _OF_DOCUMENT = _DOCUMENT.union(
     words_of(
-        "at char chars distance docid docno embedding end file id idx index is label length link name no number offset "
-        "page path pid position rank relevance relevant retrieval retrieved row score section similarity size source "
-        "start title token tokens unnamed uri url uuid"
+        "at char chars distance docid docno embedding end file id idx index is label length link"
+        " name no number offset page path pid position rank relevance relevant retrieval retrieved"
+        " row score section similarity size source start title token tokens unnamed uri url uuid"
     )
 )
 """Words in the names of columns that describe a document or number the rows. Other columns tell samples apart."""
@@ -152,9 +152,10 @@ class LongTable:
             return
         mapped = "" if self._mapped else f"{options({'contexts': self._column})} "
         raise DataError(
-            f"{self._name} has one row a document: in {rows:,} of {self._rows:,} rows question and answer are those of "
-            f"another row, and only {self._column!r} differs. A sample is an answer with all its documents: add "
-            f"{mapped}--group {shlex.quote(self._key())} to join them, or --group none if each row is a sample",
+            f"{self._name} has one row a document: in {rows:,} of {self._rows:,} rows question and"
+            f" answer are those of another row, and only {self._column!r} differs. A sample is an"
+            f" answer with all its documents: add {mapped}--group {shlex.quote(self._key())} to"
+            " join them, or --group none if each row is a sample",
             kind=ONE_ROW_A_DOCUMENT,
         )
 
@@ -219,8 +220,9 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
         for field, value in kept.items():
             if row.fields.get(field) != value and not isinstance(value, float):
                 raise DataError(
-                    f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from {first.location}, "
-                    f"though {group} is {name!r} in both; rows to join differ in their documents alone"
+                    f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from"
+                    f" {first.location}, though {group} is {name!r} in both; rows to join differ in"
+                    " their documents alone"
                 )
     ranks = [
         field for field in first.fields if _describes_document(field) and _words(field) & _RANK

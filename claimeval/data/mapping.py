@@ -154,7 +154,8 @@ def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMap
         name = "mapping"
     if not isinstance(content, Mapping):
         raise UsageError(
-            f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer: draft"
+            f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer:"
+            " draft"
         )
     mapping = _parsed({**content, **({"group": group} if group else {})}, name)
     if mapping.preset and not mapping.of_spans and mapping.preset not in presets():

@@ -117,8 +117,8 @@ class Overlooked:
         if missing:
             without = " ".join(f"--field {field}=" for field in missing)
             raise self._error(
-                f"{_and(missing)} would not be read, and may be in other fields: add {options(found)} ({without}: "
-                "read without)"
+                f"{_and(missing)} would not be read, and may be in other fields: add"
+                f" {options(found)} ({without}: read without)"
             )
         self._check_documents_without_texts()
         if "contexts" in notes and "contexts" in absent:
@@ -180,8 +180,9 @@ class Overlooked:
         ):
             column = self._path_of_contexts()
             raise self._error(
-                f"{column} seem to be names of documents, without their texts, which are in the corpus: add the texts "
-                f"to each row as a list {column}. If they are the texts: {options({'contexts': column})}"
+                f"{column} seem to be names of documents, without their texts, which are in the"
+                f" corpus: add the texts to each row as a list {column}. If they are the texts:"
+                f" {options({'contexts': column})}"
             )
 
     def _check_joined(self) -> None:
@@ -192,8 +193,9 @@ class Overlooked:
             and not self._mapping.is_given("contexts")
         ):
             raise self._error(
-                f"contexts seem to be joined by {_SEPARATOR!r}: add --field split={shlex.quote(_SEPARATOR)}, or "
-                f"{options({'contexts': self._path_of_contexts()})} if each is one text"
+                f"contexts seem to be joined by {_SEPARATOR!r}: add --field"
+                f" split={shlex.quote(_SEPARATOR)}, or"
+                f" {options({'contexts': self._path_of_contexts()})} if each is one text"
             )
 
     def _path_of_contexts(self) -> str:
@@ -218,8 +220,9 @@ class Overlooked:
             )
             if objects and speaks_of_documents(words_of(name)):
                 raise self._error(
-                    f"{name} has {', '.join(listed[0])} of documents, but not their texts, which are in the corpus: "
-                    "add them to each object as text (--field contexts=: read without)"
+                    f"{name} has {', '.join(listed[0])} of documents, but not their texts, which"
+                    " are in the corpus: add them to each object as text (--field contexts=: read"
+                    " without)"
                 )
 
     def _check_some_rows(self) -> None:

@@ -526,7 +526,10 @@ class _CellValues:
                 and value
                 and all(isinstance(t, str) for t in value)
             ):
-                better = f", or if these are gold answers, add {options({'reference_answers': column, 'answer': ''})}"
+                better = (
+                    ", or if these are gold answers, add"
+                    f" {options({'reference_answers': column, 'answer': ''})}"
+                )
             if is_pattern(column):
                 columns = roots(tuple(self._row.origin), column)
                 better = f": choose one, {' or '.join(options({field: name}) for name in columns)}"
@@ -701,7 +704,10 @@ class _CellValues:
         longest = max(texts, key=lambda name: len(texts[name]), default=None)
         if longest:
             return f"; add {options({field: f'{self._columns.get(field, field)}[*].{longest}'})}"
-        return f", only {', '.join(map(str, names)) or _kind(item)}; the texts of the documents are needed"
+        return (
+            f", only {', '.join(map(str, names)) or _kind(item)}; the texts of the documents are"
+            " needed"
+        )
 
     def answerable(self, field: str) -> bool:
         """Return whether the question can be answered."""

@@ -140,8 +140,9 @@ class FieldMap(Record):
         by_row = not self.judges and self.judge and self.reply and not self.replies
         if not (by_name or by_list or by_row):
             raise ValueError(
-                "one of these is needed for the replies: `judges` with a path each; `judges` as a list with `replies`; "
-                "or `judge` with `reply`, plus `items_field` if they are in a list"
+                "one of these is needed for the replies: `judges` with a path each; `judges` as a"
+                " list with `replies`; or `judge` with `reply`, plus `items_field` if they are in a"
+                " list"
             )
         return self
 
@@ -277,7 +278,8 @@ class RecordedReplies:
             ).digest()
             if digest in digests:
                 raise DataError(
-                    f"{sample_rows[0].location}: rows of sample {sample!r} are not consecutive. Sort the file"
+                    f"{sample_rows[0].location}: rows of sample {sample!r} are not consecutive."
+                    " Sort the file"
                 )
             digests.add(digest)
             yield sample, sample_rows
@@ -320,7 +322,8 @@ class RecordedReplies:
             replies = value_at(row, fields.replies)
             if not isinstance(replies, list) or len(replies) != len(fields.judges):
                 raise DataError(
-                    f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies"
+                    f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)}"
+                    " replies"
                 )
             for name, reply in zip(fields.judges, replies, strict=True):
                 yield self._reply(name, reply, row)
@@ -552,7 +555,9 @@ def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
         answer=text(fields.answer),
         contexts=tuple(contexts) if has_contexts else None,
         reference_answers=_texts(row, fields.reference_answers),
-        generator=text(fields.generator)
-        if fields.generator
-        else text("system" if fields.systems else None),
+        generator=(
+            text(fields.generator)
+            if fields.generator
+            else text("system" if fields.systems else None)
+        ),
     )

@@ -93,7 +93,8 @@ def read_rows(
         raise DataError(f"{path} does not exist")
     if not path.is_file():
         raise DataError(
-            f"{path} is a pipe or a device, but data is read more than once. Write it to a file first"
+            f"{path} is a pipe or a device, but data is read more than once. Write it to a file"
+            " first"
         )
     csv_reader = partial(_csv, texts=texts)
     readers: dict[str, Callable[[Path, OnError, range | None], Iterator[SourceRow]]] = {

@@ -180,8 +180,9 @@ def draw(
         if stratum not in reservoirs:
             if len(reservoirs) == count:
                 raise UsageError(
-                    f"--stratify {stratify}: more than {count} values up to {row.location}, so not every stratum can "
-                    "have a row. Draw more rows, or use a field with fewer values"
+                    f"--stratify {stratify}: more than {count} values up to {row.location}, so not"
+                    " every stratum can have a row. Draw more rows, or use a field with fewer"
+                    " values"
                 )
             size = math.inf if every else max(MIN_KEPT, RESERVE * count)
             reservoirs[stratum] = _Reservoir(size, 1 / every if every else 1.0)
@@ -192,7 +193,8 @@ def draw(
         )
     if stratify and set(reservoirs) == {NO_STRATUM}:
         raise DataError(
-            f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}"
+            f"--stratify {stratify}: no row has this field. For a field in `metadata`:"
+            f" metadata.{stratify}"
         )
     counted = {
         name: kept.rows if keep_duplicates else kept.questions()
@@ -204,7 +206,8 @@ def draw(
         asked = reservoirs[""].rows
         if not count:
             raise UsageError(
-                f"every {every}: none of {asked} questions was drawn; use a smaller number, or another seed"
+                f"every {every}: none of {asked} questions was drawn; use a smaller number, or"
+                " another seed"
             )
         sizes = {"": count}
     total = sum(sizes.values())
@@ -289,7 +292,8 @@ def _question(row: SourceRow, field: str | None) -> str:
         return ""
     if not isinstance(value, str):
         raise DataError(
-            f"{row.location}: no question (one of {', '.join(names)}); name its field: --field question=NAME"
+            f"{row.location}: no question (one of {', '.join(names)}); name its field: --field"
+            " question=NAME"
         )
     return value
 

@@ -116,13 +116,14 @@ class Survey(Record):
         remarks = [self.mapping.read_as] if self.mapping.read_as else []
         if self.no_question:
             remarks.append(
-                f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})"
+                f"{self.no_question.count} samples have no question (first:"
+                f" {self.no_question.first!r})"
             )
         if self.duplicate_numbers:
             first, second = self.duplicate_numbers
             remarks.append(
-                f"{len(self.duplicate_ids)} ids occur more than once, first {self.duplicate_ids[0]!r} "
-                f"(samples {first} and {second})"
+                f"{len(self.duplicate_ids)} ids occur more than once, first"
+                f" {self.duplicate_ids[0]!r} (samples {first} and {second})"
             )
         if self.no_answer or self.empty_answers:
             remarks.append(
@@ -131,13 +132,14 @@ class Survey(Record):
         if self.invalid_text:
             sample, excerpt = next(iter(self.invalid_text.items()))
             remarks.append(
-                f"{len(self.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)"
+                f"{len(self.invalid_text)} samples look wrongly decoded (first: {sample!r}:"
+                f" ...{excerpt}...)"
             )
         if self.written_nothing:
             sample, text = next(iter(self.written_nothing.items()))
             remarks.append(
-                f"{len(self.written_nothing)} samples have a text {text!r} (first: {sample!r}); it counts as "
-                "any text: leave the field empty if nothing is meant"
+                f"{len(self.written_nothing)} samples have a text {text!r} (first: {sample!r}); it"
+                " counts as any text: leave the field empty if nothing is meant"
             )
         if self.contexts:
             fewest, median, most_contexts = self.contexts
@@ -208,10 +210,13 @@ def left_out(missing: MissingField, samples: int, prompt: str) -> str:
     """Return how many samples count as `missing_input` because they have no question. Raises DataError if all do."""
     if missing.count == samples:
         raise DataError(
-            f"no sample has a question (first: {missing.first!r}), which prompt {prompt} reads. Take a prompt that "
-            "does not read it"
+            f"no sample has a question (first: {missing.first!r}), which prompt {prompt} reads."
+            " Take a prompt that does not read it"
         )
-    return f"{missing.count} of {samples} samples lack question (first: {missing.first!r}): counted as missing_input"
+    return (
+        f"{missing.count} of {samples} samples lack question (first: {missing.first!r}): counted as"
+        " missing_input"
+    )
 
 
 def distinct(samples: Iterable[Sample]) -> Iterator[Sample]:

@@ -153,7 +153,8 @@ def _whole(path: Path) -> Grades:
         for document, grade in documents.items():
             if grade != int(grade):
                 raise DataError(
-                    f"{path}: the grade of {document!r} for {query!r} is {grade}, not a whole number"
+                    f"{path}: the grade of {document!r} for {query!r} is {grade}, not a whole"
+                    " number"
                 )
     return {
         query: {name: int(grade) for name, grade in documents.items()}

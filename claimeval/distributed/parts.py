@@ -170,12 +170,13 @@ class Part:
         """Raise UsageError for a part of another version or with other settings."""
         if index.claimeval != manifest.claimeval:
             raise UsageError(
-                f"{self.index_file} is of claimeval {index.claimeval}, and this is {manifest.claimeval}; remove it and "
-                f"{self.again}"
+                f"{self.index_file} is of claimeval {index.claimeval}, and this is"
+                f" {manifest.claimeval}; remove it and {self.again}"
             )
         if index.settings != manifest.settings_digest:
             raise UsageError(
-                f"{self.index_file} is of other settings or data than the run; remove it and {self.again}"
+                f"{self.index_file} is of other settings or data than the run; remove it and"
+                f" {self.again}"
             )
 
     @property
@@ -276,8 +277,8 @@ def begin(
     before = None if overwrite else check_free(folder, manifest)
     if before and before.claimeval != manifest.claimeval:
         raise UsageError(
-            f"{folder} was begun by claimeval {before.claimeval}, and this is {manifest.claimeval}; shards of a run "
-            "need the same version. Give another --out, or --overwrite it"
+            f"{folder} was begun by claimeval {before.claimeval}, and this is {manifest.claimeval};"
+            " shards of a run need the same version. Give another --out, or --overwrite it"
         )
     if before and before.settings_digest != manifest.settings_digest:
         raise UsageError(
@@ -292,7 +293,8 @@ def begin(
                 part.remove()
             elif part.shard.count != shard.count:
                 raise UsageError(
-                    f"{folder} has parts of {part.shard.count} shards; cut it in as many, or --overwrite them"
+                    f"{folder} has parts of {part.shard.count} shards; cut it in as many, or"
+                    " --overwrite them"
                 )
         if overwrite:
             for name in OUTCOME:
@@ -420,20 +422,23 @@ def merge(folder: Path, *, compress: bool = False) -> None:
     missing = missing_shards(parts)
     if not parts:
         raise UsageError(
-            f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard 1/16"
+            f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard"
+            " 1/16"
         )
     if missing:
         count = parts[0].shard.count
         named = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
         raise UsageError(
-            f"{folder} misses {len(missing)} of {count} shards: {named}. Run them with --shard N/{count}, then merge"
+            f"{folder} misses {len(missing)} of {count} shards: {named}. Run them with --shard"
+            f" N/{count}, then merge"
         )
     indexes = [part.index() for part in parts]
     for part, index, before in zip(parts, indexes, [None, *indexes], strict=False):
         part.check(index, manifest)
         if index.first != (before.first + before.items if before else 0):
             raise UsageError(
-                f"{part.index_file} is about other samples than its number says; remove it and {part.again}"
+                f"{part.index_file} is about other samples than its number says; remove it and"
+                f" {part.again}"
             )
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress) as writer:
         tallies = PartTallies(manifest)
@@ -458,7 +463,8 @@ def missing_shards(parts: Sequence[Part]) -> list[int]:
     counts = sorted({part.shard.count for part in parts})
     if len(counts) > 1:
         raise UsageError(
-            f"{parts[0].folder / PARTS} has parts of {counts[0]} and of {counts[1]} shards; remove those of one"
+            f"{parts[0].folder / PARTS} has parts of {counts[0]} and of {counts[1]} shards; remove"
+            " those of one"
         )
     present = {part.shard.number for part in parts}
     return [
@@ -507,7 +513,8 @@ def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:
         raise UsageError(f"{path} is missing; {part.again}") from error
     if size != expected.bytes:
         raise UsageError(
-            f"{path} has {size:,} bytes and had {expected.bytes:,} when it was finished; {part.again}"
+            f"{path} has {size:,} bytes and had {expected.bytes:,} when it was finished;"
+            f" {part.again}"
         )
     if digest.hexdigest() != expected.digest:
         raise UsageError(f"{path} was changed after it was finished; {part.again}")

@@ -191,8 +191,8 @@ def _check_version(version: str) -> None:
     if version != claimeval.__version__:
         node = ray.get_runtime_context().get_node_id()[:8]
         raise UsageError(
-            f"claimeval {claimeval.__version__} is installed on the node {node}, and this run is of {version}; install "
-            "the same version on all nodes"
+            f"claimeval {claimeval.__version__} is installed on the node {node}, and this run is of"
+            f" {version}; install the same version on all nodes"
         )
 
 
@@ -448,7 +448,8 @@ class _Cluster:
             count = min(self._cpus, int(resources.get("GPU", 0) / gpus)) if gpus else self._cpus
             if not count:
                 raise UsageError(
-                    f"a judge needs {gpus:g} GPUs (num_gpus), and the cluster has {resources.get('GPU', 0):g}"
+                    f"a judge needs {gpus:g} GPUs (num_gpus), and the cluster has"
+                    f" {resources.get('GPU', 0):g}"
                 )
             pooled = ray.remote(Worker).options(
                 num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=-1
@@ -583,8 +584,10 @@ def _connected(engine: str) -> Iterator[None]:
         if main
         else {}
     )
-    logger.info("connecting to Ray at %s", address) if address else logger.info(
-        "starting Ray on this machine"
+    (
+        logger.info("connecting to Ray at %s", address)
+        if address
+        else logger.info("starting Ray on this machine")
     )
     try:
         ray.init(address, **settings)

@@ -270,9 +270,10 @@ class ClaimsJob(QuestionJob):
             and counts["ungrounded"] > UNGROUNDED_SHARE * counts["claims"]
         ):
             raise StoppedEarly(
-                f"{extractor.name}: {counts['ungrounded']} of its first {counts['claims']} claims are not in the texts "
-                "it was asked about. The replies belong to other questions, as in a batch with wrong ids, "
-                "or the model invents claims. Use another --cache to ask again"
+                f"{extractor.name}: {counts['ungrounded']} of its first {counts['claims']} claims"
+                " are not in the texts it was asked about. The replies belong to other questions,"
+                " as in a batch with wrong ids, or the model invents claims. Use another --cache"
+                " to ask again"
             )
 
     @cached_property
@@ -391,9 +392,11 @@ class ClaimsJob(QuestionJob):
             sample=sample,
             claims=tuple(chain.from_iterable(claims.values())),
             unextracted={
-                part: extraction.value.reason
-                if isinstance(extraction.value, Failure)
-                else "no_claims"
+                part: (
+                    extraction.value.reason
+                    if isinstance(extraction.value, Failure)
+                    else "no_claims"
+                )
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
@@ -663,7 +666,10 @@ def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[st
     lacks: dict[str, list[str]] = {}
     for metric in metrics:
         for lack in surveyed.missing_fields[metric.name]:
-            words = f"{lack.count} of {surveyed.samples} samples lack {lack.field} (first: {lack.first!r})"
+            words = (
+                f"{lack.count} of {surveyed.samples} samples lack {lack.field} (first:"
+                f" {lack.first!r})"
+            )
             lacks.setdefault(words, []).append(metric.name)
     return lacks
 
@@ -677,7 +683,8 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     )
     if any(judge.name == extractor.name and judge != extractor for judge in panel.judges):
         raise UsageError(
-            f"extractor and judge are both called {extractor.name!r} but differ; give one another name"
+            f"extractor and judge are both called {extractor.name!r} but differ; give one another"
+            " name"
         )
     extract_prompt, prompt = _load_prompts(options, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
@@ -689,7 +696,8 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     )
     if settings.extract_per_judge and spec:
         raise UsageError(
-            "every judge extracts its claims itself (extract_per_judge), so there is no extractor to name"
+            "every judge extracts its claims itself (extract_per_judge), so there is no extractor"
+            " to name"
         )
     check_readers(metrics.rows, panel.judges, settings)
     return ClaimsJob(
@@ -771,7 +779,10 @@ def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
         )
     return (
         "en",
-        f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})",
+        (
+            "prompts are in English: no other language with prompts covers two thirds of the"
+            f" samples ({result})"
+        ),
     )
 
 
@@ -795,12 +806,17 @@ def notes(job: ClaimsJob) -> tuple[str, ...]:
     if names and not job.panel.scale.ordered:
         verb = "equals" if len(names) == 1 else "equal"
         notes += (
-            f"the prompt {job.assess_prompt.name} has no label for partial support, so {', '.join(names)} {verb} the "
-            "strict form (assess/partial has one)",
+            (
+                f"the prompt {job.assess_prompt.name} has no label for partial support, so"
+                f" {', '.join(names)} {verb} the strict form (assess/partial has one)"
+            ),
         )
     if job.extracts and job.taken_from and job.taken_from.id != job.extractor.id:
         notes += (
-            f"missing claims were extracted by {job.extractor.name}, all others by {job.taken_from.name}",
+            (
+                f"missing claims were extracted by {job.extractor.name}, all others by"
+                f" {job.taken_from.name}"
+            ),
         )
     return notes
 
@@ -827,8 +843,8 @@ def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge], settings: 
         )
     if name and settings.extract_per_judge and local:
         raise UsageError(
-            f"{name} asks what a claim has to do with a question, which takes a language model, and "
-            f"{local[0]!r} is not one but extracts claims too (extract_per_judge)"
+            f"{name} asks what a claim has to do with a question, which takes a language model, and"
+            f" {local[0]!r} is not one but extracts claims too (extract_per_judge)"
         )
 
 

@@ -90,9 +90,11 @@ class ExtractionJob:
             extractor=self.extractor,
             prompts=(self.prompt.record,) if self.prompt else (),
             settings={"claims": self._source, "part": self.part, "gold": self.gold_name or None},
-            notes=(specs.CLAIMS_BY_RULE,)
-            if self.extractor and not reads_prompts(self.extractor)
-            else (),
+            notes=(
+                (specs.CLAIMS_BY_RULE,)
+                if self.extractor and not reads_prompts(self.extractor)
+                else ()
+            ),
             cluster=self.cluster,
             versions=versions(self.extractor),
         )
@@ -235,7 +237,8 @@ def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
         listed = row.first(("claims", "gold", "facts", *_TEXT_KEYS))
         if name is None or listed is None:
             raise DataError(
-                f"{row.location}: a row of gold claims needs id, and claims (a list) or text (one claim)"
+                f"{row.location}: a row of gold claims needs id, and claims (a list) or text (one"
+                " claim)"
             )
         gold.setdefault(str(name), []).extend(_claim_texts(listed, "claims"))
     return {name: tuple(texts) for name, texts in gold.items()}

@@ -233,9 +233,11 @@ class StepWorkload:
             verdicts=(low.verdicts, high.verdicts),
             price=self.price,
             batched=self.batched,
-            cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1]))
-            if price
-            else None,
+            cost=(
+                (price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1]))
+                if price
+                else None
+            ),
             cost_bound=high.cost_bound if price else None,
             basis=self._basis(counted, recorded) if any(prompt) else (),
         )
@@ -269,11 +271,20 @@ class StepWorkload:
 
     def _basis(self, counted: TokenCounts, recorded: Range | None) -> tuple[str, str]:
         if (measured := estimates.measured(counted)) is None:
-            prompt = f"assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
+            prompt = (
+                f"assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g}"
+                " bytes each"
+            )
         else:
-            prompt = f"{measured.low:.2f} to {measured.high:.2f} bytes each, as in {counted.replies:,} stored replies"
+            prompt = (
+                f"{measured.low:.2f} to {measured.high:.2f} bytes each, as in {counted.replies:,}"
+                " stored replies"
+            )
         if recorded is not None:
-            output = f"{recorded.low:.0f} to {recorded.high:.0f} a call, as in stored replies to {self.prompt.name}"
+            output = (
+                f"{recorded.low:.0f} to {recorded.high:.0f} a call, as in stored replies to"
+                f" {self.prompt.name}"
+            )
         elif (thinking := estimates.thinking(self.judge)).high:
             output = f"assumed, {thinking.low:g} to {thinking.high:g} of them thinking"
         else:
@@ -565,9 +576,14 @@ class _Walk(_Planner, Generic[T]):
             for workload in self._workloads.values()
         ):
             if self._job.manifest.panel.escalate:
-                yield "judges who are asked only where the first ones disagree: from never to always"
+                yield (
+                    "judges who are asked only where the first ones disagree: from never to always"
+                )
             if self._job.manifest.panel.per_document is True:
-                yield "all documents together, asked only about claims that none supports alone: from never to always"
+                yield (
+                    "all documents together, asked only about claims that none supports alone: from"
+                    " never to always"
+                )
 
 
 class _ClaimsWalk(_Walk[Sample | SampleResult]):
@@ -647,7 +663,10 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
             source = (
                 f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
             )
-            yield f"claims: {low:.1f} to {high:.1f} per sentence of texts that are not extracted yet, {source}"
+            yield (
+                f"claims: {low:.1f} to {high:.1f} per sentence of texts that are not extracted yet,"
+                f" {source}"
+            )
         yield from super()._basis(ratio)
 
 

@@ -109,8 +109,8 @@ def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> Po
             check_name(document.id, "document")
             if document.id in documents:
                 raise DataError(
-                    f"document {document.id!r} occurs twice for question {sample.id!r}; ids of questions and of the "
-                    "documents of a question must be unique"
+                    f"document {document.id!r} occurs twice for question {sample.id!r}; ids of"
+                    " questions and of the documents of a question must be unique"
                 )
             documents.add(document.id)
             pairs += 1
@@ -120,7 +120,8 @@ def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> Po
         raise DataError("there is nothing to grade: no question has a document")
     if without_text == pairs:
         raise DataError(
-            "no pair of question and document has both texts; check that the ids of the files are the same"
+            "no pair of question and document has both texts; check that the ids of the files are"
+            " the same"
         )
     return PoolCounts(pairs, without_text, by_people)
 
@@ -134,8 +135,8 @@ def check_name(name: str, kind: str) -> None:
     """Raise DataError for an id that a TREC file cannot hold."""
     if name.split() != [name] or name.startswith("#"):
         raise DataError(
-            f"the {kind} id {name!r} cannot be written to a qrels file: an id must not be empty, contain spaces or "
-            "begin with #"
+            f"the {kind} id {name!r} cannot be written to a qrels file: an id must not be empty,"
+            " contain spaces or begin with #"
         )
 
 

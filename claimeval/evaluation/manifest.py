@@ -260,7 +260,8 @@ class Manifest(Record):
         digest.update(repr((self.metrics, self.settings)).encode())
         panel = self.panel
         digest.update(
-            f"{panel.per_document} {panel.shuffle_contexts} {panel.replicates} {panel.extract_per_judge}".encode()
+            f"{panel.per_document} {panel.shuffle_contexts} {panel.replicates}"
+            f" {panel.extract_per_judge}".encode()
         )
         for prompt in self.prompts:
             digest.update(prompt.digest.encode())

@@ -424,7 +424,8 @@ def make_job(options: Measurement) -> MeasureJob:
     models = dict.fromkeys(_LOCAL_MODELS[name] for name in names if name in _LOCAL_MODELS)
     if len(models) > 1:
         raise UsageError(
-            "query_likelihood, answer_reward and answer_similarity take different models; measure one of them at a time"
+            "query_likelihood, answer_reward and answer_similarity take different models; measure"
+            " one of them at a time"
         )
     sources: list[Source] = []
     if words:
@@ -473,8 +474,10 @@ def _texts(sample: Sample) -> lexical.LexicalSample:
         answer=sample.answer,
         question=sample.question,
         contexts=None if documents is None else [document.text for document in documents],
-        references=["\n\n".join(sample.reference_answers)]
-        if joins_references
-        else sample.reference_answers,
+        references=(
+            ["\n\n".join(sample.reference_answers)]
+            if joins_references
+            else sample.reference_answers
+        ),
         id=sample.id,
     )

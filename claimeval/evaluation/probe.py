@@ -43,10 +43,13 @@ CLAIMS = {"The Eiffel Tower is in Paris.": True, "The Eiffel Tower is 500 metres
 """Claims, and whether the document supports them."""
 LIGHTHOUSE = Document(
     id="page",
-    text="The lighthouse at Orsa was built of grey granite in 1871. It is 34 metres high and has 152 steps. Its lamp "
-    "turns once in 12 seconds. The keeper's house beside it has four rooms and a slate roof; it was painted white in "
-    "1902. Since 1988 the light has worked without a keeper. The tower is open on Saturdays and Sundays from May to "
-    "September. A ticket costs 6 euros, and children under ten pay nothing. Dogs are not allowed in the tower.",
+    text=(
+        "The lighthouse at Orsa was built of grey granite in 1871. It is 34 metres high and has 152"
+        " steps. Its lamp turns once in 12 seconds. The keeper's house beside it has four rooms and"
+        " a slate roof; it was painted white in 1902. Since 1988 the light has worked without a"
+        " keeper. The tower is open on Saturdays and Sundays from May to September. A ticket costs"
+        " 6 euros, and children under ten pay nothing. Dogs are not allowed in the tower."
+    ),
 )
 MANY = {
     "The lighthouse at Orsa was built in 1871.": True,
@@ -267,9 +270,9 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
         "served_model": next(
             (reply.served_model for reply in trial.replies if reply.served_model), None
         ),
-        "schema_honoured": False
-        if trial.other_form and learned.schema_honoured
-        else learned.schema_honoured,
+        "schema_honoured": (
+            False if trial.other_form and learned.schema_honoured else learned.schema_honoured
+        ),
         "thinks_aloud": any(aloud) if aloud else None,
         "log_probabilities": any(tokens) if trial.replies else None,
         "refused": tuple(name for name in learned.refused if name not in judge.learned.refused),

@@ -363,9 +363,9 @@ def make_job(
 def _criteria(questions: Iterable[RatingQuestion]) -> dict[str, JsonValue]:
     """Return the criteria among questions, as manifests have them."""
     criteria: dict[str, JsonValue] = {
-        f"{question.name}:{question.against}"
-        if question.against
-        else question.name: question.criterion
+        (
+            f"{question.name}:{question.against}" if question.against else question.name
+        ): question.criterion
         for question in questions
         if question.criterion
     }
@@ -416,7 +416,8 @@ def _survey(
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(
-                f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask"
+                f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of"
+                " --ask"
             )
     return _AnswerCounts(frozenset(available), tuple(generators), count, without)
 

@@ -52,7 +52,8 @@ def messages(
         ).messages
     if part := metric.missing_part(sample):
         raise UsageError(
-            f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another --metric"
+            f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another"
+            " --metric"
         )
     text = sample.text(metric.claims_of) or ""
     if prompt.step == "extract":
@@ -60,7 +61,8 @@ def messages(
     split = claims if claims is not None else _split(metric, text)
     if not split:
         raise UsageError(
-            f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked"
+            f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be"
+            " asked"
         )
     first = assess.shuffled(split, sample.id)[: claims_per_call(_READER)]
     shown = assess.ShownDocuments(

@@ -136,7 +136,8 @@ def validity(
     graded = sum(grade is not None for grade in joined.assessor)
     if not graded:
         raise DataError(
-            "the assessor and the people graded no pair in common; are the ids of the two files the same?"
+            "the assessor and the people graded no pair in common; are the ids of the two files the"
+            " same?"
         )
     relevant = [None if grade is None else grade >= relevant_from for grade in joined.assessor]
     human_relevant = [grade >= human_relevant_from for grade in joined.human]
@@ -148,22 +149,26 @@ def validity(
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
         exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=query_clusters)),
-        kappa=Estimate.of(
-            cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=query_clusters)
-        )
-        if same_scale
-        else None,
-        kappa_quadratic=Estimate.of(
-            cohen_kappa(
-                joined.assessor,
-                joined.human,
-                labels=labels,
-                weights="quadratic",
-                clusters=query_clusters,
+        kappa=(
+            Estimate.of(
+                cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=query_clusters)
             )
-        )
-        if same_scale
-        else None,
+            if same_scale
+            else None
+        ),
+        kappa_quadratic=(
+            Estimate.of(
+                cohen_kappa(
+                    joined.assessor,
+                    joined.human,
+                    labels=labels,
+                    weights="quadratic",
+                    clusters=query_clusters,
+                )
+            )
+            if same_scale
+            else None
+        ),
         kappa_binary=Estimate.of(
             cohen_kappa(relevant, human_relevant, labels=(False, True), clusters=query_clusters)
         ),
@@ -192,8 +197,8 @@ def read_graders(
         assessors[name], refused[name] = on_scale(levels, scale)
         if not assessors[name]:
             raise DataError(
-                f"no grade of {name} is on the scale {scale.name!r} ({scale.steps[0]} to {scale.steps[-1]}); give "
-                "another --scale"
+                f"no grade of {name} is on the scale {scale.name!r} ({scale.steps[0]} to"
+                f" {scale.steps[-1]}); give another --scale"
             )
     return assessors, refused
 
@@ -243,8 +248,8 @@ def check_grades(qrels: ir.Qrels) -> None:
         for document, grade in grades.items():
             if grade > HIGHEST:
                 raise DataError(
-                    f"{grade} is no grade of relevance (query {query!r}, document {document!r}): grades are whole "
-                    f"numbers from 0 to {HIGHEST} at most"
+                    f"{grade} is no grade of relevance (query {query!r}, document {document!r}):"
+                    f" grades are whole numbers from 0 to {HIGHEST} at most"
                 )
 
 

@@ -242,9 +242,11 @@ def reject_repeated() -> Callable[[SampleResult], SampleResult]:
         if "queries" not in result.details:
             return result
         queries = [
-            query.model_copy(update={"rejected": ("nearly the same as another",)})
-            if query.kept and not distinct.add(query.question.casefold())
-            else query
+            (
+                query.model_copy(update={"rejected": ("nearly the same as another",)})
+                if query.kept and not distinct.add(query.question.casefold())
+                else query
+            )
             for query in queries_of(result)
         ]
         return _with_queries(result, queries)

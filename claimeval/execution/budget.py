@@ -34,14 +34,16 @@ def check_caps(judges: Iterable[Judge], options: RunOptions) -> None:
         price = price_of(judge, options.prices)
         if options.max_cost is not None and price is None:
             raise UsageError(
-                f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is unknown. Add a line such "
-                f"as {example_row(judge)} (US dollars per million tokens) to a YAML file and pass it with --prices or "
-                f"{VARIABLE}, or limit the number of calls instead"
+                f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is"
+                f" unknown. Add a line such as {example_row(judge)} (US dollars per million tokens)"
+                f" to a YAML file and pass it with --prices or {VARIABLE}, or limit the number of"
+                " calls instead"
             )
         if options.capped and not judge.uncounted and (unknown := sorted(set(judge.extra) - FREE)):
             raise UsageError(
-                f"judge {judge.name!r}: the price of `{unknown[0]}` in `extra` is not known, so a cap is no promise. "
-                "Leave it out, leave --max-cost and --max-calls out, or write `uncounted: true` into the judge file"
+                f"judge {judge.name!r}: the price of `{unknown[0]}` in `extra` is not known, so a"
+                " cap is no promise. Leave it out, leave --max-cost and --max-calls out, or write"
+                " `uncounted: true` into the judge file"
             )
 
 
@@ -97,7 +99,8 @@ class Ledger(Database):
         amount = _nano(cost)
         with self._transaction():
             update = self._database.execute(
-                "UPDATE spending SET calls = calls + 1, cost = cost + ? WHERE run = ? AND calls < ? AND cost + ? <= ?",
+                "UPDATE spending SET calls = calls + 1, cost = cost + ? WHERE run = ? AND calls < ?"
+                " AND cost + ? <= ?",
                 (amount, self._run, self._max_calls, amount, self._max_cost),
             )
             if update.rowcount == 1 and request is not None:
@@ -113,7 +116,10 @@ class Ledger(Database):
     def settle_request(self, request: str, cost: float) -> None:
         """Replace the reserved cost of a call by its actual cost, also for earlier calls with an unknown outcome."""
         with self._transaction():
-            query = "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ? LIMIT 1"
+            query = (
+                "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ?"
+                " LIMIT 1"
+            )
             row, amount = self._database.execute(
                 query, (self._run, request, self._owner)
             ).fetchone()
@@ -162,7 +168,10 @@ class Ledger(Database):
         """Return the limit in dollars and what the next call may cost; empty if no limit in dollars is reached."""
         if self.spending.calls >= self._max_calls or self._max_cost == _NO_LIMIT:
             return ""
-        return f" of ${self._max_cost / NANO:.4f}, and the next call may cost ${cost:.4f}, at its maximum length"
+        return (
+            f" of ${self._max_cost / NANO:.4f}, and the next call may cost ${cost:.4f}, at its"
+            " maximum length"
+        )
 
 
 def _nano(dollars: float) -> int:
@@ -204,7 +213,10 @@ class Budget:
                     self._settled.clear()
                     await self._settled.wait()
                 else:
-                    self.exhausted = f"{self.spending_in_words()} are spent{self._ledger.next_in_words(max_cost)}"
+                    self.exhausted = (
+                        f"{self.spending_in_words()} are"
+                        f" spent{self._ledger.next_in_words(max_cost)}"
+                    )
                     self._settled.set()
             if self.exhausted:
                 raise CallError("over_budget", self.exhausted, retryable=False)

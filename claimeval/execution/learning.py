@@ -25,7 +25,10 @@ _NOT_COUNTED = ("refused", "filtered")
 _HELP = (
     (
         re.compile("its text is in"),
-        "the server's reasoning parser took the reply for reasoning: turn it off, or raise max_tokens in a judge file",
+        (
+            "the server's reasoning parser took the reply for reasoning: turn it off, or raise"
+            " max_tokens in a judge file"
+        ),
     ),
     (
         re.compile("the reply is empty|reasoning that does not end"),
@@ -132,7 +135,10 @@ class ReviewingExecutor(Executor):
         problem = replies.last_failure.message or reason
         help_ = advice(replies.last_failure)
         if provider(judge.model).example:
-            help_ += f"; `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
+            help_ += (
+                "; `claimeval doctor --judge"
+                f" {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
+            )
         help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
 

@@ -145,7 +145,8 @@ class OnlineExecutor(Executor):
                 if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
                     self.stop(
                         judge,
-                        f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}",
+                        f"refused {MAX_REFUSED} requests in a row in the same words:"
+                        f" {error.message}",
                     )
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
@@ -280,7 +281,8 @@ class OnlineExecutor(Executor):
             advice = "its backend must call `keep` before it returns (docs/adding-a-provider.md)"
             raise CallError(
                 "judge_stopped",
-                f"the provider {request.judge.provider!r} returned a reply that it did not keep; {advice}",
+                f"the provider {request.judge.provider!r} returned a reply that it did not keep;"
+                f" {advice}",
                 fatal=True,
                 possibly_paid=True,
             )

@@ -19,8 +19,8 @@ HOST = "https://cloud.langfuse.com"
 BATCH = 50
 """Scores per request."""
 NOTE = (
-    "Traces have the defined scores, with claims and verdicts as their metadata. Undefined scores, and samples without "
-    "a trace, do not arrive. A second push replaces scores by their ids"
+    "Traces have the defined scores, with claims and verdicts as their metadata. Undefined scores,"
+    " and samples without a trace, do not arrive. A second push replaces scores by their ids"
 )
 
 
@@ -117,7 +117,8 @@ def _send(
         if getattr(reply, "rejected", 0):
             first = next((error.message for error in reply.errors), "")
             raise UsageError(
-                f"langfuse at {where}: {reply.rejected} of {len(batch)} scores were rejected: {first}"
+                f"langfuse at {where}: {reply.rejected} of {len(batch)} scores were rejected:"
+                f" {first}"
             )
         progress.calls += 1
         progress.done += len(batch)

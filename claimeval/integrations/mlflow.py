@@ -31,9 +31,9 @@ IDENTITY = "claimeval.identity"
 CONTENT = "claimeval.content"
 """Tag with the digest of what was logged, set last: a push of the same changes nothing."""
 NOTE = (
-    "The run has means, intervals, counts, settings, samples, claims, verdicts and calls as tables, and the page. "
-    "Traces get no scores: `claimeval.integrations.mlflow.scorers` gives them in `mlflow.genai.evaluate`. A second "
-    "push changes nothing"
+    "The run has means, intervals, counts, settings, samples, claims, verdicts and calls as tables,"
+    " and the page. Traces get no scores: `claimeval.integrations.mlflow.scorers` gives them in"
+    " `mlflow.genai.evaluate`. A second push changes nothing"
 )
 TABLES: tuple[tables.Table, ...] = ("samples", "claims", "verdicts", "calls")
 PARAM = 500

@@ -36,8 +36,9 @@ PREFIX = "claimeval."
 BATCH = 500
 """Events per request."""
 NOTE = (
-    "Log back ends show an event for each score and verdict, beside its trace. Platforms that take traces only, such "
-    "as Phoenix, do not take events. Events cannot be replaced: a second push adds them again, under the same ids"
+    "Log back ends show an event for each score and verdict, beside its trace. Platforms that take"
+    " traces only, such as Phoenix, do not take events. Events cannot be replaced: a second push"
+    " adds them again, under the same ids"
 )
 _SENT = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 

@@ -39,7 +39,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--claimeval-judge",
         metavar="JUDGE",
-        help="Judge for tests that name none: openai:MODEL, openai:MODEL@URL, local:lexical, or a YAML file.",
+        help=(
+            "Judge for tests that name none: openai:MODEL, openai:MODEL@URL, local:lexical, or a"
+            " YAML file."
+        ),
     )
     group.addoption(
         "--claimeval-offline",
@@ -49,7 +52,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--claimeval-out",
         metavar="DIR",
-        help="Run directory for all answers that the session judged, with report.html. Default: in pytest's cache.",
+        help=(
+            "Run directory for all answers that the session judged, with report.html. Default: in"
+            " pytest's cache."
+        ),
     )
     parser.addini(
         "claimeval_judge",
@@ -232,8 +238,8 @@ class Claimeval:
             return str(judge)
         if not (judge := str(self._config.getini("claimeval_judge"))):
             raise UsageError(
-                "no judge named; give judge=..., --claimeval-judge or claimeval_judge in pytest's settings. For "
-                "example openai:gpt-5-mini, or local:lexical (words only, free)"
+                "no judge named; give judge=..., --claimeval-judge or claimeval_judge in pytest's"
+                " settings. For example openai:gpt-5-mini, or local:lexical (words only, free)"
             )
         return str(self._config.rootpath / judge) if judge.endswith((".yaml", ".yml")) else judge
 
@@ -353,7 +359,8 @@ class Claimeval:
             return []
         answers = sum(len(part.results) for part in self._parts)
         lines = [
-            f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"
+            f"answers judged: {answers}, calls: {self._calls}, replies from the cache:"
+            f" {self._cached}"
         ]
         main_first = sorted(
             self._parts, key=lambda part: (part.manifest.job != "score", -len(part.results))

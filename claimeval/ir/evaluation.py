@@ -318,7 +318,8 @@ class Evaluator:
         self._subtopics = any(measure.row.name == "alpha_ndcg" for measure in self.measures)
         if self._subtopics and collapse_ids is not None:
             raise UsageError(
-                "alpha_ndcg cannot be combined with collapse_ids: collapse the ids of the files first"
+                "alpha_ndcg cannot be combined with collapse_ids: collapse the ids of the files"
+                " first"
             )
         self._one_by_one = any(measure.row.one_by_one for measure in self.measures)
         if not self._subtopics and isinstance(self._qrels, Mapping) and _has_subtopics(self._qrels):
@@ -569,12 +570,14 @@ def _missing_queries(
     lacking = tuple(sorted(query for query in queries if query not in in_run))
     if len(lacking) == len(queries):
         raise DataError(
-            f"qrels and run have no query in common: the qrels have {min(queries)!r}, the run has {min(in_run)!r}"
+            f"qrels and run have no query in common: the qrels have {min(queries)!r}, the run has"
+            f" {min(in_run)!r}"
         )
     if lacking and missing == "error":
         raise DataError(
-            f"the run lacks {len(lacking)} of the {len(queries)} queries of the qrels, first {lacking[0]!r}, which "
-            "missing='error' refuses; missing='zero' counts them as 0, missing='skip' leaves them out"
+            f"the run lacks {len(lacking)} of the {len(queries)} queries of the qrels, first"
+            f" {lacking[0]!r}, which missing='error' refuses; missing='zero' counts them as 0,"
+            " missing='skip' leaves them out"
         )
     return lacking
 

@@ -282,7 +282,8 @@ def exponential(grade: Value) -> Value:
     highest = np.max(grade, initial=0) if isinstance(grade, np.ndarray) else grade
     if highest > _LARGEST_EXPONENT:
         raise DataError(
-            f"the grade {highest} is too large for exponential gain; use linear gain or lower grades"
+            f"the grade {highest} is too large for exponential gain; use linear gain or lower"
+            " grades"
         )
     powered: Value = 2.0 ** linear(grade)
     return powered - 1
@@ -393,7 +394,8 @@ def _stopping(graded: Iterable[tuple[int, float]], settings: MeasureSettings) ->
             break
         if grade > highest:
             raise DataError(
-                f"the grade {grade} is above max={highest:g}, the highest of the scale; write ERR(max={grade})"
+                f"the grade {grade} is above max={highest:g}, the highest of the scale; write"
+                f" ERR(max={grade})"
             )
         stops = exponential(grade) / 2.0**highest
         total += reached * stops / rank
@@ -410,8 +412,8 @@ def alpha_ndcg(query: RankedQuery, settings: MeasureSettings) -> float:
     """
     if query.pool.subtopics is None:
         raise DataError(
-            "alpha_ndcg needs judgments of subtopics: a qrels file with the subtopic in its second column, or "
-            "query to document to subtopic to grade"
+            "alpha_ndcg needs judgments of subtopics: a qrels file with the subtopic in its second"
+            " column, or query to document to subtopic to grade"
         )
     ideal = _diverse(_greedy(query.pool.subtopics, settings), settings)
     return ratio(_diverse(query.covered, settings), ideal)

@@ -81,7 +81,8 @@ def fuse(
     factors = [1.0] * len(trec_runs) if weights is None else list(weights)
     if len(factors) != len(trec_runs) or not all(map(math.isfinite, factors)):
         raise UsageError(
-            f"the weights of the fusion are {factors}; expected a finite number for each of the {len(trec_runs)} runs"
+            f"the weights of the fusion are {factors}; expected a finite number for each of the"
+            f" {len(trec_runs)} runs"
         )
     loaded = map(as_run, trec_runs)
     read = [run if isinstance(run, Mapping) else read_run(run) for run in loaded]
@@ -128,7 +129,8 @@ def _reciprocal(k: int, scores: list[float]) -> list[float]:
 def _scaled(scores: list[float], lowest: float, width: float) -> list[float]:
     if not math.isfinite(width):
         raise DataError(
-            "an infinite score cannot be normalized; fuse by rank: method 'rrf' or normalization 'rank'"
+            "an infinite score cannot be normalized; fuse by rank: method 'rrf' or normalization"
+            " 'rank'"
         )
     return [(score - lowest) / max(width, _LEAST) for score in scores]
 

@@ -219,8 +219,8 @@ def _table(name: str, rows: ArrayLike) -> Floats:
         if odd is None:
             raise DataError(f"{expected}, not of other values") from None
         raise DataError(
-            f"{expected}, all rows as long as the first; row 0 has {widths[0]} and row {odd} has {widths[odd]}. Fill "
-            "short rows with grade -1, or evaluate dicts with ir.evaluate"
+            f"{expected}, all rows as long as the first; row 0 has {widths[0]} and row {odd} has"
+            f" {widths[odd]}. Fill short rows with grade -1, or evaluate dicts with ir.evaluate"
         ) from None
     if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
         raise DataError(

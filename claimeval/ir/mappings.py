@@ -96,9 +96,11 @@ def _rank_some(
     def members(groups: list[Tied]) -> list[list[str]]:
         """Return the ids of each group of equal scores."""
         return [
-            [document for document, number in retrieved[at].items() if float(number) == value]
-            if at in order.resorted
-            else list(islice(retrieved[at], first, last))
+            (
+                [document for document, number in retrieved[at].items() if float(number) == value]
+                if at in order.resorted
+                else list(islice(retrieved[at], first, last))
+            )
             for at, first, last, value in groups
         ]
 
@@ -187,19 +189,26 @@ def _check_kinds(judged: Iterable[object], retrieved: Iterable[object], query: s
     if all(kinds) and kinds[0].isdisjoint(kinds[1]):
         text, numbers = ("qrels", "run") if True in kinds[0] else ("run", "qrels")
         raise DataError(
-            f"query {query!r}: document ids are text in the {text} and numbers in the {numbers}; make all of them text"
+            f"query {query!r}: document ids are text in the {text} and numbers in the {numbers};"
+            " make all of them text"
         )
 
 
 def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
     """Return judgments in which documents judged for subtopics have their best grade."""
     return {
-        query: {
-            name: max(grade.values(), key=float, default=0) if isinstance(grade, Mapping) else grade
-            for name, grade in pool.items()
-        }
-        if isinstance(pool, Mapping)
-        else pool
+        query: (
+            {
+                name: (
+                    max(grade.values(), key=float, default=0)
+                    if isinstance(grade, Mapping)
+                    else grade
+                )
+                for name, grade in pool.items()
+            }
+            if isinstance(pool, Mapping)
+            else pool
+        )
         for query, pool in qrels.items()
     }
 
@@ -239,14 +248,15 @@ def _bad_value(
     for query, documents in zip(queries, mappings, strict=True):
         if not isinstance(documents, Mapping):
             return DataError(
-                f"{source}: query {query!r} has {type(documents).__name__}; expected a mapping of document id to {what}"
+                f"{source}: query {query!r} has {type(documents).__name__}; expected a mapping of"
+                f" document id to {what}"
             )
         for document, value in documents.items():
             number = isinstance(value, (int, float, np.number))
             if not number or value != value or (what == "grade" and abs(value) > LARGEST_GRADE):
                 return DataError(
-                    f"{source}: the {what} of document {document!r} for query {query!r} is {value!r}; "
-                    f"expected {expected}"
+                    f"{source}: the {what} of document {document!r} for query {query!r} is"
+                    f" {value!r}; expected {expected}"
                 )
     raise AssertionError("every value is a usable number")
 
@@ -281,7 +291,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as error:
         raise UsageError(
-            f"{pattern!r} is not a regular expression: {error}; '#.*' removes all from the first # on"
+            f"{pattern!r} is not a regular expression: {error}; '#.*' removes all from the first"
+            " # on"
         ) from None
 
 
@@ -376,8 +387,8 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
     ]
     if None in names_of:
         raise DataError(
-            f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or other usual names); "
-            f"it has {', '.join(map(str, columns.values()))}"
+            f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or"
+            f" other usual names); it has {', '.join(map(str, columns.values()))}"
         )
     return zip(*(list(frame[columns[str(name)]]) for name in names_of), strict=True)
 
@@ -385,6 +396,6 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
 def _unknown(what: str, data: object) -> DataError:
     number = "grade" if what == "qrels" else "score"
     return DataError(
-        f"{what}: expected a file name, a mapping of query to document to {number}, a table, or tuples of query, "
-        f"document and {number}; got {data!r:.80}"
+        f"{what}: expected a file name, a mapping of query to document to {number}, a table, or"
+        f" tuples of query, document and {number}; got {data!r:.80}"
     )

@@ -231,20 +231,29 @@ MEASURES: tuple[MeasureDefinition, ...] = (
 
 
 GROUPS = {
-    "official": "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P",
-    "all_trec": "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall "
-    "ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj "
-    "relstring infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg_rel Rndcg relative_P set_relative_P set_map",
-    "set": "runid num_q num_ret num_rel num_rel_ret set_P set_recall set_F utility set_relative_P set_map",
+    "official": (
+        "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank"
+        " iprec_at_recall P"
+    ),
+    "all_trec": (
+        "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall"
+        " P recall ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp"
+        " rbp_resid unj relstring infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg_rel Rndcg"
+        " relative_P set_relative_P set_map"
+    ),
+    "set": (
+        "runid num_q num_ret num_rel num_rel_ret set_P set_recall set_F utility set_relative_P"
+        " set_map"
+    ),
 }
 """trec_eval's groups of measures."""
 
 _TREC_EVAL_ONLY = (
-    "relstring gm_bpref Rprec_mult 11pt_avg binG G ideal_dcg ndcg_rel Rndcg relative_P set_relative_P "
-    "set_map yaap map_avgjg P_avgjg Rprec_mult_avgjg qrels_jg prefs all_prefs prefs_num_prefs_poss "
-    "prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair prefs_avgjg prefs_avgjg_Rnonrel "
-    "prefs_simp_ret prefs_pair_ret prefs_avgjg_ret prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp "
-    "prefs_avgjg_imp"
+    "relstring gm_bpref Rprec_mult 11pt_avg binG G ideal_dcg ndcg_rel Rndcg relative_P"
+    " set_relative_P set_map yaap map_avgjg P_avgjg Rprec_mult_avgjg qrels_jg prefs all_prefs"
+    " prefs_num_prefs_poss prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair"
+    " prefs_avgjg prefs_avgjg_Rnonrel prefs_simp_ret prefs_pair_ret prefs_avgjg_ret"
+    " prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp prefs_avgjg_imp"
 )
 _ONLY_TREC = frozenset(_TREC_EVAL_ONLY.split())
 
@@ -369,8 +378,8 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
 def unknown_measure_message(names: Iterable[str]) -> str:
     """Format the message about measures that only trec_eval has."""
     return (
-        f"not computed here: {', '.join(names)} (measures of trec_eval that claimeval does not have; "
-        f"it has {', '.join(row.name for row in MEASURES)})"
+        f"not computed here: {', '.join(names)} (measures of trec_eval that claimeval does not"
+        f" have; it has {', '.join(row.name for row in MEASURES)})"
     )
 
 
@@ -415,7 +424,8 @@ def _read_one(text: str) -> list[Measure]:
     paper = _PAPER.fullmatch(text)
     if paper is None:
         raise UsageError(
-            f"measure {text!r} cannot be read; write name, name@10, name(option=value)@10 or name.5,10"
+            f"measure {text!r} cannot be read; write name, name@10, name(option=value)@10 or"
+            " name.5,10"
         )
     name = paper["name"]
     cutoff = paper["cutoff"]

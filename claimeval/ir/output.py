@@ -172,8 +172,9 @@ def _first_queries(names: Sequence[str]) -> str:
 
 
 _ORDER = (
-    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP utility dcg "
-    "ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj"
+    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall"
+    " infAP utility dcg ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret"
+    " rbp rbp_resid unj"
 )
 """The order in which trec_eval 10.0 always prints measures."""
 _POSITIONS = {name: position for position, name in enumerate(_ORDER.split())}

@@ -555,8 +555,9 @@ def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
     if equal.size:
         query = names[int(_query_of(scores.starts, equal[:1])[0])]
         raise DataError(
-            f"query {query!r} has several documents with score {-scores.negated[equal[0]]}, which ties='error' "
-            "refuses; ties='trec' orders them by document id, ties='stable' keeps the order given"
+            f"query {query!r} has several documents with score {-scores.negated[equal[0]]}, which"
+            " ties='error' refuses; ties='trec' orders them by document id, ties='stable' keeps"
+            " the order given"
         )
 
 

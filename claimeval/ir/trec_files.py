@@ -57,7 +57,8 @@ def read_z_scores(source: Source) -> dict[str, dict[str, tuple[float, float]]]:
     for location, fields in _lines(content):
         if len(fields) != 4:
             raise DataError(
-                f"{location}: {len(fields)} fields; expected four: query, measure, mean, standard deviation"
+                f"{location}: {len(fields)} fields; expected four: query, measure, mean, standard"
+                " deviation"
             )
         numbers = (_score(fields[2], location), _score(fields[3], location))
         norms.setdefault(_text(fields[0]), {})[_text(fields[1])] = numbers
@@ -71,8 +72,8 @@ def find_qrels(folder: Path, split: str = "test") -> Path:
     if not path.exists() and not zipped.exists():
         splits = sorted(path.name for path in (folder / "qrels").glob("*.tsv*"))
         raise DataError(
-            f"{folder}: there is no qrels/{split}.tsv; a BEIR folder holds corpus.jsonl, queries.jsonl and "
-            f"qrels/*.tsv, here {', '.join(splits) or 'none'}"
+            f"{folder}: there is no qrels/{split}.tsv; a BEIR folder holds corpus.jsonl,"
+            f" queries.jsonl and qrels/*.tsv, here {', '.join(splits) or 'none'}"
         )
     return path if path.exists() else zipped
 
@@ -113,8 +114,8 @@ def parse_run(content: FileContent) -> TaggedRun:
             width = 3
         if len(fields) < width or (width == 3 and len(fields) != 3):
             raise DataError(
-                f"{location}: {len(fields)} fields; a run has six: query, Q0, document, rank, score, tag; that of MS "
-                "MARCO has three: query, document, rank"
+                f"{location}: {len(fields)} fields; a run has six: query, Q0, document, rank,"
+                " score, tag; that of MS MARCO has three: query, document, rank"
             )
         query = _text(fields[0])
         document = _text(fields[1 if width == 3 else 2])
@@ -199,7 +200,8 @@ def _json(content: FileContent, what: str) -> dict[str, dict[str, Any]] | None:
 def _rank(text: bytes, location: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise DataError(
-            f"{location}: the rank {_text(text)!r} is not a whole number from 1; three fields are query, document, rank"
+            f"{location}: the rank {_text(text)!r} is not a whole number from 1; three fields are"
+            " query, document, rank"
         )
     return int(text)
 
@@ -233,7 +235,8 @@ def _check_names(names: list[str]) -> None:
     for name in names:
         if name.split() != [name]:
             raise DataError(
-                f"{name!r} cannot be written to a TREC file: ids and tags must not be empty or contain blanks"
+                f"{name!r} cannot be written to a TREC file: ids and tags must not be empty or"
+                " contain blanks"
             )
 
 

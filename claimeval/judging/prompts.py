@@ -174,7 +174,8 @@ class Prompt:
         """The name, with the parameters that are not the default."""
         if step in ("assess", "weigh") and self.scale is None:
             raise PromptError(
-                f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
+                f"prompt {name}: a prompt of the step {step} names its scale in the header:"
+                f" {', '.join(SCALES)}"
             )
         if header.adds not in ("", UNCLEAR) or (
             header.adds and (step, self.reply) != ("extract", "json")
@@ -184,7 +185,8 @@ class Prompt:
             )
         if STEPS[step].json_only and self.reply != "json":
             raise PromptError(
-                f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}"
+                f"prompt {name}: a {step} prompt asks for replies of the form json, not"
+                f" {self.reply}"
             )
         self._arguments = name, step, source, self.parameters
         if not shipped:
@@ -423,7 +425,10 @@ def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple
             ):
                 yield (
                     node.lineno,
-                    f"{child.name!r} is no text. {_available_fields(items.get(child.name, child.name))}",
+                    (
+                        f"{child.name!r} is no text."
+                        f" {_available_fields(items.get(child.name, child.name))}"
+                    ),
                 )
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
         name = node.node.name
@@ -567,7 +572,8 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         prompt = _parsed(name, step, source, shipped=name in names)
     if name not in names and (variable := STEPS[step].subject) not in prompt.reads:
         raise PromptError(
-            f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked about"
+            f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked"
+            " about"
         )
     return prompt
 

@@ -248,7 +248,10 @@ _OTHER = (
     "n't",
 )
 _ADVERBS = "|".join((*_PARTLY, *_WHOLLY, *_OTHER))
-_JUDGED = r"(?:candidate(?:'s answer)?|answer|summary|claim|statement|response|prediction|sentence|hypothesis)"
+_JUDGED = (
+    r"(?:candidate(?:'s"
+    r" answer)?|answer|summary|claim|statement|response|prediction|sentence|hypothesis)"
+)
 
 _IS = re.compile(
     rf"\b{_JUDGED}(?:\s+\d+)?(?:\s+(?:provided|given|statement|above|answer))?\s+(?:is|was)(?P<contracted>n't)?\s+"

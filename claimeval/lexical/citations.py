@@ -48,8 +48,8 @@ _SOURCE = (
     r"|文档|文件|资料|文献|来源|資料|文書|出典|문서|출처)"
 )
 _STEMS = words_of(
-    "doc sourc src passag context ctx chunk excerpt snippet ref cit footnote result evidence dokum quell fuent font"
-    " документ источник 文档 文件 资料 文献 来源 資料 文書 出典 문서 출처"
+    "doc sourc src passag context ctx chunk excerpt snippet ref cit footnote result evidence dokum"
+    " quell fuent font документ источник 文档 文件 资料 文献 来源 資料 文書 出典 문서 출처"
 )
 """Every text that names a source has one of these. They are searched first, because most texts name none."""
 _ASCII_STEMS = [stem for stem in _STEMS if stem.isascii()]
@@ -107,7 +107,8 @@ _ATTRIBUTION = (
     rf"(?P<comma>,\s?)?(?<![^\W_])(?:according\sto|as\s(?:(?:is|was)\s)?(?:{_TELLS})\s(?:in|by)|as\sper|per|based\son|(?P<in>in)"
     r"|laut|gemäß|selon|d['’]après|según|secondo|segundo|conforme|согласно|根据|据)"
     rf"\s{{0,2}}{_NAMED}(?:所述)?"
-    r"(?:(?P<after>\s?[,，:]\s?)|(?=\n|\s?(?:[.;!?)\]。]|\Z))|(?P<no_comma>\s(?=(?:the|an?|it|he|she|they|this|these|there"
+    r"(?:(?P<after>\s?[,，:]\s?)|(?=\n|\s?(?:[.;!?)\]。"
+    r"]|\Z))|(?P<no_comma>\s(?=(?:the|an?|it|he|she|they|this|these|there"
     r"|ist|sind|war|waren|hat|haben|wird|wurden?)\s|(?-i:[A-Z]))))"
 )
 _STATEMENT = (
@@ -125,7 +126,8 @@ _BEFORE_VALUES = re.compile(
 )
 """Words before brackets whose numbers are values."""
 _BEFORE_PAIR = re.compile(
-    r"(?:\b(?:between|within)|(?<!taken )(?<!drawn )(?<!adapted )(?<!cited )(?<!quoted )(?<!obtained )(?<!derived )"
+    r"(?:\b(?:between|within)|(?<!taken )(?<!drawn )(?<!adapted )(?<!cited )(?<!quoted"
+    r" )(?<!obtained )(?<!derived )"
     r"(?<!data )(?<!evidence )(?<!results )(?<!findings )(?<!information )(?<!follows )\bfrom"
     r"|\b(?:values?|bounds|limits|levels?|scores?|weights|sequence|series)\sof)\Z",
     re.IGNORECASE,
@@ -338,7 +340,8 @@ _BETWEEN_NAMES = r"\s?[;|、，]\s?|\s?,\s?|\s(?:and|or|und|et|y|e|и|&)\s"
 _MOST = 50
 """Number of sources from the first to the last of a range; a longer one is no list of sources."""
 _SOURCE_LIST = (
-    r"^[\W_]*(?:sources?|references?|citations?|footnotes|bibliography|works cited|quellen|literatur|fuentes|fonti"
+    r"^[\W_]*(?:sources?|references?|citations?|footnotes|bibliography|works"
+    r" cited|quellen|literatur|fuentes|fonti"
     r"|fontes|参考文献|来源|出典)[\W_]*$(?:\n[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|\[)[^\n]*)?)*+"
 )
 """A list of the sources below a text: it says what the marks stand for, and cites nothing itself."""

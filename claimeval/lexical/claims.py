@@ -31,12 +31,16 @@ _LEAD_IN = (
     r"(?:sorry|apologi[sz]e|apologies|unfortunately|regrettably|however|therefore|but|and|so)\b[,.!:]?\s*"
     r"|(?:based on|according to|from|in)\s[^,.]{3,80},\s*)*"
 )
-_CANNOT = r"(?:cannot|can't|can not|could not|couldn't|won't|'m (?:unable|not able) to|(?:am|was)\s(?:unable|not able) to)"
+_CANNOT = (
+    r"(?:cannot|can't|can not|could not|couldn't|won't|'m (?:unable|not able)"
+    r" to|(?:am|was)\s(?:unable|not able) to)"
+)
 _TEXTS = (
     r"(?:(?:(?:provided|given|available|retrieved|supplied|above|following|cited)\s)+(?:\w+\s)?"
     r"(?:information|content|data|materials?|articles?|results?|documents?|contexts?|passages?|sources?|excerpts?"
     r"|texts?)"
-    r"|(?:search results?|contexts?|passages?|excerpts?|snippets?|documents?|sources?|texts?)(?:\s(?:provided|given))?)"
+    r"|(?:search"
+    r" results?|contexts?|passages?|excerpts?|snippets?|documents?|sources?|texts?)(?:\s(?:provided|given))?)"
 )
 _ARTICLES = r"(?:(?:the|this|these|those|your|any|all|of)\s)*"
 _TELL = (
@@ -45,26 +49,49 @@ _TELL = (
 )
 _REFUSALS = (
     rf"i\s?{_CANNOT}\b",
-    r"i\s(?:do not|don't|did not|didn't)\s(?:\w+ly\s)?(?:know|have|find|see|understand|recall|remember)\b",
+    (
+        r"i\s(?:do not|don't|did"
+        r" not|didn't)\s(?:\w+ly\s)?(?:know|have|find|see|understand|recall|remember)\b"
+    ),
     r"i(?:'m|\sam)\s(?:not\s|un)(?:sure|certain|aware|able)\b",
-    r"(?:as|i'm|i am)\san?\s(?:ai|artificial intelligence|(?:large\s)?language model|assistant|chatbot)\b",
-    r"it\s(?:is|was)\s(?:not possible|impossible)\sto\s(?:say|tell|answer|determine|know|provide|give)\b",
+    (
+        r"(?:as|i'm|i am)\san?\s(?:ai|artificial intelligence|(?:large\s)?language"
+        r" model|assistant|chatbot)\b"
+    ),
+    (
+        r"it\s(?:is|was)\s(?:not"
+        r" possible|impossible)\sto\s(?:say|tell|answer|determine|know|provide|give)\b"
+    ),
     r"the question (?:asks|is asking)\b",
-    rf"{_ARTICLES}{_TEXTS}\s(?:do(?:es)? not|do(?:es)?n't|did not|didn't)\s(?:\w+ly\s|(?:seem|appear) to\s)?{_TELL}\b",
+    (
+        rf"{_ARTICLES}{_TEXTS}\s(?:do(?:es)? not|do(?:es)?n't|did"
+        rf" not|didn't)\s(?:\w+ly\s|(?:seem|appear) to\s)?{_TELL}\b"
+    ),
     rf"none of {_ARTICLES}{_TEXTS}\s{_TELL}s?\b",
-    rf"(?:based on|according to|from|in)\s{_ARTICLES}{_TEXTS}[^,.;]{{0,40}},\s(?:it|there)\s(?:is|are)\s(?:no|not"
+    r"(?:based on|according"
+    rf" to|from|in)\s{_ARTICLES}{_TEXTS}[^,.;]{{0,40}},\s(?:it|there)\s(?:is|are)\s(?:no|not"
     r"|unclear|unknown|difficult|hard|impossible)\b",
     r"[^.;(]{1,150}?\b(?:not|never|nowhere|cannot be|can't be)\s(?:\w+ly\s)?"
     rf"(?:mentioned|stated|specified|determined|discussed|given|found|answered)\b[^.;]{{0,40}}?\s{_TEXTS}\b",
     r"there\s(?:is|was|are|were)\s(?:no|not enough|insufficient)\s(?:\w+\s){0,2}?"
     r"(?:information|mention|details?|answer)\s(?:\S+\s){0,6}?(?:in|about|on|regarding|available|provided|given|to|that)\b",
-    r"(?:no|not enough|insufficient|not sufficient)\s(?:\w+\s){0,2}?(?:information|answer|context|data|details?)\b"
+    r"(?:no|not enough|insufficient|not"
+    r" sufficient)\s(?:\w+\s){0,2}?(?:information|answer|context|data|details?)\b"
     r"[^.;]{0,60}[.]?$",
-    r"(?:unknown|unanswerable|none|n/?a|not (?:specified|mentioned|stated|given|available|known|provided|found))\W*$",
+    (
+        r"(?:unknown|unanswerable|none|n/?a|not"
+        r" (?:specified|mentioned|stated|given|available|known|provided|found))\W*$"
+    ),
 )
 _COURTESIES = (
-    r"(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening|day)|dear\s\w+|welcome)\b[^.;]{0,40}[.]?$",
-    r"(?:yes|no|sure|ok|okay|certainly|absolutely|of course|great|right|exactly|indeed|you're welcome|my pleasure)\W*$",
+    (
+        r"(?:hi|hello|hey|greetings|good"
+        r" (?:morning|afternoon|evening|day)|dear\s\w+|welcome)\b[^.;]{0,40}[.]?$"
+    ),
+    (
+        r"(?:yes|no|sure|ok|okay|certainly|absolutely|of course|great|right|exactly|indeed|you're"
+        r" welcome|my pleasure)\W*$"
+    ),
     r"(?:that's a |what a )?(?:great|good|excellent|interesting) question\W*$",
     r"thank(?:s| you)\b[^.;]{0,80}[.]?$",
     r"(?:i|we)\shope\b|hope\s(?:this|that|it)\b",
@@ -72,7 +99,8 @@ _COURTESIES = (
     r"please\s(?:provide|clarify|specify|rephrase|consult|contact|refer|ask|share)\b",
     r"(?:i'm|i am|i'd be|i would be|we're)\s(?:here|happy|glad|pleased) to\b",
     r"if you (?:have|need|would like|want)\s(?:any|more|further)\b",
-    r"here(?:'s| is| are)\s(?:\S+\s){0,6}?(?:answer|summary|list|overview|breakdown|explanation|response|information)\b"
+    r"here(?:'s| is|"
+    r" are)\s(?:\S+\s){0,6}?(?:answer|summary|list|overview|breakdown|explanation|response|information)\b"
     r"[^.;:]{0,80}[.:!]*$",
     r"(?:best|kind|warm) regards\b|sincerely\b",
     r"(?:source\(s\)|sources?|references?|citations?|see also|further reading|links?)\s*:",

@@ -23,28 +23,30 @@ class Clause(NamedTuple):
 
 
 _AUXILIARIES = words_of(
-    "is are was were has had have will would can could may might must should does do did isn't aren't wasn't weren't"
-    " hasn't hadn't haven't won't wouldn't can't cannot couldn't doesn't don't didn't"
+    "is are was were has had have will would can could may might must should does do did isn't"
+    " aren't wasn't weren't hasn't hadn't haven't won't wouldn't can't cannot couldn't doesn't"
+    " don't didn't"
 )
 _PAST = words_of(
-    "became began came fell grew rose drew drove flew gave knew sang took threw wore wrote chose broke went saw spoke"
-    " died"
+    "became began came fell grew rose drew drove flew gave knew sang took threw wore wrote chose"
+    " broke went saw spoke died"
 )
 """Past forms that are not participles, and therefore always finite verbs."""
 _PAST_OR_PARTICIPLE = words_of(
-    "won made lost built bought brought held led left met moved found got kept paid put read said sold sent set spent"
-    " stood taught told thought felt ran shot hit cut"
+    "won made lost built bought brought held led left met moved found got kept paid put read said"
+    " sold sent set spent stood taught told thought felt ran shot hit cut"
 )
 _PRESENT = words_of(
-    "includes provides offers operates owns contains remains becomes consists comprises allows requires helps features"
+    "includes provides offers operates owns contains remains becomes consists comprises allows"
+    " requires helps features"
 )
 _PRONOUNS = words_of("he she it they we this these there")
 _SUBORDINATORS = words_of(
     "who which that whose whom where when because until while after before how why what"
 )
 _OPENERS = words_of(
-    "in on at by for from with during after before since while when although though despite according as under to if"
-    " because among upon within following"
+    "in on at by for from with during after before since while when although though despite"
+    " according as under to if because among upon within following"
 )
 _REACHES_OVER_JOINTS = re.compile(
     r"[\"“”«»]|\b(?:if|unless|whether|either|neither|both|between|said|says|say|claim(?:s|ed)?|stat(?:es|ed)|argu(?:es|ed)"
@@ -59,12 +61,14 @@ _LIKE_BORN = words_of("raised educated brought schooled baptized baptised christ
 """Participles that can follow "was born and"; other forms in -ed are a simple past there."""
 _ADVERBS = words_of("also later then soon often again still now")
 _AFTER_VERB = words_of(
-    "the a an in on at as to for from with by his her its their into over under about against through until up out off"
-    " back down two three four five six seven eight nine ten many several more some all no one"
+    "the a an in on at as to for from with by his her its their into over under about against"
+    " through until up out off back down two three four five six seven eight nine ten many several"
+    " more some all no one"
 )
 """Words that follow a verb and not an adjective, to distinguish "and moved to Rome" from "and related services"."""
 _DETERMINERS = words_of(
-    "the a an this these his her its their our some many most more all several no each every one two another both"
+    "the a an this these his her its their our some many most more all several no each every one"
+    " two another both"
 )
 _BEFORE_NOUNS = words_of("the a an his her its their our my your no every")
 """Words that no subject ends with. A form in -ed after them is an adjective, as in "an opened jar"."""

@@ -70,9 +70,9 @@ class ExtractionCounts:
 
 
 _HEDGES = words_of(
-    "may might could possibly probably perhaps likely unlikely about approximately around roughly reportedly allegedly"
-    " apparently presumably estimated nearly almost some suggest suggests suggested appear appears appeared seem seems"
-    " seemed believed thought"
+    "may might could possibly probably perhaps likely unlikely about approximately around roughly"
+    " reportedly allegedly apparently presumably estimated nearly almost some suggest suggests"
+    " suggested appear appears appeared seem seems seemed believed thought"
 )
 _YEAR = re.compile(r"#1[5-9]\d\d|#20\d\d")
 

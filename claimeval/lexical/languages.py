@@ -58,20 +58,40 @@ _SCRIPTS = {
 _KANA = 0.1
 """Share of kana in the letters from which Han characters are Japanese."""
 _NEIGHBORS = {
-    "hi": {"hi": "है हैं का के की में से को और था थे", "mr": "आहे आहेत आणि होते होता च्या मध्ये ला ते"},
+    "hi": {
+        "hi": "है हैं का के की में से को और था थे",
+        "mr": "आहे आहेत आणि होते होता च्या मध्ये ला ते",
+    },
     "ru": {"ru": "и в не на что с по был его это как для"},
 }
 """Commonest words of the languages that share a script other than Latin."""
 _URDU, _PERSIAN, _ARABIC = map(re.compile, ("[ٹڈڑےںہھ]", "[پچژگکی]", "[كيىة]"))
 """Letters by which the languages of the Arabic script differ."""
 _LATIN = {
-    "en": "the of and to in is was that for with are as by from which this it on be has were not an or their",
-    "de": "der die das und ist den dem ein eine nicht mit von zu auf für wurde sich auch werden sind im als bei nach",
-    "fr": "le la les des et est une dans pour que qui du au par sur avec ne pas sont cette il elle a été ont",
-    "es": "el la los las de que y en un una es por con para se del al no su como más fue son está lo",
+    "en": (
+        "the of and to in is was that for with are as by from which this it on be has were not an"
+        " or their"
+    ),
+    "de": (
+        "der die das und ist den dem ein eine nicht mit von zu auf für wurde sich auch werden sind"
+        " im als bei nach"
+    ),
+    "fr": (
+        "le la les des et est une dans pour que qui du au par sur avec ne pas sont cette il elle a"
+        " été ont"
+    ),
+    "es": (
+        "el la los las de que y en un una es por con para se del al no su como más fue son está lo"
+    ),
     "pt": "o a os as de que e em um uma é por com para se do da no na não mais foi são está ao",
-    "it": "il la di che e un una è per con del della non sono nel alla gli le dei come anche stato lo si",
-    "nl": "de het een van en is dat niet op te zijn met voor aan wordt ook bij naar uit maar door werd heeft",
+    "it": (
+        "il la di che e un una è per con del della non sono nel alla gli le dei come anche stato"
+        " lo si"
+    ),
+    "nl": (
+        "de het een van en is dat niet op te zijn met voor aan wordt ook bij naar uit maar door"
+        " werd heeft"
+    ),
     "sv": "och att det som på är för av med till den inte en ett har de om var från i",
     "da": "og at det som på er for af med til den ikke en et har de om var fra i der",
     "pl": "i w na się z że jest nie do to o jak po był od przez dla oraz są",

@@ -554,9 +554,11 @@ def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> Lexica
         mean=total / n if n else None,
         n=n,
         missing=dict(missing),
-        bounds=(total / (n + absent), (total + absent) / (n + absent))
-        if ALL_METRICS[name].unit == "share"
-        else None,
+        bounds=(
+            (total / (n + absent), (total + absent) / (n + absent))
+            if ALL_METRICS[name].unit == "share"
+            else None
+        ),
     )
 
 
@@ -605,12 +607,13 @@ def _check(texts: LexicalSample, number: int) -> None:
     for field, several in (("contexts", texts.contexts or ()), ("references", texts.references)):
         if isinstance(several, str):
             raise UsageError(
-                f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; expected a list of texts"
+                f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; expected a"
+                " list of texts"
             )
         single.extend(several)
     for text in single:
         if not isinstance(text, str):
             raise UsageError(
-                f"sample {number} {texts.id!r}: {text!r} is a {type(text).__name__}, expected a text"
-                " (None for a missing answer or question)"
+                f"sample {number} {texts.id!r}: {text!r} is a {type(text).__name__}, expected a"
+                " text (None for a missing answer or question)"
             )

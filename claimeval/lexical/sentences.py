@@ -147,7 +147,9 @@ def _end(plain: bool, marked: bool) -> re.Pattern[str]:
     """
     marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
     sign = "[.!?]" if plain else "[.!?…]"
-    first = rf"{sign}(?<!{sign}{{2}})"  # what stands before it is looked at last, since that takes the most time
+    first = (  # what stands before it is looked at last, since that takes the most time
+        rf"{sign}(?<!{sign}{{2}})"
+    )
     full_stop = rf"{first}{sign}*+(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
     if plain:
         return re.compile(full_stop)
@@ -165,11 +167,11 @@ def is_question(sentence: str) -> bool:
 
 
 _NEVER_LAST = words_of(
-    "mr mrs ms messrs dr prof rev hon pres gov sen rep gen col maj capt cmdr lt sgt cpl adm fr mt ft e.g i.e eg ie vs v"
-    " cf viz dept approx est resp incl excl"
-    " hr frl dipl ing med phil bzw vgl abb z.b d.h evtl ggf inkl zzgl rd bspw sog geb hrsg str fa mio mrd"
-    " mme mlle mgr env ed bd lic arq sr sra dra srta avda aprox ee profa sig sig.ra dott mevr dhr bijv d.w.z"
-    " ул рис стр гл пер им проф акад тыс млн δρ κα κος π.χ डॉ प्रो पं रु सौ ডা ড ts ths"
+    "mr mrs ms messrs dr prof rev hon pres gov sen rep gen col maj capt cmdr lt sgt cpl adm fr mt"
+    " ft e.g i.e eg ie vs v cf viz dept approx est resp incl excl hr frl dipl ing med phil bzw vgl"
+    " abb z.b d.h evtl ggf inkl zzgl rd bspw sog geb hrsg str fa mio mrd mme mlle mgr env ed bd lic"
+    " arq sr sra dra srta avda aprox ee profa sig sig.ra dott mevr dhr bijv d.w.z ул рис стр гл пер"
+    " им проф акад тыс млн δρ κα κος π.χ डॉ प्रो पं रु सौ ডা ড ts ths"
 )
 _BEFORE_NUMBERS = words_of(
     "no nos vol vols p pp fig figs sec sect ch chap art arts eq eqs par para ca c r ver ed tel"
@@ -177,19 +179,22 @@ _BEFORE_NUMBERS = words_of(
     " nr bl blz s pág págs párr núm n º al ene abr ago dic lun mié jue vie sáb абз αρ σελ"
 )
 _LAST_BEFORE_STARTER = words_of(
-    "etc inc corp ltd co llc plc jr sr st ave blvd rd al bros esq ph.d univ assn natl intl usw ecc enz av"
+    "etc inc corp ltd co llc plc jr sr st ave blvd rd al bros esq ph.d univ assn natl intl usw ecc"
+    " enz av"
 )
 _STARTERS = words_of(
-    "the this these those that there he she it they we i you his her its their our my in on at as an and but for from"
-    " after before during since while when where although though however moreover furthermore additionally also thus"
-    " therefore then if by with to under according some many most all both each one no not"
-    " er sie es wir heute dann danach dort dieser diese dieses il elle ils elles cette ces ella ele ela"
+    "the this these those that there he she it they we i you his her its their our my in on at as"
+    " an and but for from after before during since while when where although though however"
+    " moreover furthermore additionally also thus therefore then if by with to under according some"
+    " many most all both each one no not er sie es wir heute dann danach dort dieser diese dieses"
+    " il elle ils elles cette ces ella ele ela"
 )
 """Words that more often start a sentence than continue a name after "Apple Inc." or "U.S."."""
 _ABBREVIATIONS = _NEVER_LAST | _BEFORE_NUMBERS | _LAST_BEFORE_STARTER
 _BEFORE_ORDINALS = words_of("vom zum beim im den dem der des das zur ab bis seit")
 _AFTER_ORDINALS = words_of(
-    "januar jänner februar märz april mai juni juli august september oktober november dezember jahrhundert jh"
+    "januar jänner februar märz april mai juni juli august september oktober november dezember"
+    " jahrhundert jh"
 )
 """In German, a full stop makes a number an ordinal: "im 19. Jahrhundert", "am 3. Mai"."""
 

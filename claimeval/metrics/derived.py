@@ -184,7 +184,8 @@ DERIVED = {
                 f"nugget_recall{kind and '_' + kind}{'_strict' if strict else ''}",
                 (_Q,) if vital == okay else (_Q, "vital"),
                 formulas.nuggets(vital, okay, strict=strict),
-                f"{kind or 'all'} gold claims in the answer{', partial support not counted' if strict else ''}",
+                f"{kind or 'all'} gold claims in the"
+                f" answer{', partial support not counted' if strict else ''}",
                 partial=not strict,
                 empty_reason="no_claims",
             )
@@ -354,7 +355,8 @@ def resolve_derived(
             raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
         if row.three_way and not three_way:
             raise UsageError(
-                f"{row.name} needs an assess prompt that distinguishes contradicted from not found, such as three_way"
+                f"{row.name} needs an assess prompt that distinguishes contradicted from not found,"
+                " such as three_way"
             )
     return chosen.derived
 

@@ -337,7 +337,10 @@ class ExaminedClaims:
             if a and a != b:
                 difference = ratio_difference(a, b, clusters, level=SURE)
                 if difference.low is not None and difference.low > margin:
-                    return f"{measure} {signed(difference.value)} {signed_interval(difference.reported)}"
+                    return (
+                        f"{measure} {signed(difference.value)}"
+                        f" {signed_interval(difference.reported)}"
+                    )
         return None
 
 

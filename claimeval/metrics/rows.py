@@ -62,7 +62,10 @@ def ambiguous(name: str) -> str | None:
         return None
     base, mark, number = match.groups()
     what = f"document {number}" if mark == "." else f"order {number}"
-    return f"the name {name!r} looks like {what} of {base!r}; use a name that does not end in {mark!r} and digits"
+    return (
+        f"the name {name!r} looks like {what} of {base!r}; use a name that does not end in {mark!r}"
+        " and digits"
+    )
 
 
 _TABLE: tuple[tuple[str, Part, Part, str, str | None], ...] = (
@@ -114,11 +117,18 @@ ALIASES = {
 """Names of the same numbers in other tools."""
 
 FOREIGN = {
-    "context_precision": "`context_precision_claims` is the share of contexts with a gold claim (RAGChecker); "
-    "`context_precision_ap`, of relevance grades, weighs ranks (ragas, DeepEval)",
-    "answer_correctness": "ragas mixes an F-score with the similarity of embeddings; `f1` is the F-score of the claims",
-    "answer_relevancy": "ragas compares embeddings of generated questions; `on_topic` is the share of claims that are "
-    "about the question, `rated_relevance` a rating of the whole answer",
+    "context_precision": (
+        "`context_precision_claims` is the share of contexts with a gold claim (RAGChecker); "
+        "`context_precision_ap`, of relevance grades, weighs ranks (ragas, DeepEval)"
+    ),
+    "answer_correctness": (
+        "ragas mixes an F-score with the similarity of embeddings; `f1` is the F-score of the"
+        " claims"
+    ),
+    "answer_relevancy": (
+        "ragas compares embeddings of generated questions; `on_topic` is the share of claims that"
+        " are about the question, `rated_relevance` a rating of the whole answer"
+    ),
 }
 """Names in other tools of numbers that claimeval does not compute, with the metrics to use instead."""
 
@@ -139,7 +149,8 @@ def metric(spec: str | Metric) -> Metric:
         match = _ROW.fullmatch(spec.strip())
         if not match:
             raise UsageError(
-                f"metric {spec!r} is not of the form name=claims_of:against, as in on_policy=answer:policy"
+                f"metric {spec!r} is not of the form name=claims_of:against, as in"
+                " on_policy=answer:policy"
             )
         name, claims_of, against = match.groups()
         if name in METRICS or name in ALIASES or name in FOREIGN:
@@ -179,7 +190,8 @@ def _clear(row: Metric) -> Metric:
             and not set(BUILT_IN).isdisjoint(part.split("+"))
         ):
             raise UsageError(
-                f"metric {row.name!r}: {part!r} is not an evidence set; the only join is {CONTEXTS_AND_HISTORY!r}"
+                f"metric {row.name!r}: {part!r} is not an evidence set; the only join is"
+                f" {CONTEXTS_AND_HISTORY!r}"
             )
     return row
 

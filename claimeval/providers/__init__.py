@@ -134,7 +134,8 @@ class Provider:
         ):
             if variable not in os.environ and (others := other_keys(variable)):
                 raise UsageError(
-                    f"the environment variable {variable} is not set; put your API key there{others}"
+                    f"the environment variable {variable} is not set; put your API key"
+                    f" there{others}"
                 )
             return read_key(variable)
         return read_key(ENDPOINT_KEY) if ENDPOINT_KEY in os.environ else SecretStr(NO_KEY)
@@ -183,11 +184,13 @@ def _row(name: str) -> Provider | None:
             loaded = entry.load()
         except (ImportError, AttributeError) as error:
             raise UsageError(
-                f"the provider {name!r} of the entry point {entry.value!r} cannot be loaded: {error}"
+                f"the provider {name!r} of the entry point {entry.value!r} cannot be loaded:"
+                f" {error}"
             ) from error
         if not isinstance(loaded, Provider) or loaded.name != name:
             raise UsageError(
-                f"the entry point {entry.value!r} is not a claimeval.providers.Provider with the name {name!r}"
+                f"the entry point {entry.value!r} is not a claimeval.providers.Provider with the"
+                f" name {name!r}"
             )
         return loaded
     return None
@@ -280,7 +283,8 @@ def check_settings(judge: Judge) -> None:
     for name in sorted(row_of(judge).refuses):
         if getattr(judge, name) is not None:
             raise UsageError(
-                f"judge {judge.name!r}: {judge.provider} does not take {name}; leave it out of its settings"
+                f"judge {judge.name!r}: {judge.provider} does not take {name}; leave it out of its"
+                " settings"
             )
     for setting in ("headers", "query", "extra"):
         check_secrets(setting, getattr(judge, setting), judge.name)

@@ -89,7 +89,8 @@ def resolve(judge: Judge) -> Judge:
             raise UsageError(f"judge {judge.name!r}, extra: {name!r} {reason}")
         if name == "cache_control" and value != _EPHEMERAL:
             raise UsageError(
-                f"judge {judge.name!r}, extra: 'cache_control' is {{type: ephemeral}}, for five minutes"
+                f"judge {judge.name!r}, extra: 'cache_control' is {{type: ephemeral}}, for five"
+                " minutes"
             )
     settled: dict[str, Any] = {"endpoint": endpoint, "token_limit": None}
     if reasons(judge.model.partition(":")[2]):
@@ -111,9 +112,9 @@ def body(request: Request) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "model": judge.model.partition(":")[2],
         "max_tokens": request.max_tokens,
-        "system": [{"type": "text", "text": system, "cache_control": _EPHEMERAL}]
-        if system
-        else None,
+        "system": (
+            [{"type": "text", "text": system, "cache_control": _EPHEMERAL}] if system else None
+        ),
         "messages": [
             {
                 "role": "user",

@@ -26,7 +26,8 @@ def resolve(judge: Judge) -> Judge:
     """Return the judge. Raises UsageError if its function is not in this process."""
     if (judge.model, judge.endpoint) not in FUNCTIONS:
         raise UsageError(
-            f"judge {judge.name!r}: its function is not in this process; make it again with Judge.from_callable"
+            f"judge {judge.name!r}: its function is not in this process; make it again with"
+            " Judge.from_callable"
         )
     return judge
 

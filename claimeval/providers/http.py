@@ -61,7 +61,8 @@ _FATAL_WORDS = (
     ),
     (
         re.compile(
-            r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key|api key not valid",
+            r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key|api key not"
+            r" valid",
             re.I,
         ),
         "invalid_api_key",
@@ -70,8 +71,10 @@ _FATAL_WORDS = (
 )
 """Messages of gateways with status 400 or 422 and without a code."""
 _TOO_LONG = re.compile(
-    r"maximum (?:context|prompt|model) length|context[ _](?:length|window|limit|size)|ContextWindowExceeded|"
-    r"(?:prompt|input|context|request) is too long|too long to fit|request too long|too many tokens|input token count|"
+    r"maximum (?:context|prompt|model) length|context["
+    r" _](?:length|window|limit|size)|ContextWindowExceeded|"
+    r"(?:prompt|input|context|request) is too long|too long to fit|request too long|too many"
+    r" tokens|input token count|"
     r"model token limit|inputs` tokens \+",
     re.I,
 )
@@ -82,7 +85,8 @@ _WINDOWS = (
     re.compile(r"> *(\d{3,8})\b"),
     re.compile(r'"n_ctx": *(\d{3,8})\b'),
     re.compile(
-        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| of(?: only)?|:)? *\(?(\d{3,8})\b",
+        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| of(?: only)?|:)?"
+        r" *\(?(\d{3,8})\b",
         re.I,
     ),
     re.compile(r"(\d{3,8}) maximum context length", re.I),
@@ -95,7 +99,8 @@ _FILTERED = re.compile(
 )
 """Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter (403)."""
 _LIMIT_TOO_HIGH = re.compile(
-    r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)",
+    r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less"
+    r" than|maximum)",
     re.I,
 )
 _FATAL_STATUS = {
@@ -163,8 +168,8 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if 300 <= status < 400:
         return CallError(
             "judge_stopped",
-            f"the endpoint answers with a redirect (status {status}); it is not followed, since that would send the "
-            "key elsewhere. Give the final address",
+            f"the endpoint answers with a redirect (status {status}); it is not followed, since"
+            " that would send the key elsewhere. Give the final address",
             status=status,
             fatal=True,
         )
@@ -333,8 +338,8 @@ def check_endpoint(url: str, judge: str) -> str:
     parts = urlsplit(url)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UsageError(
-            f"the endpoint of judge {masked(judge)!r} carries credentials or a query; put keys in the environment, and "
-            "parameters of the address under `query` in a judge file"
+            f"the endpoint of judge {masked(judge)!r} carries credentials or a query; put keys in"
+            " the environment, and parameters of the address under `query` in a judge file"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
@@ -344,8 +349,8 @@ def check_endpoint(url: str, judge: str) -> str:
         for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             if os.environ.get(variable):
                 raise UsageError(
-                    f"{variable} is set and the endpoint {url!r} is not https, so the proxy would see your key. "
-                    f"Add {parts.hostname} to NO_PROXY or use https"
+                    f"{variable} is set and the endpoint {url!r} is not https, so the proxy would"
+                    f" see your key. Add {parts.hostname} to NO_PROXY or use https"
                 )
     return url.rstrip("/")
 
@@ -456,7 +461,10 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
 def _extend(body: bytearray, part: bytes, longest: int) -> None:
     body += part
     if len(body) > longest:
-        message = f"the reply is larger than {longest / 1e6:g} MB, the limit of max_reply_bytes; it was not read"
+        message = (
+            f"the reply is larger than {longest / 1e6:g} MB, the limit of max_reply_bytes; it was"
+            " not read"
+        )
         raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
 
 
@@ -494,7 +502,10 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
         return CallError("timeout", "the server did not answer in time", possibly_paid=sent)
     reason = scrub(str(error) or type(error).__name__, key)
     if "CERTIFICATE_VERIFY_FAILED" in reason:
-        advice = "set SSL_CERT_FILE to a file with the certificates of your company or server (docs/judge-files.md)"
+        advice = (
+            "set SSL_CERT_FILE to a file with the certificates of your company or server"
+            " (docs/judge-files.md)"
+        )
         return CallError("judge_stopped", f"no connection: {reason}. {advice}", fatal=True)
     return CallError("provider_error", f"no connection: {reason}", possibly_paid=sent)
 

@@ -83,8 +83,9 @@ def rejection(key: SecretStr) -> str:
     if names := sorted(name for name, value in os.environ.items() if value in secrets):
         return f"the key is not accepted: it is that of {' and '.join(names)}"
     return (
-        f"no key was sent: set {ENDPOINT_KEY} to this server's key, or name its variable with `key_variable` in a "
-        "judge file (keys of providers, such as OPENAI_API_KEY, are sent to these providers only)"
+        f"no key was sent: set {ENDPOINT_KEY} to this server's key, or name its variable with"
+        " `key_variable` in a judge file (keys of providers, such as OPENAI_API_KEY, are sent to"
+        " these providers only)"
     )
 
 
@@ -102,8 +103,8 @@ def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> Non
         else:
             continue
         raise UsageError(
-            f"judge {masked(judge)!r}, {setting}: {name!r} holds a secret, and settings are written into every run; "
-            f"{remedy}"
+            f"judge {masked(judge)!r}, {setting}: {name!r} holds a secret, and settings are written"
+            f" into every run; {remedy}"
         )
 
 

@@ -71,7 +71,8 @@ def resolve(judge: Judge) -> Judge:
     address, _, query = (judge.endpoint or row.default_endpoint or "").partition("?")
     if not address:
         raise UsageError(
-            f"judge {judge.name!r} names no server: set {row.endpoint_variable}, or give it as in {row.example}"
+            f"judge {judge.name!r} names no server: set {row.endpoint_variable}, or give it as in"
+            f" {row.example}"
         )
     if query and "@" not in address and not judge.query:
         judge = judge.model_copy(update={"query": dict(parse_qsl(query))})
@@ -83,11 +84,13 @@ def resolve(judge: Judge) -> Judge:
     if _FIXED_SAMPLING.fullmatch(model.rpartition("/")[2]):
         if judge.temperature is not None or judge.top_p is not None:
             raise UsageError(
-                f"judge {judge.name!r}: this model takes neither temperature nor top_p; leave them out of its settings"
+                f"judge {judge.name!r}: this model takes neither temperature nor top_p; leave them"
+                " out of its settings"
             )
         if judge.top_logprobs:
             raise UsageError(
-                f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs out of its settings"
+                f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs"
+                " out of its settings"
             )
     if row.reasons(model) and "max_tokens" not in judge.model_fields_set:
         settled["max_tokens"] = REASONING_MAX_TOKENS

@@ -182,14 +182,16 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
     content = read_yaml(path, "price file")
     if not isinstance(content, dict):
         raise UsageError(
-            f"the price file {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`"
+            f"the price file {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output:"
+            " 2}`"
         )
     rows = {}
     for key, fields in content.items():
         model, _, endpoint = str(key).partition("@")
         if not all(model.partition(":")):
             raise UsageError(
-                f"the price file {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]"
+                f"the price file {str(path)!r}: {str(key)!r} is not of the form"
+                " provider:model[@URL]"
             )
         try:
             rows[model, _normalized(endpoint) or None] = _PriceRow.model_validate(fields)

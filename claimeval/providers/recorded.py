@@ -73,7 +73,8 @@ class _RecordedLine(Record):
                 raise ValueError(str(unknown_name("label", verdict.label, LABELS)))
             if not all(1 <= number <= len(self.evidence) for number in verdict.documents):
                 raise ValueError(
-                    f"`documents` are numbers of the {len(self.evidence)} texts in `evidence`, from 1"
+                    f"`documents` are numbers of the {len(self.evidence)} texts in `evidence`,"
+                    " from 1"
                 )
         return self
 
@@ -147,8 +148,9 @@ def read(judge: Judge) -> Recording:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"judge {judge.name!r}: cannot read the recorded replies {name!r}: {error.strerror or error}. Give the "
-            "path of a .jsonl file, or `demo` for the replies to the bundled samples"
+            f"judge {judge.name!r}: cannot read the recorded replies {name!r}:"
+            f" {error.strerror or error}. Give the path of a .jsonl file, or `demo` for the replies"
+            " to the bundled samples"
         ) from error
     return _parse(content, name)
 
@@ -216,7 +218,10 @@ def resolve(judge: Judge) -> Judge:
         raise UsageError(
             f"judge {judge.name!r}: its file has changed since the run"
             if judge.endpoint and judge.endpoint.startswith("recorded/")
-            else f"judge {judge.name!r}: recorded replies have no address, and their file's name no @"
+            else (
+                f"judge {judge.name!r}: recorded replies have no address, and their file's name"
+                " no @"
+            )
         )
     return judge.model_copy(update={"endpoint": version})
 

@@ -58,8 +58,9 @@ def _from_text(text: str) -> Judge:
     model, at, endpoint = text.strip().partition("@")
     if masked(endpoint) != endpoint:
         raise UsageError(
-            f"the address of judge {masked(text)!r} carries credentials; put keys in the environment, and a "
-            "parameter that holds a secret under `query` in a judge file, as in `key: $VARIABLE`"
+            f"the address of judge {masked(text)!r} carries credentials; put keys in the"
+            " environment, and a parameter that holds a secret under `query` in a judge file, as"
+            " in `key: $VARIABLE`"
         )
     providers.provider(model)
     if at and not endpoint:
@@ -74,7 +75,8 @@ def read_file(path: Path) -> dict[str, Any]:
         isinstance(fields.get("model"), str) or "judges" in fields
     ):
         raise UsageError(
-            f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or `judges:` for a panel"
+            f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or"
+            " `judges:` for a panel"
         )
     return fields
 
@@ -112,7 +114,8 @@ def parse_judges(
     """Parse several judges, whose names must differ; `settings` take precedence over those of each."""
     if not specs:
         raise UsageError(
-            f"no judge named; claimeval never chooses a paid service by itself. Examples: {providers.examples()}"
+            "no judge named; claimeval never chooses a paid service by itself. Examples:"
+            f" {providers.examples()}"
         )
     judges = tuple(parse_judge(spec, settings) for spec in specs)
     names = [j.name for j in judges]

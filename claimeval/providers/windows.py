@@ -120,7 +120,9 @@ def cut_by(request: Request, reply: Completion) -> Failure | None:
     window = 2 * half if half % 512 == 0 else tokens
     return Failure(
         reason="too_long",
-        message=f"the server read {tokens:,} tokens of a prompt of {length:,} characters: it silently truncated it to "
-        f"{window:,} tokens",
+        message=(
+            f"the server read {tokens:,} tokens of a prompt of {length:,} characters: it silently"
+            f" truncated it to {window:,} tokens"
+        ),
         context_tokens=window,
     )

@@ -55,8 +55,9 @@ def page(name: str) -> Page:
     script = bundle(name) if (FOLDER / f"{name}.js").is_file() else ""
     connected = "connect-src 'self'; " if name in CONNECTED else ""
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {connected}base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)};"
+        f" {connected}base-uri 'none'; form-action 'none'; require-trusted-types-for 'script';"
+        " trusted-types 'none'"
     )
     head, *rest = _PART.split((FOLDER / f"{name}.html").read_text(encoding="utf-8"))
     parts = {"buttons": "", "head": head, **dict(zip(rest[::2], rest[1::2], strict=True))}

@@ -588,7 +588,8 @@ def square(
         for column, cell in enumerate(two):
             share = (cell.value or 0) / whole
             descriptions.append(
-                f"{rows[row]}, {columns[column]}: {cell.name}, {cell.value or 0:g} ({percent(share)})"
+                f"{rows[row]}, {columns[column]}: {cell.name}, {cell.value or 0:g}"
+                f" ({percent(share)})"
             )
             words = [(line, 12) for line in _wrapped(cell.name, int(size / LETTER) - 2)]
             box = left + size * column, top + height * row, size - 3, height - 3

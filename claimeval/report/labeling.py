@@ -98,11 +98,9 @@ class Labeling:
                 "keys": dict(opened.keys) if opened else {},
                 "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
                 "progress": opened.progress._asdict() if opened else None,
-                "unit": "Questions"
-                if name == "documents"
-                else "Claims"
-                if manifest.rows
-                else "Answers",
+                "unit": (
+                    "Questions" if name == "documents" else "Claims" if manifest.rows else "Answers"
+                ),
                 "count": 0 if problem else _proposed(path, queue, opened),
                 "next": [f"annotate {place} --documents"] if name == "documents" else commands,
                 "problem": problem,

@@ -210,7 +210,10 @@ CHUNK = 256 * 1024
 
 def block(name: str, content: bytes) -> str:
     """Return an element with compressed content as base64, which the browser neither shows nor runs."""
-    return f'<script type="text/plain" id="{name}">{base64.b64encode(zlib.compress(content, 9)).decode()}</script>\n'
+    return (
+        '<script type="text/plain"'
+        f' id="{name}">{base64.b64encode(zlib.compress(content, 9)).decode()}</script>\n'
+    )
 
 
 def as_json(value: object) -> bytes:

@@ -205,8 +205,9 @@ class _PageData(NamedTuple):
             metric.metric: [
                 row._asdict()
                 | {
-                    "part": row.part
-                    and row.part.model_dump(mode="json", exclude={"largest", "parts"})
+                    "part": (
+                        row.part and row.part.model_dump(mode="json", exclude={"largest", "parts"})
+                    )
                 }
                 for row in metric.cause_rows
             ]
@@ -489,10 +490,14 @@ def _shown(shown: int, samples: int, first: int | None, kinds: str) -> str:
     """Return which samples the page shows, in words."""
     if first is not None:
         last = first + shown - 1
-        return f"This page shows samples {first:,} to {last:,} of {samples:,}. All numbers are over all samples."
+        return (
+            f"This page shows samples {first:,} to {last:,} of {samples:,}. All numbers are over"
+            " all samples."
+        )
     return (
-        f"This page shows {shown:,} of {samples:,} samples: {kinds}. All numbers are over all samples. `claimeval view`"
-        f" shows the others, {WHOLE:,} at a time: add &from=1 to the address of the run there, &from={WHOLE + 1}, ..."
+        f"This page shows {shown:,} of {samples:,} samples: {kinds}. All numbers are over all"
+        f" samples. `claimeval view` shows the others, {WHOLE:,} at a time: add &from=1 to the"
+        f" address of the run there, &from={WHOLE + 1}, ..."
     )
 
 
@@ -530,7 +535,10 @@ def _table(overview: Overview) -> str:
         f"<td>{ends_in_words(metric)}</td><td>{metric.n}</td></tr>"
         for name, metric in overview.summary.metrics.items()
     )
-    return f"<table><tr><th>metric</th><th>mean</th><th>95 % interval</th><th>samples</th></tr>{rows}</table>"
+    return (
+        "<table><tr><th>metric</th><th>mean</th><th>95 %"
+        f" interval</th><th>samples</th></tr>{rows}</table>"
+    )
 
 
 def is_experiment(folder: Path) -> bool:
@@ -552,8 +560,8 @@ def experiment_table(folder: Path) -> ExperimentResult:
 
 def _unreadable(folder: Path, error: Exception) -> DataError:
     return DataError(
-        f"The experiment {folder} cannot be read: {str(error).splitlines()[0]}. `claimeval experiment FILE "
-        f"--out {folder}` writes it again; cached replies cost nothing"
+        f"The experiment {folder} cannot be read: {str(error).splitlines()[0]}. `claimeval"
+        f" experiment FILE --out {folder}` writes it again; cached replies cost nothing"
     )
 
 

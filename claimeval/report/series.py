@@ -54,9 +54,10 @@ def parts(
 
 
 EXPLAINED = (
-    "Each change is over the samples that two neighboring runs share, with p adjusted over all steps and metrics. The "
-    "difference of the last run to the baseline and the trend (the mean slope of each sample's values) are tested "
-    "separately, adjusted over the metrics, to detect a slow decline that no single step shows."
+    "Each change is over the samples that two neighboring runs share, with p adjusted over all"
+    " steps and metrics. The difference of the last run to the baseline and the trend (the mean"
+    " slope of each sample's values) are tested separately, adjusted over the metrics, to detect a"
+    " slow decline that no single step shows."
 )
 
 

@@ -164,9 +164,11 @@ class Home:
             read_runs[name] = read
         self._known = read_runs
         entries = [
-            run.entry
-            if run.entry.problem
-            else run.entry._replace(labels=labels_in(self._folder / name))
+            (
+                run.entry
+                if run.entry.problem
+                else run.entry._replace(labels=labels_in(self._folder / name))
+            )
             for name, run in read_runs.items()
         ]
         dated = sorted(read_runs.values(), key=lambda run: (run.entry.written, run.entry.name))
@@ -614,7 +616,10 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         try:
             content = make()
         except Building:
-            message = "<!doctype html><html lang=en><title>claimeval</title><p>The page is being built; it opens by itself."
+            message = (
+                "<!doctype html><html lang=en><title>claimeval</title><p>The page is being built;"
+                " it opens by itself."
+            )
             return self._send(
                 HTTPStatus.OK, message.encode(), "default-src 'none'", Refresh=str(AGAIN)
             )

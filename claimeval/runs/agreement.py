@@ -52,8 +52,9 @@ from claimeval.types.records import Record
 from claimeval.types.scales import THREE_WAY
 
 OF_CLAIMS = (
-    "labels are compared over claims. Its table and report show how its judges agree. Ratings of whole answers by "
-    "people are compared with --rating, and grades with `claimeval agreement RUN/qrels.txt --labels human.qrels`"
+    "labels are compared over claims. Its table and report show how its judges agree. Ratings of"
+    " whole answers by people are compared with --rating, and grades with `claimeval agreement"
+    " RUN/qrels.txt --labels human.qrels`"
 )
 """What `agreement` says of a run without claims."""
 EPSILON = 0.2
@@ -196,9 +197,9 @@ class Agreement(Record):
             notes.append(f"labels {words}")
         if not (self.raters or self.pairs or self.ratings or self.assessors):
             notes.append(
-                "one judge and no human labels, so there is nothing to compare: label claims with `claimeval annotate "
-                "RUN`, name a file with --labels, or add a judge with `claimeval rejudge RUN --judge NAME "
-                "--keep-verdicts --out NEW`"
+                "one judge and no human labels, so there is nothing to compare: label claims with"
+                " `claimeval annotate RUN`, name a file with --labels, or add a judge with"
+                " `claimeval rejudge RUN --judge NAME --keep-verdicts --out NEW`"
             )
         return tuple(notes)
 
@@ -344,9 +345,11 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         labels=joined.labels,
-        raters=tuple(rater_report(name, joined, panel, half_width) for name in joined.raters)
-        if by_people
-        else (),
+        raters=(
+            tuple(rater_report(name, joined, panel, half_width) for name in joined.raters)
+            if by_people
+            else ()
+        ),
         slices=tuple(_slices(joined, panel)) if by_people else (),
         pairs=tuple(_pairs(joined, by_people=by_people)),
         alpha=Estimate.of(alpha) if alpha else None,
@@ -418,9 +421,11 @@ def rater_report(
     same = Estimate.of(raw_agreement(labels, human, clusters=clusters))
     return RaterReport(
         rater=name,
-        calibration=_calibration(calibration(joined.probabilities[name], truths))
-        if has_probabilities
-        else None,
+        calibration=(
+            _calibration(calibration(joined.probabilities[name], truths))
+            if has_probabilities
+            else None
+        ),
         compared=binary.accuracy.n,
         unassessed=binary.unassessed,
         **{share: Estimate.of(getattr(binary, share)) for share in shares},

@@ -355,7 +355,8 @@ class ComparisonBuilder:
         if not metrics:
             metric_names = [", ".join(manifest.names) for manifest in self._manifests]
             raise UsageError(
-                f"the runs have no metric in common: one has {metric_names[0]}, the other {metric_names[1]}"
+                f"the runs have no metric in common: one has {metric_names[0]}, the other"
+                f" {metric_names[1]}"
             )
         if chosen is not None:
             metrics = [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(chosen)]
@@ -422,10 +423,12 @@ class ComparisonBuilder:
         tested = iter(adjusted([metric for metrics in found.values() for metric in metrics]))
         return {
             value: tuple(
-                m
-                if m.difference.value is None
-                else m.model_copy(
-                    update={"contribution": m.difference.value * m.n / counts[m.metric]}
+                (
+                    m
+                    if m.difference.value is None
+                    else m.model_copy(
+                        update={"contribution": m.difference.value * m.n / counts[m.metric]}
+                    )
                 )
                 for m in itertools.islice(tested, len(metrics))
             )

@@ -125,7 +125,8 @@ class Correction(Record):
             notes.append(f"{count_as}: label {FEW} or more ({more})")
         if share in (0.0, 1.0) and self.unit == "answer":
             notes.append(
-                f"all {self.labeled} labels are the same word, so they do not show where the judges err"
+                f"all {self.labeled} labels are the same word, so they do not show where the"
+                " judges err"
             )
         elif share in (0.0, 1.0):
             label = "supported" if share else "not supported"
@@ -137,7 +138,8 @@ class Correction(Record):
             )
         if not self.equal:
             notes.append(
-                "the labels were not drawn evenly: intervals are wider than those of an even draw of as many"
+                "the labels were not drawn evenly: intervals are wider than those of an even draw"
+                " of as many"
             )
         if words := self.labels.words():
             notes.append(f"labels {words}")
@@ -159,7 +161,8 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     labels = LabelFile(file, words=words) if file else labels_in(run, row.name, words)
     if labels is None:
         raise UsageError(
-            f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels"
+            f"no labels yet: give some with `claimeval annotate {run}`, or name a file with"
+            " --labels"
         )
     return labels
 
@@ -268,7 +271,8 @@ def correct(
     row, question = labeled_metric(run, metric)
     if question and method == "rogan-gladen" and len({*question.scale.values}) > 2:
         raise UsageError(
-            f"rogan-gladen corrects shares, and {question.name} is a mean of {len(question.scale.words)} words"
+            f"rogan-gladen corrects shares, and {question.name} is a mean of"
+            f" {len(question.scale.words)} words"
         )
     draw = drawn(run, row.name)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
@@ -293,7 +297,8 @@ def correct(
     probabilities = items.keep_drawn()
     if probabilities and method == "rogan-gladen":
         raise UsageError(
-            "rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use auto"
+            "rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use"
+            " auto"
         )
     counts = items.counts.model_copy(update={"disputed": disputed})
     if isinstance(labels, LabelFile):
@@ -301,7 +306,8 @@ def correct(
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(
-            f"none of the labels is about {'a rated answer' if question else f'a judged claim of {row.name}'} ({what})"
+            "none of the labels is about"
+            f" {'a rated answer' if question else f'a judged claim of {row.name}'} ({what})"
         )
     equal = (
         probabilities is None
@@ -429,8 +435,8 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
     """Return the samples with a judged claim; the judges support a sample if they support all its judged claims."""
     if metric.claims_of != "answer":
         raise UsageError(
-            f"labels of whole samples are about the answer, and {metric.name} is over claims of the {metric.claims_of};"
-            " give labels of claims (`claim_id` or `text`)"
+            f"labels of whole samples are about the answer, and {metric.name} is over claims of the"
+            f" {metric.claims_of}; give labels of claims (`claim_id` or `text`)"
         )
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in RunResults.of(run):

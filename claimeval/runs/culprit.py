@@ -112,7 +112,10 @@ class CauseSlice(Record):
     @property
     def words(self) -> str:
         """Where the cause is."""
-        return f", {'all' if self.share > 1 - 1e-9 else 'nearly all'} in {_field(self.field)} = {self.value}"
+        return (
+            f", {'all' if self.share > 1 - 1e-9 else 'nearly all'} in {_field(self.field)} ="
+            f" {self.value}"
+        )
 
 
 class Culprit(Record):
@@ -250,7 +253,10 @@ class Case:
             if not summary.complete:
                 planned = max(manifest.data.samples or 0, *(one.samples for *_, one in self.runs))
                 of = f" of {planned:,}" if planned > summary.samples else ""
-                first = f"Run {letter} is not finished ({summary.samples:,}{of} questions; its command again resumes it)."
+                first = (
+                    f"Run {letter} is not finished ({summary.samples:,}{of} questions; its command"
+                    " again resumes it)."
+                )
                 return self._apart(first, "unfinished", (), f"Over the {self._n:,} in both runs")
         return None
 
@@ -293,7 +299,10 @@ class Case:
             if gone >= FEW * len(samples)
             else ""
         )
-        first = f"Run {'ab'[run]} does not answer {len(samples):,} of {self._n:,} questions that run {'ba'[run]} answers"
+        first = (
+            f"Run {'ab'[run]} does not answer {len(samples):,} of {self._n:,} questions that run"
+            f" {'ba'[run]} answers"
+        )
         first += f"{quoted}{along}{self._place(samples)}."
         return self._apart(first, "refusals", samples, "Over the {:,} others")
 
@@ -316,7 +325,10 @@ class Case:
                 (why, _), *_ = Counter(one.why for one in missing).most_common(1)
                 samples = [one.order for one in missing]
                 counted = f"{len(missing):,} of {self._n:,} questions"
-                first = f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]} ({why})"
+                first = (
+                    f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]}"
+                    f" ({why})"
+                )
                 return self._apart(
                     f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others"
                 )
@@ -489,17 +501,26 @@ class Case:
             written = len(
                 {*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)}
             )
-            return f"the same documents are cut or written otherwise, in {written:,} of {self._n:,} questions"
+            return (
+                f"the same documents are cut or written otherwise, in {written:,} of {self._n:,}"
+                " questions"
+            )
         of_cause = self._with(cause)
         lost = cause == "lost"
         empty = sum(0 in self.facts[i].sizes for i in of_cause)
         if empty >= FEW * len(of_cause):
-            return f"retrieval brings {'nothing' if lost else 'something again'} for {number_of(empty, 'question')}"
+            return (
+                f"retrieval brings {'nothing' if lost else 'something again'} for"
+                f" {number_of(empty, 'question')}"
+            )
         before, now = (sum(of.sizes[run] for of in self.facts) / self._n for run in (0, 1))
         mirrored = self._many(len(self._with("gained" if lost else "lost")))
         documents = f"{number_of(part.names, 'document')} {'gone' if lost else 'new'}"
         if min(before, now) < FEWER * max(before, now) and (now < before) == lost and not mirrored:
-            few = f"{'fewer' if lost else 'more'} documents ({decimal(before, 1)} before, {decimal(now, 1)} now)"
+            few = (
+                f"{'fewer' if lost else 'more'} documents ({decimal(before, 1)} before,"
+                f" {decimal(now, 1)} now)"
+            )
             return f"retrieval brings {few} for {number_of(len(of_cause), 'question')}: {documents}"
         changed = f"{self._count('documents'):,} of {self._n:,} questions"
         return f"retrieval brings other documents for {changed}: {documents}"
@@ -515,7 +536,10 @@ class Case:
             sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1)
         )
         if cause in ("longer", "shorter") or min(before, now) < FEWER * max(before, now):
-            form = f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f} now)"
+            form = (
+                f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f}"
+                " now)"
+            )
             return f"because the answers changed and are {form}{fields}, {in_all}"
         documents = "" if self._count("documents") else " on the same documents"
         return f"because the answers changed{documents}{fields}, {in_all}"
@@ -565,7 +589,10 @@ class Case:
         elif order := self._count("order"):
             text = f": the same documents in another order ({order:,} of {self._n:,} questions)"
         else:
-            text = ": inputs and settings are the same, so what differs is judges who disagree with themselves"
+            text = (
+                ": inputs and settings are the same, so what differs is judges who disagree with"
+                " themselves"
+            )
         return self._said(f"{head}{text}{end}.", metric.metric)
 
     def _groups(self) -> Iterator[_SampleGroup]:

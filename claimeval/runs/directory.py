@@ -250,8 +250,8 @@ def explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         problem = error.strerror or str(error)
         raise StoppedEarly(
-            f"the run directory {folder} cannot be written: {problem}. All replies received so far are "
-            "stored; fix the problem and run the same command to resume"
+            f"the run directory {folder} cannot be written: {problem}. All replies received so far"
+            " are stored; fix the problem and run the same command to resume"
         ) from error
 
 
@@ -267,7 +267,8 @@ def open_alone(file: Path, what: str | None = None) -> BinaryIO:
         except BlockingIOError as error:
             opened.close()
             raise UsageError(
-                f"another process is writing {what or f'the run {file.parent}'}; wait for it or give another --out"
+                f"another process is writing {what or f'the run {file.parent}'}; wait for it or"
+                " give another --out"
             ) from error
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(opened.fileno()), file.stat()):
@@ -294,7 +295,10 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
         if what == "metrics":
             lost = [name for name in before.names if name not in manifest.names]
             both = f"to have both, name these too with --overwrite: {','.join(before.names)}"
-            advice = f"{both if lost else '--overwrite replaces it, and keeps its metrics'}; or give another --out"
+            advice = (
+                f"{both if lost else '--overwrite replaces it, and keeps its metrics'}; or give"
+                " another --out"
+            )
         raise UsageError(f"{folder} holds a run with other {what}; {advice}")
     return before
 
@@ -430,7 +434,8 @@ def load_summary(folder: Path) -> Summary:
     manifest = load_manifest(folder)
     if manifest.panel.needs_all_verdicts:
         raise DataError(
-            f"{folder} is not a finished run, and its vote needs all samples; run the same command to resume"
+            f"{folder} is not a finished run, and its vote needs all samples; run the same command"
+            " to resume"
         )
     tallies = SummaryBuilder(manifest)
     for result in RunResults.of(folder):
@@ -445,7 +450,10 @@ def incomplete(folder: Path) -> str | None:
     if (folder / SUMMARY).exists() and load_summary(folder).complete:
         return None
     samples = len(RunResults.of(folder))
-    return f"{folder} is not complete: {samples} samples are finished; run the command that began it again to resume"
+    return (
+        f"{folder} is not complete: {samples} samples are finished; run the command that began it"
+        " again to resume"
+    )
 
 
 def results_file(folder: Path) -> Path:
@@ -553,8 +561,9 @@ def _read(record: type[R], folder: Path, name: str) -> R:
         content = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(content, dict) and content.get("format", RUN_FORMAT) != RUN_FORMAT:
             raise DataError(
-                f"{folder} is a run of format {content['format']}, and this version reads format {RUN_FORMAT}. Run "
-                "its command again with another --out: replies are in the reply cache, and cost nothing"
+                f"{folder} is a run of format {content['format']}, and this version reads format"
+                f" {RUN_FORMAT}. Run its command again with another --out: replies are in the reply"
+                " cache, and cost nothing"
             )
         return record.model_validate(content)
     except FileNotFoundError as error:

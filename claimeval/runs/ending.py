@@ -59,7 +59,10 @@ class Ending(NamedTuple):
 def _why(status: RunStatus) -> str | None:
     """Return why a run stopped early and what to do; None if it is complete."""
     if status.budget_exhausted:
-        return f"Budget reached: {status.budget_exhausted}. To resume, raise the limit and run the same command."
+        return (
+            f"Budget reached: {status.budget_exhausted}. To resume, raise the limit and run the"
+            " same command."
+        )
     if status.lost or status.pending_batches:
         return status.lost or status.pending_batches
     if status.stopped or not status.complete:

@@ -143,8 +143,8 @@ class FrontBuilder:
         wrong = self._wrong.total()
         if wrong > n / 2 and self._wrong["fine"] >= wrong / 2:
             return (
-                f"Most answers contradict the gold answer although retrieval was good: {fine} of {n} stick to what was "
-                f"found, and {self._wrong['fine']} of these contradict it."
+                f"Most answers contradict the gold answer although retrieval was good: {fine} of"
+                f" {n} stick to what was found, and {self._wrong['fine']} of these contradict it."
             )
         weak, most = max(
             ((cell, cells[cell]) for cell in ("ignored", "missed", "made_up")),
@@ -152,11 +152,17 @@ class FrontBuilder:
         )
         if most >= OFTEN * n:
             return {
-                "ignored": f"The model is the weak part: for {most} of {n} questions retrieval brought what the answer "
-                "needs, and the model said things that are not in it.",
-                "missed": f"Retrieval is the weak part: it missed what {most} of {n} questions need.",
-                "made_up": f"{most} of {n} answers are made up: retrieval missed what they need, and the model "
-                "answered all the same.",
+                "ignored": (
+                    f"The model is the weak part: for {most} of {n} questions retrieval brought"
+                    " what the answer needs, and the model said things that are not in it."
+                ),
+                "missed": (
+                    f"Retrieval is the weak part: it missed what {most} of {n} questions need."
+                ),
+                "made_up": (
+                    f"{most} of {n} answers are made up: retrieval missed what they need, and the"
+                    " model answered all the same."
+                ),
             }[weak]
         agree = (
             f", and {self._agree['fine']} of these agree with the gold answer"
@@ -184,7 +190,10 @@ def _of_ratings(found: WorstAnswers) -> str | None:
         found.bad.items(), key=lambda item: item[1] / found.rated[item[0]], default=("", 0)
     )
     if bad and bad >= OFTEN * found.rated[name]:
-        return f"{bad:,} of {number_of(found.rated[name], 'answer')} {RATED.get(name, f'do not meet {name}')}."
+        return (
+            f"{bad:,} of {number_of(found.rated[name], 'answer')}"
+            f" {RATED.get(name, f'do not meet {name}')}."
+        )
     return f"{found.fine:,} of {number_of(found.n, 'answer')} have no bad rating."
 
 
@@ -248,9 +257,11 @@ def _score(name: str, metric: MetricSummary) -> FrontScore:
         share=metric.mean if is_share else None,
         ends=interval(metric.reported) if metric.reported else "",
         bounds=metric.ends == "bounds",
-        counts=f"{metric.hits or 0:,} of {number_of(metric.judged or 0, noun)}"
-        if metric.total
-        else f"n {metric.n}",
+        counts=(
+            f"{metric.hits or 0:,} of {number_of(metric.judged or 0, noun)}"
+            if metric.total
+            else f"n {metric.n}"
+        ),
     )
 
 
@@ -285,7 +296,8 @@ def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | N
     for name, metric in metrics.items():
         if name in rows and metric.judged:
             where = WHERE.get(rows[name].against, "")
-            return f"{metric.hits or 0:,} of {number_of(metric.judged, 'claim')} are supported {where}.".replace(
-                " .", "."
+            return (
+                f"{metric.hits or 0:,} of {number_of(metric.judged, 'claim')} are supported"
+                f" {where}.".replace(" .", ".")
             )
     return None

@@ -89,8 +89,9 @@ def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
     results = recognize(path)
     if results is None:
         raise UsageError(
-            f"{path} is no result file of RAGChecker; say with --mapping which fields hold what: a file of yours "
-            f"(`claimeval import-replies --help` shows one), or {' or '.join(sorted(MAPPINGS))}"
+            f"{path} is no result file of RAGChecker; say with --mapping which fields hold what: a"
+            " file of yours (`claimeval import-replies --help` shows one), or"
+            f" {' or '.join(sorted(MAPPINGS))}"
         )
     return results
 
@@ -117,8 +118,8 @@ def repeats(judged: RecordedResults) -> str | None:
     if not judged.repeated:
         return None
     return (
-        f"{judged.repeated} rows repeat a claim text of their sample and count as replicates of the judge; if they are "
-        "separate claims, map `claim_id` to a field that distinguishes them"
+        f"{judged.repeated} rows repeat a claim text of their sample and count as replicates of the"
+        " judge; if they are separate claims, map `claim_id` to a field that distinguishes them"
     )
 
 
@@ -187,7 +188,8 @@ def _labels(folder: Path) -> Iterable[HumanLabel]:
     path = folder / LABELS
     if not path.exists():
         raise UsageError(
-            "a weighted vote takes its weights from human labels, and the file has none; map `human_label`"
+            "a weighted vote takes its weights from human labels, and the file has none; map"
+            " `human_label`"
         )
     return LabelFile(path)
 

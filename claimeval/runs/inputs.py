@@ -115,9 +115,11 @@ class Inputs:
             sides = [sample.documents(part) or () for sample in (self.a, self.b)]
             before = {pair[run]: sides[0][pair[0]] for pair in found.pairs.items()}
             self._changes[part, run] = {
-                sides[run][place].id: ChangedDocument("rewritten", None)
-                if change == "recut"
-                else ChangedDocument(change, name_of(before.get(place, sides[run][place])))
+                sides[run][place].id: (
+                    ChangedDocument("rewritten", None)
+                    if change == "recut"
+                    else ChangedDocument(change, name_of(before.get(place, sides[run][place])))
+                )
                 for place, change in sorted(found.changes[run].items())
             }
         return self._changes[part, run]
@@ -266,9 +268,9 @@ class Facts(NamedTuple):
             answer=answer,
             lacking=lacking,
             sizes=sizes,
-            words=(len((a.answer or "").split()), len((b.answer or "").split()))
-            if answer
-            else (0, 0),
+            words=(
+                (len((a.answer or "").split()), len((b.answer or "").split())) if answer else (0, 0)
+            ),
             fields=tuple((name, str(x), str(y)) for name, x, y in fields if x != y),
             text=b.answer or "" if answer else "",
         )

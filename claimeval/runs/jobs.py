@@ -113,8 +113,8 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
     )
     if len(learning) > 1 and any(label.evidence is None for label in labels):
         raise UsageError(
-            f"{panel.labels}: the run asks several questions; say in a column `against` which of them a label answers "
-            "(asked, contexts or reference)"
+            f"{panel.labels}: the run asks several questions; say in a column `against` which of"
+            " them a label answers (asked, contexts or reference)"
         )
     return labels
 

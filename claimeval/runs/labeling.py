@@ -137,8 +137,8 @@ def _draw_or_grow(
                 f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
             )
         raise UsageError(
-            f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
-            f"{going_on}"
+            f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed"
+            f" {before.seed}); {going_on}"
         )
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
@@ -633,15 +633,16 @@ class DocumentLabels:
             settings = (drawn.first, drawn.seed)
             if settings != (before.first, before.seed) or drawn.count < before.count:
                 raise UsageError(
-                    f"{self.path} has marks of the first {before.first} documents of {before.count} questions, seed "
-                    f"{before.seed}; continue with these options or with more questions, or choose another --out"
+                    f"{self.path} has marks of the first {before.first} documents of {before.count}"
+                    f" questions, seed {before.seed}; continue with these options or with more"
+                    " questions, or choose another --out"
                 )
             now = {shown.query: shown for shown in drawn.queries}
             for shown in before.queries:
                 if now.get(shown.query) != shown:
                     raise DataError(
-                        f"the first documents of {shown.query!r} are not those that {self.path} was begun with "
-                        f"({before.source}); choose another --out for other data"
+                        f"the first documents of {shown.query!r} are not those that {self.path} was"
+                        f" begun with ({before.source}); choose another --out for other data"
                     )
 
     def add(self, answer: DocumentLabel) -> None:

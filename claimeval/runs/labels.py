@@ -65,15 +65,21 @@ class HumanLabelCounts(Record):
         left_out = [
             f"{number_of(self.blank, 'row')} without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
-            f"{self.disputed} of the disputed queue, which is no random sample"
-            if self.disputed
-            else "",
-            f"{self.undrawn} beyond the draw, whose probabilities are unequal"
-            if self.undrawn
-            else "",
-            f"{self.conflicting} that the same annotator labeled differently"
-            if self.conflicting
-            else "",
+            (
+                f"{self.disputed} of the disputed queue, which is no random sample"
+                if self.disputed
+                else ""
+            ),
+            (
+                f"{self.undrawn} beyond the draw, whose probabilities are unequal"
+                if self.undrawn
+                else ""
+            ),
+            (
+                f"{self.conflicting} that the same annotator labeled differently"
+                if self.conflicting
+                else ""
+            ),
             f"{self.divided} on which annotators are evenly divided" if self.divided else "",
         ]
         parts = [", ".join(filter(None, left_out))]
@@ -358,7 +364,8 @@ def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRec
         )
     if name is None and len(rated) > 1:
         raise UsageError(
-            f"the run has several ratings: name one of {', '.join(rated)} (--score of agreement, --metric of correct)"
+            f"the run has several ratings: name one of {', '.join(rated)} (--score of agreement,"
+            " --metric of correct)"
         )
     if name is not None and name not in rated:
         raise unknown_name("rating of the run", name, rated)

@@ -46,10 +46,16 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         who = ", ".join(
             f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items()
         )
-        text = f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who}, stopped by an error"
+        text = (
+            f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who},"
+            " stopped by an error"
+        )
         yield (
             "incomplete_panel",
-            f"{text} (bad key, no quota, unknown model). Run the same command to ask for what is missing.",
+            (
+                f"{text} (bad key, no quota, unknown model). Run the same command to ask for what"
+                " is missing."
+            ),
         )
     for note in summary.notes:
         yield "note", f"{note[0].upper()}{note[1:]}."
@@ -62,10 +68,16 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
             f"No claim was extracted from {what}: neither text nor question says what is meant.",
         )
     for tally in summary.same_family:
-        who = f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family ({tally.family})"
+        who = (
+            f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family"
+            f" ({tally.family})"
+        )
         yield (
             "same_family",
-            f"{who} that wrote {tally.samples} of {samples} answers. Models tend to favor their own family.",
+            (
+                f"{who} that wrote {tally.samples} of {samples} answers. Models tend to favor their"
+                " own family."
+            ),
         )
     for preference in panel.self_preference if panel else ():
         if preference.low is not None and preference.low > 0:
@@ -87,7 +99,10 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
     if doubt := open_to_doubt(summary.metrics):
         yield "abstained", f"{doubt}: bounds are shown instead of an interval."
     if unfed := [name for name, m in metrics if not m.n and m.missing.keys() == {"missing_input"}]:
-        advice = "`claimeval doctor` shows a sample as it is read; map the columns with --field FIELD=COLUMN"
+        advice = (
+            "`claimeval doctor` shows a sample as it is read; map the columns with --field"
+            " FIELD=COLUMN"
+        )
         yield "unfed", f"No sample can feed {', '.join(unfed)}. {advice}."
     ungrounded = [
         f"{m.ungrounded:,} of {m.total:,} in {name}"
@@ -97,7 +112,10 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
     if ungrounded:
         yield (
             "ungrounded",
-            f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}.",
+            (
+                "Claims that do not occur in the text they were extracted from:"
+                f" {', '.join(ungrounded)}."
+            ),
         )
 
 
@@ -110,4 +128,7 @@ def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     ]
     if not doubtful:
         return ""
-    return f"Judges abstained on claims or are divided ({', '.join(doubtful)}); means cover the other claims only"
+    return (
+        f"Judges abstained on claims or are divided ({', '.join(doubtful)}); means cover the other"
+        " claims only"
+    )

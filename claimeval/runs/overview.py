@@ -420,12 +420,14 @@ class OverviewBuilder:
             front=self._front.front(summary),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._front.diagnosis,
-            slices=tuple(
-                self._sliced.slices(field, doubtful(summary.metrics))
-                for field in self._sliced.fields
-            )
-            if self._sliced
-            else (),
+            slices=(
+                tuple(
+                    self._sliced.slices(field, doubtful(summary.metrics))
+                    for field in self._sliced.fields
+                )
+                if self._sliced
+                else ()
+            ),
         )
 
 

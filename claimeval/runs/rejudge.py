@@ -103,7 +103,8 @@ def open_source(path: Path) -> RejudgeSource | None:
         if line := incomplete(path):
             if next(iter(results), None) is None:
                 raise UsageError(
-                    f"{path} has no finished sample to judge again; run the command that began it first"
+                    f"{path} has no finished sample to judge again; run the command that began it"
+                    " first"
                 )
             warnings.warn(line, stacklevel=2)
             note = f"the run that was judged again was not complete: {line}"
@@ -238,7 +239,8 @@ def _panel(
             )
         if not same_documents:
             raise UsageError(
-                f"judge {name!r} cannot be asked again, and its verdicts were made with different document settings"
+                f"judge {name!r} cannot be asked again, and its verdicts were made with different"
+                " document settings"
             )
         judges.append(judge)
         recorded.add(name)
@@ -247,22 +249,24 @@ def _panel(
     ):
         if not same_documents:
             raise UsageError(
-                f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different document "
-                "settings. Rejudge the run with the new settings first, then add judges with --keep-verdicts."
+                f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different"
+                " document settings. Rejudge the run with the new settings first, then add judges"
+                " with --keep-verdicts."
             )
         judges[:0] = kept
         recorded |= {judge.name for judge in kept}
     if twice := {judge.name for judge in judges} & {judge.name for judge in new.judges}:
         raise UsageError(
-            f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file"
+            f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML"
+            " file"
         )
     judges += new.judges
     if not judges:
         specs.parse_panel(())  # raises an error that lists the judges
     if earlier.undecided and len(recorded) < len(judges):
         raise UsageError(
-            f"verdicts of the run come from several prompts ({', '.join(earlier.undecided)}); say with --assess-prompt "
-            "which of them to ask with"
+            f"verdicts of the run come from several prompts ({', '.join(earlier.undecided)}); say"
+            " with --assess-prompt which of them to ask with"
         )
     return new._replace(judges=tuple(judges), settings=settings), frozenset(recorded)
 
@@ -473,7 +477,8 @@ class Earlier:
             why = str(error)
         texts = ", ".join(f"{n} texts of {part}" for part, n in missing.items()) or "the texts"
         raise UsageError(
-            f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor"
+            f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an"
+            " --extractor"
         )
 
     def manifest(self, job: QuestionJob) -> Manifest:

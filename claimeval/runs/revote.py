@@ -60,8 +60,8 @@ def job_of(record: Manifest) -> Any:
     resume = kind_of(record).resume
     if resume is None:
         raise UsageError(
-            f"a run of {record.job.replace('_', '-')} has no votes; make it again, and the replies in the cache cost "
-            "nothing"
+            f"a run of {record.job.replace('_', '-')} has no votes; make it again, and the replies"
+            " in the cache cost nothing"
         )
     return resume(record)
 

@@ -57,7 +57,10 @@ class Trend(Record):
         if self.slope.value is None:
             return f"no trend: {self.slope.because or 'no sample has a value in two runs'}"
         ends = f" ({signed_interval(self.slope.reported, 3)})" if self.slope.reported else ""
-        test = f"p (Holm) {p_value(self.p_adjusted)}, {self.rising} samples rise, {self.falling} fall, n {self.slope.n}"
+        test = (
+            f"p (Holm) {p_value(self.p_adjusted)}, {self.rising} samples rise, {self.falling} fall,"
+            f" n {self.slope.n}"
+        )
         return f"trend: {signed(self.slope.value)} per run{ends}, {test}"
 
 
@@ -167,9 +170,11 @@ def track(
     ]
     tested = iter(adjusted(changes))
     against = [
-        None
-        if i == baseline
-        else adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
+        (
+            None
+            if i == baseline
+            else adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
+        )
         for i in range(len(folders))
     ]
     trends = adjusted([values.trend(key) for key in chosen])
@@ -301,7 +306,8 @@ def _keys(
             f"{run}: {', '.join(of)}" for run, of in zip(names, sources, strict=True)
         )
         raise UsageError(
-            f"{metric} comes from different sources in these runs ({offered}), so it is not one metric"
+            f"{metric} comes from different sources in these runs ({offered}), so it is not one"
+            " metric"
         )
     raise unknown_name(
         "metric that all these runs have:", metric, list(dict.fromkeys(name for _, name in shared))

@@ -290,7 +290,7 @@ class SliceTally:
         facets = []
         for field in self.fields:
             groups = sorted(
-                ((value, of) for value, of in self._places[field].items() if value is not None)
+                (value, of) for value, of in self._places[field].items() if value is not None
             )
             codes = [-1] * len(self._clusters)
             for code, (_, places) in enumerate(groups):
@@ -309,8 +309,9 @@ def chance_of_many(estimates: Sequence[Estimate]) -> str | None:
         return None
     missing = count * 0.05
     return (
-        f"{count} intervals: even if all slices were alike, about {missing:.0f} of them would miss the common value "
-        "by chance. Rely on the contributions, and confirm a slice on other data."
+        f"{count} intervals: even if all slices were alike, about {missing:.0f} of them would miss"
+        " the common value by chance. Rely on the contributions, and confirm a slice on other"
+        " data."
     )
 
 
@@ -405,7 +406,10 @@ class DiagnosisCounts(Record):
         wrong = sum(self.incorrect.values())
         more = f"; {wrong} of these with low correctness" if self.correctness else ""
         undefined = f"; {self.undefined} without one of both" if self.undefined else ""
-        return f"{counted} (context recall and faithfulness high from {self.threshold:g}){more}{undefined}"
+        return (
+            f"{counted} (context recall and faithfulness high from"
+            f" {self.threshold:g}){more}{undefined}"
+        )
 
 
 class DiagnosisTally:
@@ -466,14 +470,22 @@ def diagnose(result: SampleResult) -> str:
     retrieved = _of(result.scores[RECALL])
     faithful = _of(result.scores[FAITHFULNESS])
     sentences: dict[Cell, str] = {
-        "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts support {faithful} "
-        "claims of the answer.",
-        "ignored": f"The model ignored it: retrieval brought {retrieved} claims of the gold answer, but the contexts "
-        f"support only {faithful} claims of the answer.",
-        "missed": f"Retrieval missed it: the contexts have only {retrieved} claims of the gold answer. The answer "
-        f"keeps to them ({faithful} claims).",
-        "made_up": f"It was made up: the contexts have only {retrieved} claims of the gold answer, and support only "
-        f"{faithful} claims of the answer.",
+        "fine": (
+            f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts"
+            f" support {faithful} claims of the answer."
+        ),
+        "ignored": (
+            f"The model ignored it: retrieval brought {retrieved} claims of the gold answer, but"
+            f" the contexts support only {faithful} claims of the answer."
+        ),
+        "missed": (
+            f"Retrieval missed it: the contexts have only {retrieved} claims of the gold answer."
+            f" The answer keeps to them ({faithful} claims)."
+        ),
+        "made_up": (
+            f"It was made up: the contexts have only {retrieved} claims of the gold answer, and"
+            f" support only {faithful} claims of the answer."
+        ),
     }
     return sentences[cell] + _correctness(result, cell)
 

@@ -57,7 +57,10 @@ class WorstClaim(Record):
     @property
     def standing(self) -> str:
         """The score of the answer and the votes of the judges, in words."""
-        score = f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims supported"
+        score = (
+            f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged}"
+            " claims supported"
+        )
         if sum(self.votes.values()) < 2:
             return score
         votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())

@@ -50,7 +50,8 @@ def label_scale(
         off_scale = distinct - set(labels)
         if off_scale:
             raise UsageError(
-                f"labels off the scale: {sorted(map(repr, off_scale))}; the scale is {list(labels)!r}"
+                f"labels off the scale: {sorted(map(repr, off_scale))}; the scale is"
+                f" {list(labels)!r}"
             )
         return tuple(labels)
     ordered: Any = distinct
@@ -382,9 +383,9 @@ def _estimate(
         [statistic],
         resampling,
         because=because if used.any() else "no item has two labels",
-        no_interval_because=None
-        if shares is None
-        else _rare_because(shares[used], times[used], keys),
+        no_interval_because=(
+            None if shares is None else _rare_because(shares[used], times[used], keys)
+        ),
     )
     return estimate
 
@@ -401,7 +402,10 @@ def _rare_because(
         items = min(items, int((cluster_sums(others, clusters) > 1e-9).sum()))
     if items >= MIN_CLUSTERS - 1e-9:
         return None
-    return f"an interval needs {MIN_CLUSTERS} items of the rarer labels, a rater gives {items:.3g} on average"
+    return (
+        f"an interval needs {MIN_CLUSTERS} items of the rarer labels, a rater gives {items:.3g} on"
+        " average"
+    )
 
 
 def _check_pair(a: Labels, b: Labels) -> None:

@@ -105,7 +105,8 @@ def keys_of(clusters: Sequence[Hashable] | None, used: Mask) -> list[Hashable] |
 def _check_keys(clusters: Sequence[Hashable], observations: int) -> None:
     if len(clusters) != observations:
         raise UsageError(
-            f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given"
+            f"clusters must hold one key per observation: {len(clusters)} keys, {observations}"
+            " given"
         )
 
 

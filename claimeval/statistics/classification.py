@@ -163,7 +163,8 @@ def binary_report(
     sizes.add(len(judge if clusters is None else clusters))
     if len(sizes) > 1:
         raise UsageError(
-            f"judge, human, probabilities and clusters must describe the same items: lengths {sizes}"
+            "judge, human, probabilities and clusters must describe the same items: lengths"
+            f" {sizes}"
         )
     rated = [i for i in range(len(judge)) if judge[i] is not None and human[i] is not None]
     predicted = np.array([bool(judge[i]) for i in rated], dtype=bool)
@@ -196,9 +197,11 @@ def binary_report(
         specificity=share(~predicted & ~truth, ~truth),
         f1=f1,
         kappa=kappa,
-        auroc=None
-        if probabilities is None
-        else auroc(outcomes, scores, clusters=groups, level=resampling.level),
+        auroc=(
+            None
+            if probabilities is None
+            else auroc(outcomes, scores, clusters=groups, level=resampling.level)
+        ),
         true_positives=int(cells[:, 0].sum()),
         false_positives=int(cells[:, 1].sum()),
         false_negatives=int(cells[:, 2].sum()),
@@ -352,9 +355,11 @@ def correlation(
     (estimate,) = bootstrap_sums(
         ClusterSums(rows, len(x)),
         [_pearson],
-        resampling
-        if kind == "pearson" or len(rows) < MIN_CLUSTERS
-        else resampling._replace(resamples=0),
+        (
+            resampling
+            if kind == "pearson" or len(rows) < MIN_CLUSTERS
+            else resampling._replace(resamples=0)
+        ),
         because="one of the scores is constant",
     )
     if (

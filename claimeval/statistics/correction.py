@@ -188,12 +188,12 @@ def prediction_powered(
         unlabeled=open_,
         method="ppi++",
         ppi_lambda=ppi_lambda if known else None,
-        effective=effective_number(np.bincount(items.clusters[labeled]).astype(np.float64))
-        if n
-        else 0.0,
-        labels_needed=_labels_needed(n, len(judge), float(labels.var(ddof=1)), explained)
-        if known
-        else None,
+        effective=(
+            effective_number(np.bincount(items.clusters[labeled]).astype(np.float64)) if n else 0.0
+        ),
+        labels_needed=(
+            _labels_needed(n, len(judge), float(labels.var(ddof=1)), explained) if known else None
+        ),
     )
 
 
@@ -467,8 +467,9 @@ def rogan_gladen_rate(
     lowest = q0 + q1 - 1 - z * math.sqrt(noise0 + noise1)
     if edge <= 0 or lowest <= 0:
         reason = (
-            f"the labels cannot tell the judge from chance: sensitivity {decimal(sensitivity.share, 2)} + specificity "
-            f"{decimal(specificity.share, 2)} - 1 = {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
+            "the labels cannot tell the judge from chance: sensitivity"
+            f" {decimal(sensitivity.share, 2)} + specificity {decimal(specificity.share, 2)} - 1 ="
+            f" {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
         )
         return without_interval(None, observations, 0, level, reason)
     theta = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))

@@ -156,7 +156,8 @@ def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
     """
     if not 0 <= correct <= judged or labels < 2:
         raise UsageError(
-            f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged}, {labels}"
+            f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged},"
+            f" {labels}"
         )
     accuracy = (correct + 1) / (judged + 2)
     return math.log(accuracy * (labels - 1) / (1 - accuracy))

@@ -135,8 +135,8 @@ class Lessons:
         honored = text.startswith("{") and text.endswith("}")
         if not honored and self._honoured.get(name, True):
             logger.warning(
-                "%s ignores response_format: a reply is not one JSON object (%r). Replies are read anyway if possible; "
-                "set `structured: false` in a judge file to send no schema",
+                "%s ignores response_format: a reply is not one JSON object (%r). Replies are read"
+                " anyway if possible; set `structured: false` in a judge file to send no schema",
                 name,
                 text if len(text) <= 60 else f"{text[:60]}...",
             )
@@ -145,10 +145,14 @@ class Lessons:
     def learned(self, judges: Iterable[Judge]) -> dict[str, Learned]:
         """Return what was learned about each judge, by name."""
         return {
-            judge.name: self.judge(judge).learned.model_copy(
-                update={
-                    "schema_honoured": self._honoured.get(judge.name, judge.learned.schema_honoured)
-                }
+            judge.name: (
+                self.judge(judge).learned.model_copy(
+                    update={
+                        "schema_honoured": self._honoured.get(
+                            judge.name, judge.learned.schema_honoured
+                        )
+                    }
+                )
             )
             for judge in judges
         }
@@ -192,8 +196,8 @@ def _warn(judge: Judge, refused: Iterable[str], window: int | None) -> None:
         logger.warning("%s refuses %s: %s", judge.name, " and ".join(refused), "; ".join(words))
     elif window:
         logger.warning(
-            "%s has a window of %s tokens: replies are limited to the rest of the window, and longer evidence is read "
-            "in parts",
+            "%s has a window of %s tokens: replies are limited to the rest of the window, and"
+            " longer evidence is read in parts",
             judge.name,
             window,
         )

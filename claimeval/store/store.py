@@ -117,9 +117,10 @@ def check_place(folder: Path) -> None:
     if os.environ.get(ALLOWED) or (mount := network_mount(folder)) is None:
         return
     raise UsageError(
-        f"the reply cache {folder} is on a network file system ({mount.type} at {mount.point}), where replies can be "
-        "lost and paid for twice. Give a folder on this machine's disk with --cache; each machine needs its own "
-        f"(docs/scale.md). If this machine alone uses the folder, {ALLOWED}=1 allows it"
+        f"the reply cache {folder} is on a network file system ({mount.type} at {mount.point}),"
+        " where replies can be lost and paid for twice. Give a folder on this machine's disk with"
+        " --cache; each machine needs its own (docs/scale.md). If this machine alone uses the"
+        f" folder, {ALLOWED}=1 allows it"
     )
 
 
@@ -157,7 +158,8 @@ def existing_cache(cache: str | Path | None = None) -> Path:
     folder = cache_folder(cache)
     if not (folder / MARKER).exists():
         raise UsageError(
-            f"there is no reply cache in {folder}; a run creates one. Give another folder with --cache"
+            f"there is no reply cache in {folder}; a run creates one. Give another folder with"
+            " --cache"
         )
     return folder
 
@@ -204,8 +206,8 @@ class Store:
         if not self._warned and (size := (self.folder / "cache.db").stat().st_size) > LARGE:
             self._warned = True
             warnings.warn(
-                f"the reply cache {self.folder} is one file of {size / 1e9:.1f} GB, which takes long to copy and to "
-                "verify. Give large jobs a separate cache with --cache",
+                f"the reply cache {self.folder} is one file of {size / 1e9:.1f} GB, which takes"
+                " long to copy and to verify. Give large jobs a separate cache with --cache",
                 stacklevel=3,
             )
 
@@ -329,8 +331,8 @@ class Store:
 
 
 _ROW = (
-    "SELECT rowid, CAST(key AS BLOB), CAST(value AS BLOB), typeof(key) = 'text' AND typeof(value) = 'blob' "
-    "AND raw = 1 AND mode = 1 AND filename IS NULL AND expire_time IS NULL FROM Cache"
+    "SELECT rowid, CAST(key AS BLOB), CAST(value AS BLOB), typeof(key) = 'text' AND typeof(value) ="
+    " 'blob' AND raw = 1 AND mode = 1 AND filename IS NULL AND expire_time IS NULL FROM Cache"
 )
 
 
@@ -364,7 +366,10 @@ def _intact(key: str, value: object) -> bytes | None:
     return reply if value.startswith(digest(key, reply)) else None
 
 
-_BY_KEY = "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cache WHERE key = ? AND raw = 1"
+_BY_KEY = (
+    "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cache WHERE key = ? AND"
+    " raw = 1"
+)
 
 
 def _checked(folder: Path, key: str, value: object, mode: object, as_written: int) -> bytes:
@@ -382,8 +387,8 @@ def _damaged(folder: Path, key: str) -> StoreError:
 
 def _unsound(folder: Path, problem: object) -> StoreError:
     return StoreError(
-        f"the reply cache {folder} is damaged ({' '.join(str(problem).split())}); restore it from a copy, or move it "
-        "away to start again"
+        f"the reply cache {folder} is damaged ({' '.join(str(problem).split())}); restore it from a"
+        " copy, or move it away to start again"
     )
 
 
@@ -397,22 +402,23 @@ def _prepare(folder: Path) -> bool:
         others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
         if others and not marker.exists():
             raise StoreError(
-                f"{folder} is not a claimeval reply cache (it holds {min(others)!r}); give another folder"
+                f"{folder} is not a claimeval reply cache (it holds {min(others)!r}); give another"
+                " folder"
             )
         _mark(folder, ready=False)
     form, *state = marker.read_text(encoding="utf-8").split("\n")
     if form != FORMAT:
         raise StoreError(
-            f"the reply cache {folder} has the format {form[:40]!r}, and this version reads {FORMAT!r}; move it "
-            "away, or give another folder with --cache"
+            f"the reply cache {folder} has the format {form[:40]!r}, and this version reads"
+            f" {FORMAT!r}; move it away, or give another folder with --cache"
         )
     status = folder.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise StoreError(f"the reply cache {folder} belongs to another user; give another folder")
     if not os.access(folder, os.W_OK):
         raise StoreError(
-            f"the reply cache {folder} cannot be written, which SQLite needs even for reading; copy the folder to a "
-            "writable disk, and give the copy with --cache"
+            f"the reply cache {folder} cannot be written, which SQLite needs even for reading; copy"
+            " the folder to a writable disk, and give the copy with --cache"
         )
     if stat.S_IMODE(status.st_mode) & 0o077:
         folder.chmod(0o700)
@@ -460,7 +466,8 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
             """
             if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
                 raise StoreError(
-                    f"the reply cache {folder} has a row that claimeval did not write; move the folder away"
+                    f"the reply cache {folder} has a row that claimeval did not write; move the"
+                    " folder away"
                 )
             return value
 
@@ -473,7 +480,8 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
     database = folder / "cache.db"
     if ready and not (database.exists() and database.stat().st_size):
         raise StoreError(
-            f"the reply cache {folder} has no database; restore it or remove the folder to start again"
+            f"the reply cache {folder} has no database; restore it or remove the folder to start"
+            " again"
         )
     if database.exists():
         _check_settings(folder, database)
@@ -498,8 +506,9 @@ def _check_settings(folder: Path, database: Path) -> None:
             continue
         if name not in _SETTINGS or value != _SETTINGS[name]:
             raise StoreError(
-                f"the reply cache {folder} was opened by another program with the setting {name}={str(value)[:40]!r}, "
-                "which could delete replies. Move the folder away and import its replies"
+                f"the reply cache {folder} was opened by another program with the setting"
+                f" {name}={str(value)[:40]!r}, which could delete replies. Move the folder away and"
+                " import its replies"
             )
 
 
@@ -583,7 +592,8 @@ class KeyLocks:
                 return False
             except OSError as error:
                 raise StoreError(
-                    f"The file system of the reply cache has no locks: {error.strerror}. Use another directory"
+                    f"The file system of the reply cache has no locks: {error.strerror}. Use"
+                    " another directory"
                 ) from error
             self._file.locked.add(byte)
             return True

@@ -135,7 +135,10 @@ def refused_in_extra(extra: Mapping[str, object]) -> str | None:
         if reason := RESERVED.get(name):
             return f"{name!r} {reason}"
         if name == "service_tier" and value not in ("default", "flex"):
-            return f"'service_tier' {value!r} has prices that the caps do not count; default and flex can be set"
+            return (
+                f"'service_tier' {value!r} has prices that the caps do not count; default and flex"
+                " can be set"
+            )
         if nested := next((nested for nested in _names_within(value) if nested in _LIMITS), None):
             return f"{nested!r} in {name!r} {RESERVED[nested]}"
     return None
@@ -184,12 +187,14 @@ _NAMED = (
 )
 _NAME = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_NAMED)})(?![A-Za-z_])")
 _SCHEMA = re.compile(
-    r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode|tool[_ ]choice|input_schema",
+    r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode|tool[_"
+    r" ]choice|input_schema",
     re.IGNORECASE,
 )
 """Words for the JSON schema, including Anthropic's for the tool that carries it."""
 _REFUSES = re.compile(
-    r"(?:not|n't|un)[ -]?(?:support|accept|permit|allow|recogni|available)|extra_forbidden|unknown|unexpected|"
+    r"(?:not|n't|un)["
+    r" -]?(?:support|accept|permit|allow|recogni|available)|extra_forbidden|unknown|unexpected|"
     r"deprecated|invalid schema|schema is invalid|cannot (?:both )?be|may not be|must be omitted|"
     r"(?:is|are) incompatible|only the default",
     re.IGNORECASE,
@@ -238,7 +243,10 @@ def read_chat(
                 f"the address answers with a web page and not with a reply: {_preview(body)}"
             ) from error
         if body.lstrip().startswith((b"data:", b"event:", b":")):
-            only = "the server streams its replies, which claimeval does not read; put a gateway such as LiteLLM before it"
+            only = (
+                "the server streams its replies, which claimeval does not read; put a gateway such"
+                " as LiteLLM before it"
+            )
             raise _error(f"{only}: {_preview(body)}") from error
         raise _error(f"the body is not JSON ({str(error)[:100]}): {_preview(body)}") from error
     if not isinstance(reply, dict):
@@ -304,9 +312,11 @@ def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:
         entries = json.loads(body)["choices"][0]["logprobs"]["content"]
         return tuple(
             TokenLogprobs(
-                bytes(entry["bytes"])
-                if entry.get("bytes") is not None
-                else entry["token"].encode(),
+                (
+                    bytes(entry["bytes"])
+                    if entry.get("bytes") is not None
+                    else entry["token"].encode()
+                ),
                 tuple((token["token"], float(token["logprob"])) for token in entry["top_logprobs"]),
             )
             for entry in entries
@@ -362,8 +372,10 @@ def _count(value: object) -> int | None:
 
 
 _REFUSAL = re.compile(
-    r"(?:i['’]m|i am) (?:sorry|afraid)[^.]{0,30}(?:can['’]?t|cannot|unable)|sorry, (?:but )?i (?:can['’]?t|cannot)|"
-    r"i (?:can['’]?t|cannot|won['’]t|am unable to) (?:help|assist|comply|do that|answer|judge|evaluate)",
+    r"(?:i['’]m|i am) (?:sorry|afraid)[^.]{0,30}(?:can['’]?t|cannot|unable)|sorry, (?:but )?i"
+    r" (?:can['’]?t|cannot)|"
+    r"i (?:can['’]?t|cannot|won['’]t|am unable to) (?:help|assist|comply|do"
+    r" that|answer|judge|evaluate)",
     re.I,
 )
 """How a refusal in prose begins."""

@@ -112,8 +112,8 @@ def unknown_name(
 def repeated_id(name: str, first: int, second: int) -> DataError:
     """Return the error of two samples, by their numbers, with the same id."""
     return DataError(
-        f"Duplicate sample id {name!r} (samples {first} and {second}); ids must be unique. --skip-malformed keeps the "
-        "first sample of each id"
+        f"Duplicate sample id {name!r} (samples {first} and {second}); ids must be unique."
+        " --skip-malformed keeps the first sample of each id"
     )
 
 
@@ -181,8 +181,9 @@ def clash() -> str:
     if any(entry.value.endswith("integrations.pytest_plugin") for entry in other.entry_points):
         return ""  # this project, installed before its distribution was renamed
     return (
-        f"another project's package `claimeval` {other.version} is installed in the same folder, and each replaces "
-        f"files of the other: `pip uninstall claimeval {DISTRIBUTION}`, then install this one again"
+        f"another project's package `claimeval` {other.version} is installed in the same folder,"
+        f" and each replaces files of the other: `pip uninstall claimeval {DISTRIBUTION}`, then"
+        " install this one again"
     )
 
 

@@ -100,8 +100,9 @@ class LongEvidence(Record):
         """Return the note below a table, for the number of all samples and the judge's displayed name."""
         window = f" of {self.context_tokens:,} tokens" if self.context_tokens else ""
         return (
-            f"{self.samples} of {samples} samples do not fit into the window{window} of {name}, which reads them in up "
-            f"to {self.windows} parts: support by any part counts as support, and no other part rules it out."
+            f"{self.samples} of {samples} samples do not fit into the window{window} of {name},"
+            f" which reads them in up to {self.windows} parts: support by any part counts as"
+            " support, and no other part rules it out."
         )
 
 

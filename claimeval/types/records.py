@@ -790,11 +790,13 @@ class SampleResult(ScoredSample, extra="forbid"):
             for one in both:
                 if (one.label is None) == (one.unassessed is None):
                     raise ValueError(
-                        "a verdict or an assessment has a label or a reason why it has none, and not both"
+                        "a verdict or an assessment has a label or a reason why it has none, and"
+                        " not both"
                     )
                 if (one.positive is None) != (one.label is None or one.label in LABELS):
                     raise ValueError(
-                        f"positive is set for words other than {', '.join(LABELS)}, and only for these"
+                        f"positive is set for words other than {', '.join(LABELS)}, and only for"
+                        " these"
                     )
         for score in self.scores.values():
             if (
@@ -866,6 +868,7 @@ class SampleResult(ScoredSample, extra="forbid"):
         @property
         def context_recall(self) -> float | None:
             """The value of this metric."""
+
     else:
 
         def __getattr__(self, name: str) -> Any:

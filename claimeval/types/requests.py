@@ -194,7 +194,8 @@ class Judge(Record):
         before = FUNCTIONS.setdefault((judge.model, judge.endpoint), function)
         if before is not function:
             logger.warning(
-                "judge %s: the new function gets the stored replies of the previous one; give it another `revision`",
+                "judge %s: the new function gets the stored replies of the previous one; give it"
+                " another `revision`",
                 name,
             )
             FUNCTIONS[judge.model, judge.endpoint] = function
@@ -448,7 +449,10 @@ class Request:
         texts = [*settings, self.schema_sent or "", *[message.content for message in self.messages]]
         if self.task is not None and self.judge.is_engine:
             texts += self.task.texts
-        fields = f"{self.max_tokens} {self.top_logprobs} {self.reply_format} {self.replicate} {self.attempt}"
+        fields = (
+            f"{self.max_tokens} {self.top_logprobs} {self.reply_format} {self.replicate}"
+            f" {self.attempt}"
+        )
         lengths = map(str, map(len, texts))  # they make the joined texts unambiguous
         header = " ".join(
             [

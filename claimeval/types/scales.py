@@ -215,7 +215,10 @@ UMBRELA = grade_scale(
     "umbrela",
     (
         "the document has nothing to do with the question",
-        "the document is about the subject of the question but does not answer it, not even in part",
+        (
+            "the document is about the subject of the question but does not answer it, not even in"
+            " part"
+        ),
         "the document holds an answer, but it is incomplete, unclear or hidden among other things",
         "the document is devoted to the question and answers it exactly",
     ),
@@ -227,7 +230,10 @@ GRADED = grade_scale(
     "graded",
     (
         "the document is of no use for answering the question",
-        "the document helps with a part of the answer, or only with background that is needed for it",
+        (
+            "the document helps with a part of the answer, or only with background that is needed"
+            " for it"
+        ),
         "the document alone is enough to answer the question",
     ),
     positive_from=1,
@@ -244,7 +250,10 @@ MATCH = grade_scale(
     "match",
     (
         "the document does not hold what the passage says, or not the essential part of it",
-        "the document says what the passage says, contains it among other things, or is a piece cut from it",
+        (
+            "the document says what the passage says, contains it among other things, or is a piece"
+            " cut from it"
+        ),
     ),
     positive_from=1,
 )
@@ -350,8 +359,9 @@ def criterion_question(name: str, sentence: str) -> RatingQuestion:
     match = _CRITERION.fullmatch(name)
     if not match or not sentence.strip():
         raise UsageError(
-            f"criterion {name!r}: write NAME=SENTENCE, as in 'polite=The answer stays polite.', with a name of small "
-            "letters, digits and _; NAME:contexts=SENTENCE and NAME:reference=SENTENCE also show these texts"
+            f"criterion {name!r}: write NAME=SENTENCE, as in 'polite=The answer stays polite.',"
+            " with a name of small letters, digits and _; NAME:contexts=SENTENCE and"
+            " NAME:reference=SENTENCE also show these texts"
         )
     metric, against = match.groups()
     taken = {

@@ -339,7 +339,8 @@ def test_a_malformed_key_is_refused_without_showing_it(
 def test_a_judge_file_carries_further_settings(openai_judge: ThreadHandle, tmp_path: Path) -> None:
     file = tmp_path / "strict.yaml"
     file.write_text(
-        f"model: openai:m@{openai_judge.url}\ntemperature: 0.5\nseed: 3\nmax_tokens: 77\nstructured: false\n"
+        f"model: openai:m@{openai_judge.url}\ntemperature: 0.5\nseed: 3\nmax_tokens:"
+        " 77\nstructured: false\n"
     )
     report = ce.score(SAMPLES[:1], judges=[str(file)], metrics=["faithfulness"])
     (judge,) = report.manifest.judges

@@ -41,8 +41,10 @@ def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path)
     divided = make(tmp_path / "a", says={"one": TOWER_SAYS, "two": {}}, metrics=["faithfulness"])
     whole = make(tmp_path / "b", says={"one": {}}, metrics=["faithfulness"])
     assert ce.compare(divided, whole).against(1).abstained == (
-        "a: Judges abstained on claims or are divided (2 of 3 in faithfulness); means cover the other claims only. "
-        "The difference says little.",
+        (
+            "a: Judges abstained on claims or are divided (2 of 3 in faithfulness); means cover the"
+            " other claims only. The difference says little."
+        ),
     )
 
 

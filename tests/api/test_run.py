@@ -54,9 +54,10 @@ def test_a_metric_is_shown_on_one_line(run: Run) -> None:
 def test_calls_tokens_and_cost_are_told_by_judge_and_step(run: Run) -> None:
     assert run.record.cost is not None
     by = {(one.judge, one.step): one.cost for one in run.record.cost.by}
-    assert {step: cost.calls for (_, step), cost in by.items()} == {"extract": 5, "assess": 4}, (
-        "nobody is asked of the empty answer"
-    )
+    assert {step: cost.calls for (_, step), cost in by.items()} == {
+        "extract": 5,
+        "assess": 4,
+    }, "nobody is asked of the empty answer"
     assert sum(cost.prompt_tokens or 0 for cost in by.values()) == (
         run.cost and run.cost.prompt_tokens
     )

@@ -18,7 +18,10 @@ from tests.command_line import call
 @pytest.fixture
 def run(claimeval: Run, tmp_path: Path) -> Path:
     data = tmp_path / "samples.jsonl"
-    answer = "The tower is 63 metres high. The bridge is 12 metres wide. Ana Souto paid for both. Cats sleep."
+    answer = (
+        "The tower is 63 metres high. The bridge is 12 metres wide. Ana Souto paid for both. Cats"
+        " sleep."
+    )
     sample = {**SAMPLES[0], "answer": answer, "contexts": [answer[:58]]}
     data.write_text(
         "".join(
@@ -126,8 +129,8 @@ def test_another_design_is_drawn_too(run: Path) -> None:
 def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:
     done = claimeval("annotate", "run", "--n", "6", "--export", "todo.csv")
     assert (
-        "6 claims written to todo.csv; fill the column `label` (supported, contradicted, not_found, "
-        in done.stdout
+        "6 claims written to todo.csv; fill the column `label` (supported, contradicted,"
+        " not_found, " in done.stdout
     )
     rows = list(csv.DictReader((run.parent / "todo.csv").read_text().splitlines()))
     assert len(rows) == 6

@@ -47,8 +47,9 @@ def test_a_detached_run_is_seen_to_and_finished(
     )
     done = claimeval(*command, "--detach", exits=3)
     assert done.stdout == ""
-    assert done.stderr.splitlines()[-1] == (
-        "claimeval: 1 batch with 3 requests pending. Run the same command to resume (see "
+    assert (
+        done.stderr.splitlines()[-1]
+        == "claimeval: 1 batch with 3 requests pending. Run the same command to resume (see "
         "`claimeval batch list --refresh`)."
     )
     (listed,) = json.loads(claimeval("batch", "list", "--json").stdout)["batches"]

@@ -197,9 +197,11 @@ def test_a_pickle_in_the_cache_runs_in_no_command(
             what: claimeval("cache", what, "--cache", cache, exits=None).returncode
             for what in ("stats", "verify")
         },
-        "export": claimeval(
-            "cache", "export", tmp_path / "replies.jsonl", "--cache", cache, exits=1
-        ).returncode,
+        "export": (
+            claimeval(
+                "cache", "export", tmp_path / "replies.jsonl", "--cache", cache, exits=1
+            ).returncode
+        ),
         "drop": claimeval("cache", "verify", "--drop-damaged", "--cache", cache).returncode,
     }
 

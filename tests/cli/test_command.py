@@ -367,7 +367,10 @@ def test_what_a_command_warns_of_is_a_line_and_with_quiet_nothing(tmp_path: Path
         for trace, kind in kinds.items()
     ]
     path.write_text("".join(f"{json.dumps(span)}\n" for span in spans))
-    left_out = "spans of unknown kinds, left out: 1 (span 1); traces without a question or an answer, left out: 1"
+    left_out = (
+        "spans of unknown kinds, left out: 1 (span 1); traces without a question or an answer, left"
+        " out: 1"
+    )
     assert call("doctor", path).stderr == f"claimeval: {left_out}\n"
     assert not call("doctor", path, "--quiet").stderr
 

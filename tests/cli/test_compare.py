@@ -45,7 +45,7 @@ def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> 
     assert metric["difference"]["value"] == 0.125
     assert (metric["increased"], metric["decreased"]) == (1, 0)
     assert metric["discordant"]["p"] == 1.0
-    (part, *_) = metric["because"]
+    part, *_ = metric["because"]
     assert (part["cause"], part["value"], part["claims"]) == ("answer", 0.125, 2)
     assert "other answer" in claimeval("compare", "a", "b", "--details").stdout
 

@@ -84,8 +84,9 @@ def test_bash_completes_with_the_script(tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
 def test_fish_completes_values_and_texts_with_commas(tmp_path: Path) -> None:
     line = 'complete -C "claimeval score a -m coverage,correctn"; complete -C "claimeval compl"'
-    assert in_shell(tmp_path, "fish", "-c", f"claimeval completion fish | source; {line}") == (
-        "coverage,correctness\tprecision against the gold answer\n"
+    assert (
+        in_shell(tmp_path, "fish", "-c", f"claimeval completion fish | source; {line}")
+        == "coverage,correctness\tprecision against the gold answer\n"
         "completion\tComplete commands, metrics and prompts in a shell.\n"
     )
 

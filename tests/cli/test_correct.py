@@ -31,7 +31,10 @@ def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None
     path.write_text(path.read_text().replace(',""', ",yes").replace(",\n", ",yes\n"))
     done = claimeval("correct", "run", "--labels", "todo.csv")
     assert "6 of them labeled" in done.stdout
-    all_alike = "all 6 labels say supported, so they do not show where the judges err; move RUN/annotation/faithfulness"
+    all_alike = (
+        "all 6 labels say supported, so they do not show where the judges err; move"
+        " RUN/annotation/faithfulness"
+    )
     for words in ("the judges alone", "corrected (ppi++)", "people alone", all_alike):
         assert words in done.stdout
 

@@ -196,8 +196,8 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(
     assert selection["held_out_baseline"]["balanced_accuracy"]["value"] == pytest.approx(5 / 6)
     page = (file.parent / "here" / "selected" / "experiment.md").read_text()
     assert (
-        f"Chosen on one half of the questions ({halves[0]} labels): binary. Equal to people on the other half"
-        in page
+        f"Chosen on one half of the questions ({halves[0]} labels): binary. Equal to people on the"
+        " other half" in page
     )
 
 
@@ -267,13 +267,16 @@ def test_an_arm_that_nobody_can_read_is_a_failure(
 ) -> None:
     babbling = start_server(judge=lambda _: Reply("Sure! Here is what I think."))
     file.write_text(
-        "data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: good\narms:\n"
-        f"  - {{name: good, judges: ['{spec(server)}']}}\n  - {{name: babbling, judges: ['{spec(babbling)}']}}\n"
+        "data: samples.jsonl\nmetrics: [faithfulness]\nbaseline: good\narms:\n  - {name: good,"
+        f" judges: ['{spec(server)}']}}\n  - {{name: babbling, judges: ['{spec(babbling)}']}}\n"
     )
     done = claimeval("experiment", file, exits=3)
     assert "arm babbling failed: " in done.stdout
     assert "10 unreadable replies in a row" in done.stdout
-    last = "claimeval: 1 arm failed (babbling), as said above. Fix the problem, then run the same command to resume."
+    last = (
+        "claimeval: 1 arm failed (babbling), as said above. Fix the problem, then run the same"
+        " command to resume."
+    )
     assert done.stderr.splitlines()[-1] == last
     assert "arm babbling failed: " in claimeval("experiment", file, "-q", exits=3).stderr
 

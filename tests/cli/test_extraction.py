@@ -207,7 +207,7 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(
     assert few.extraction.measures["statements_lost"].value == pytest.approx(2 / 3)
     text = (tmp_path / "x" / "experiment.md").read_text()
     assert (
-        "> **Caution:** few scores fewer claims: not comparable; it covers less than all (statements"
-        in text
+        "> **Caution:** few scores fewer claims: not comparable; it covers less than all"
+        " (statements" in text
     )
     assert "| `few` | 0.333 | 0.667 |" in text

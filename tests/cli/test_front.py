@@ -117,9 +117,10 @@ def test_quiet_prints_the_scores_of_commands_without_a_first_screen_too(tmp_path
 
 def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) -> None:
     quiet = call("demo", "-q", folder=tmp_path)
-    assert quiet.stdout == (
-        "faithfulness 0.80 (0.70 to 0.89), correctness 0.40 (0.27 to 0.52), coverage 0.59 (0.39 to 0.75), "
-        "context_recall 0.98 (0.85 to 1.00)\n"
+    assert (
+        quiet.stdout
+        == "faithfulness 0.80 (0.70 to 0.89), correctness 0.40 (0.27 to 0.52), coverage 0.59 (0.39"
+        " to 0.75), context_recall 0.98 (0.85 to 1.00)\n"
     )
     record = json.loads(call("demo", "--json", folder=tmp_path).stdout)
     assert record["front"]["head"] == HEAD

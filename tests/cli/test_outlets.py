@@ -47,7 +47,10 @@ def test_a_reader_that_leaves_early_changes_nothing_and_is_not_mentioned(log: Pa
 
 
 def test_a_gate_keeps_its_exit_code_when_nobody_reads(tmp_path: Path) -> None:
-    sample = '{"id": "1", "question": "Q?", "answer": "The moon is cheese.", "contexts": ["Rain fell."]}\n'
+    sample = (
+        '{"id": "1", "question": "Q?", "answer": "The moon is cheese.", "contexts": ["Rain'
+        ' fell."]}\n'
+    )
     (tmp_path / "s.jsonl").write_text(sample)
     reader, writer = os.pipe()
     os.close(reader)

@@ -51,9 +51,11 @@ def after(clock: Clock, replies: int, seconds: float) -> Progress:
 def test_everything_there_is_to_say_is_in_the_line(clock: Clock) -> None:
     progress = after(clock, 30, 1.0)
     progress.set_waiting("openai:gpt-5-mini", "rate limit until 16:40:03")
-    assert describe(progress) == (
-        "[##########..........] 120/240 samples  33 calls (60/min, 60k tokens/min)  120 from cache  $0.0420  "
-        "1 failed (timeout 1)  2 in flight  0:30 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03"
+    assert (
+        describe(progress)
+        == "[##########..........] 120/240 samples  33 calls (60/min, 60k tokens/min)  120 from"
+        " cache  $0.0420  1 failed (timeout 1)  2 in flight  0:30 left  waiting for"
+        " openai:gpt-5-mini: rate limit until 16:40:03"
     )
 
 

@@ -250,7 +250,7 @@ def test_judges_who_are_divided_go_by_the_tie_rule(
     panel.write_text(json.dumps({"judges": judges, "tie": "conservative"}))
     done = claimeval("rate", data, "--ask", "abstention", "-j", panel, "--json", "--overwrite")
     assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
-    (planned, *_) = json.loads(claimeval("plan", *command).stdout)["lines"]
+    planned, *_ = json.loads(claimeval("plan", *command).stdout)["lines"]
     assert (planned["step"], planned["cached"]) == ("answering", 1)
 
 

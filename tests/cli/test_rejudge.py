@@ -248,8 +248,8 @@ def test_labels_that_do_not_simply_count_are_said_in_a_line(
     labels.write_text("id,label\n1,no\n2,yes\n2,no\n1,\n", encoding="utf-8")
     done = claimeval("agreement", "a", "--labels", labels)
     assert (
-        "Caution: labels left out: 1 row without a label, 1 that the same annotator labeled differently"
-        in done.stdout
+        "Caution: labels left out: 1 row without a label, 1 that the same annotator labeled"
+        " differently" in done.stdout
     )
     labels.write_text("id,label\n2,yes\n2,no\n", encoding="utf-8")
     none = claimeval("agreement", "a", "--labels", labels, exits=2)

@@ -19,8 +19,8 @@ def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: 
     done = claimeval("demo", "--out", "run", "--details")
     printed = " ".join(done.stdout.split())
     assert (
-        "Replay of recorded replies: one capable language model, asked once with the shipped prompts"
-        in printed
+        "Replay of recorded replies: one capable language model, asked once with the shipped"
+        " prompts" in printed
     )
     for words in (
         "faithfulness",
@@ -261,8 +261,8 @@ def test_a_run_of_other_settings_is_not_overwritten_by_accident(claimeval: Run, 
     claimeval(*run, "-m", "faithfulness")
     done = claimeval(*run, "-m", "coverage", exits=2)
     assert (
-        "holds a run with other metrics; to have both, name these too with --overwrite: faithfulness"
-        in done.stderr
+        "holds a run with other metrics; to have both, name these too with --overwrite:"
+        " faithfulness" in done.stderr
     )
     both = claimeval(*run, "-m", "faithfulness,coverage", exits=2)
     assert (

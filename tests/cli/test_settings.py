@@ -11,7 +11,10 @@ import pytest
 import claimeval as ce
 from tests.command_line import Done, call
 
-SAMPLE = '{"id": "1", "question": "Q?", "answer": "The moon is cheese.", "contexts": ["The moon is rock."]}\n'
+SAMPLE = (
+    '{"id": "1", "question": "Q?", "answer": "The moon is cheese.", "contexts": ["The moon is'
+    ' rock."]}\n'
+)
 LOCAL = 'judge = "local:lexical"\nmetrics = "faithfulness"\n'
 
 

@@ -21,9 +21,9 @@ def plain(sample: ce.Sample) -> dict[str, Any]:
     return {
         "question": sample.question,
         "answer": sample.answer,
-        "contexts": None
-        if sample.contexts is None
-        else [document.text for document in sample.contexts],
+        "contexts": (
+            None if sample.contexts is None else [document.text for document in sample.contexts]
+        ),
         "reference_answers": list(sample.reference_answers),
     }
 
@@ -46,7 +46,10 @@ def test_what_was_recognized_is_said_and_kept(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(
         json.dumps({"input": "Q?", "actual_output": "A.", "retrieval_context": ["A."]})
     )
-    line = "read as DeepEval test cases: question from input, answer from actual_output, contexts from retrieval_context"
+    line = (
+        "read as DeepEval test cases: question from input, answer from actual_output, contexts from"
+        " retrieval_context"
+    )
     assert line in " ".join(call("doctor", "cases.jsonl", folder=tmp_path).stdout.split())
     call(
         "score",
@@ -71,8 +74,8 @@ def test_a_field_that_is_named_goes_before_that_of_the_preset() -> None:
 def test_the_column_of_the_answers_of_promptfoo_is_named() -> None:
     remark = ce.doctor(FOLDER / "promptfoo-table.csv").remarks[0]
     assert (
-        "answer from [openai:gpt-5-mini] Answer from {{context}}: {{question}}, contexts from context"
-        in remark
+        "answer from [openai:gpt-5-mini] Answer from {{context}}: {{question}}, contexts from"
+        " context" in remark
     )
 
 
@@ -160,9 +163,10 @@ def test_a_field_that_is_given_and_not_there_is_refused_in_an_export(field: str,
     with pytest.raises(ce.DataError, match=f"no field '{path}', which was given for {field}"):
         list(ce.read_samples([row], mapping={field: path}))
     (sample,) = ce.read_samples([row], mapping="promptfoo results")
-    assert (sample.id, sample.answer) == ("1", "A."), (
-        "the paths of a preset itself need not be in every row"
-    )
+    assert (sample.id, sample.answer) == (
+        "1",
+        "A.",
+    ), "the paths of a preset itself need not be in every row"
 
 
 def test_rows_are_chosen_by_a_path_that_they_have_or_do_not_have() -> None:

@@ -69,8 +69,9 @@ def test_names_of_another_language_are_proposed_by_what_the_columns_hold() -> No
 
 
 def test_options_are_quoted_for_the_shell() -> None:
-    assert options({"answer": "Model Output", "contexts": "docs[*].text"}) == (
-        "--field answer='Model Output' --field contexts='docs[*].text'"
+    assert (
+        options({"answer": "Model Output", "contexts": "docs[*].text"})
+        == "--field answer='Model Output' --field contexts='docs[*].text'"
     )
     assert (
         options({"question": ["question", "prompt"]})

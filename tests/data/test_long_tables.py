@@ -35,7 +35,10 @@ def table(folder: Path, rows: Iterable[Mapping[str, Any]] = LONG) -> Path:
     "command",
     [
         "score long.tsv --field contexts=document -j local:lexical -m faithfulness",
-        "score long.tsv --field contexts=document -j local:lexical -m faithfulness --skip-malformed",
+        (
+            "score long.tsv --field contexts=document -j local:lexical -m faithfulness"
+            " --skip-malformed"
+        ),
         "doctor long.tsv",
         "doctor long.tsv --field contexts=document",
         "measure long.tsv -m token_recall",

@@ -14,7 +14,10 @@ from tests.command_line import call
 
 ROW: dict[str, Any] = {
     "input": {"question": "How high?"},
-    "output": '{"answer": "90 m", "docs": [{"text": "It is 90 m high."}, {"text": null}, {"text": "It is old."}]}',
+    "output": (
+        '{"answer": "90 m", "docs": [{"text": "It is 90 m high."}, {"text": null}, {"text": "It is'
+        ' old."}]}'
+    ),
     "context_2": "two",
     "context_10": "ten",
     "context_1": "one",
@@ -141,9 +144,10 @@ def test_a_path_that_a_row_cannot_follow_is_missing_or_refused() -> None:
     for path in ("docs.hits", "docs.hits[*].text"):
         one, none, unknown = ce.read_samples(rows, mapping={"contexts": path})
         assert [document.text for document in one.contexts or ()] == ["one"]
-        assert (none.contexts, unknown.contexts) == ((), None), (
-            "nothing was retrieved; nothing is known"
-        )
+        assert (none.contexts, unknown.contexts) == (
+            (),
+            None,
+        ), "nothing was retrieved; nothing is known"
     with pytest.raises(ce.DataError, match=r"no field 'dox.hits', which was given for contexts"):
         list(ce.read_samples(rows, mapping={"contexts": "dox.hits"}))
 

@@ -228,7 +228,10 @@ GOOD = b'{"question": "Q?"}\n'
         (
             "a.jsonl",
             b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}',
-            "duplicate document id (to number them, add --field contexts='contexts[*].text'), got 'a'",
+            (
+                "duplicate document id (to number them, add --field contexts='contexts[*].text'),"
+                " got 'a'"
+            ),
         ),
         (
             "a.jsonl",
@@ -349,10 +352,11 @@ def test_the_first_error_counts_the_rows_that_share_it(tmp_path: Path) -> None:
     path.write_bytes(GOOD + b'{"answer": ["A"]}\n{"answer": ["B", "C"]}\n{"answer": []}\n{\n')
     with pytest.raises(DataError) as raised:
         list(read_samples(path))
-    assert str(raised.value) == (
-        f"{path}, line 2, answer: a list; give one text, or if these are gold answers, add --field "
-        "reference_answers=answer --field answer=''. 2 more rows like it. 1 row with other problems. "
-        "--skip-malformed leaves them out"
+    assert (
+        str(raised.value)
+        == f"{path}, line 2, answer: a list; give one text, or if these are gold answers, add"
+        " --field reference_answers=answer --field answer=''. 2 more rows like it. 1 row with"
+        " other problems. --skip-malformed leaves them out"
     )
 
 
@@ -372,10 +376,11 @@ def test_a_file_without_a_known_column_is_one_line_with_options_that_fit(tmp_pat
     rows = "Question,Model Output,Retrieved Chunks,Ground Truth\nQ,A,C,R\nQ,A,C,R\n"
     with pytest.raises(DataError) as raised:
         list(read_samples(write(tmp_path, "business.csv", rows)))
-    assert str(raised.value) == (
-        f"{tmp_path / 'business.csv'}: no column is known; it has Question, Model Output, Retrieved Chunks, "
-        "Ground Truth. Add --field question=Question --field answer='Model Output' --field contexts='Retrieved Chunks' "
-        "--field reference_answers='Ground Truth'"
+    assert (
+        str(raised.value)
+        == f"{tmp_path / 'business.csv'}: no column is known; it has Question, Model Output,"
+        " Retrieved Chunks, Ground Truth. Add --field question=Question --field answer='Model"
+        " Output' --field contexts='Retrieved Chunks' --field reference_answers='Ground Truth'"
     )
 
 

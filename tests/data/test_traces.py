@@ -124,8 +124,10 @@ def test_spans_that_nothing_is_known_of_are_counted_and_said(tmp_path: Path) -> 
     with pytest.warns(UserWarning, match="left out") as told:
         (sample,) = ce.read_samples(path)
     check(sample)
-    assert str(told[0].message) == (
-        "spans of unknown kinds, left out: 3 (GET / 2, SELECT 1); traces without a question or an answer, left out: 1"
+    assert (
+        str(told[0].message)
+        == "spans of unknown kinds, left out: 3 (GET / 2, SELECT 1); traces without a question or"
+        " an answer, left out: 1"
     )
 
 
@@ -458,9 +460,11 @@ def test_objects_of_langchain_themselves(asked: str) -> None:
             answer=lambda _, text=said: text
         )
         sample = read_and_checked(chain.invoke({asked: ASKED}))
-        assert (sample.question, sample.answer, sample.contexts) == (ASKED, SAID, expected), (
-            core.__version__
-        )
+        assert (sample.question, sample.answer, sample.contexts) == (
+            ASKED,
+            SAID,
+            expected,
+        ), core.__version__
         assert ce.check(said, page, judge="local:lexical").sample.contexts == expected
     (dumped,) = ce.read_samples([json.loads(load.dumps(chain.invoke({asked: ASKED})))])
     assert (dumped.answer, [one.text for one in dumped.contexts or ()]) == (SAID, [PAGE])

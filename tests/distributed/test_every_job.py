@@ -31,7 +31,10 @@ ROWS: list[dict[str, Any]] = [
     {
         "id": f"q{i}",
         "question": f"How high is tower {i % 4}?",
-        "answer": f"Tower {i} is high. The WRONG king built it. A MISSING priest prayed.{' It stands.' * (i % 3)}",
+        "answer": (
+            f"Tower {i} is high. The WRONG king built it. A MISSING priest"
+            f" prayed.{' It stands.' * (i % 3)}"
+        ),
         "contexts": [
             f"GRADE{i % 4} Tower {i} is high.",
             "GRADE1 It stands. The king built it.",

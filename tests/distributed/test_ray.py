@@ -319,9 +319,11 @@ def test_poisoned_samples_are_failures_local_models_are_asked_on_nodes_and_what_
         line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("answer: ")
     ]
     assert json.loads(scores) == {
-        f"q{n}": [None, "worker_died"]
-        if n == 3
-        else [len(f"Item {n} has the value {n}.") + 15 * (n % 2), None]
+        f"q{n}": (
+            [None, "worker_died"]
+            if n == 3
+            else [len(f"Item {n} has the value {n}.") + 15 * (n % 2), None]
+        )
         for n in range(6)
     }
     assert deaths.read_text() == "xxx"

@@ -27,9 +27,11 @@ ROWS = [
     {
         "id": f"q{i}",
         "question": f"How high is tower {i % 5}?",
-        "answer": ""
-        if i == 4
-        else f"Tower {i} is {i * 7} metres high. It was built in 19{i:02}. It is old.",
+        "answer": (
+            ""
+            if i == 4
+            else f"Tower {i} is {i * 7} metres high. It was built in 19{i:02}. It is old."
+        ),
         "contexts": [
             f"Tower {i} is {i * 7} metres high.",
             f"In 19{i + i % 2:02} the tower was built.",
@@ -183,7 +185,10 @@ def test_a_finished_shard_does_nothing_and_says_what_it_made(data: Path, finishe
 
 def cut_in_the_middle(part: Part) -> str:
     os.truncate(part.lines, part.lines.stat().st_size // 2)
-    return r"00002-of-00002.jsonl has \d[\d,]* bytes and had \d[\d,]* when it was finished; run shard 2/2 again"
+    return (
+        r"00002-of-00002.jsonl has \d[\d,]* bytes and had \d[\d,]* when it was finished; run shard"
+        r" 2/2 again"
+    )
 
 
 def changed(part: Part) -> str:
@@ -208,7 +213,10 @@ def damaged_index(part: Part) -> str:
 
 def of_another_version(part: Part) -> str:
     rewrite(part, claimeval="0.0.9")
-    return "00002-of-00002.json is of claimeval 0.0.9, and this is .*; remove it and run shard 2/2 again"
+    return (
+        "00002-of-00002.json is of claimeval 0.0.9, and this is .*; remove it and run shard 2/2"
+        " again"
+    )
 
 
 def of_other_settings(part: Part) -> str:

@@ -12,7 +12,10 @@ from tests.evaluation.test_per_document import labels, single, spec
 TOWER = {
     "id": "tower",
     "question": "What is the tower?",
-    "answer": "FROM_alpha it is high [1]. FROM_beta it is old [1]. FROM_gamma it is near. FROM_zeta it is lost [1][9].",
+    "answer": (
+        "FROM_alpha it is high [1]. FROM_beta it is old [1]. FROM_gamma it is near. FROM_zeta it is"
+        " lost [1][9]."
+    ),
     "contexts": ["alpha", "beta", "gamma"],
 }
 PLAIN = {

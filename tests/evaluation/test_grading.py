@@ -62,8 +62,9 @@ def test_a_grade_is_read_from_its_spellings(said: object) -> None:
 
 
 def test_what_is_wrong_with_a_grade_is_said() -> None:
-    assert read(grades(("d1", 7), ("d2", 2.5))).message == (
-        "a: grade 7 is off the scale 0 to 3; b: grade 2.5 is no whole number"
+    assert (
+        read(grades(("d1", 7), ("d2", 2.5))).message
+        == "a: grade 7 is off the scale 0 to 3; b: grade 2.5 is no whole number"
     )
 
 

@@ -47,8 +47,10 @@ Refusal = Callable[[int], dict[str, Any]]
 REFUSALS: dict[str, Refusal] = {
     "openai": lambda n: {
         "error": {
-            "message": f"This model's maximum context length is {WINDOW} tokens. However, your messages resulted in "
-            f"{n} tokens. Please reduce the length of the messages.",
+            "message": (
+                f"This model's maximum context length is {WINDOW} tokens. However, your messages"
+                f" resulted in {n} tokens. Please reduce the length of the messages."
+            ),
             "type": "invalid_request_error",
             "param": "messages",
             "code": "context_length_exceeded",
@@ -56,15 +58,20 @@ REFUSALS: dict[str, Refusal] = {
     },
     "openai, without a number": lambda n: {
         "error": {
-            "message": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "message": (
+                "Your input exceeds the context window of this model. Please adjust your input and"
+                " try again."
+            ),
             "type": "invalid_request_error",
             "code": "context_length_exceeded",
         }
     },
     "mistral": lambda n: {
         "object": "error",
-        "message": f"Prompt contains {n} tokens and 0 draft tokens, too large for model with {WINDOW} maximum context "
-        "length",
+        "message": (
+            f"Prompt contains {n} tokens and 0 draft tokens, too large for model with {WINDOW}"
+            " maximum context length"
+        ),
         "type": "invalid_request_invalid_args",
         "code": "3051",
     },
@@ -77,23 +84,30 @@ REFUSALS: dict[str, Refusal] = {
     },
     "vllm": lambda n: {
         "object": "error",
-        "message": f"This model's maximum context length is {WINDOW} tokens. However, you requested {n + 500} tokens "
-        f"({n} in the messages, 500 in the completion). Please reduce the length of the messages or completion.",
+        "message": (
+            f"This model's maximum context length is {WINDOW} tokens. However, you requested"
+            f" {n + 500} tokens ({n} in the messages, 500 in the completion). Please reduce the"
+            " length of the messages or completion."
+        ),
         "type": "BadRequestError",
         "code": 400,
     },
     "llama.cpp": lambda n: {
         "error": {
             "code": 400,
-            "message": "the request exceeds the available context size. try increasing the context size",
+            "message": (
+                "the request exceeds the available context size. try increasing the context size"
+            ),
             "type": "exceed_context_size_error",
             "n_prompt_tokens": n,
             "n_ctx": WINDOW,
         }
     },
     "lm studio": lambda n: {
-        "error": f"Trying to keep the first {n} tokens when context the overflows. However, the model is loaded with "
-        f"context length of only {WINDOW} tokens, which is not enough."
+        "error": (
+            f"Trying to keep the first {n} tokens when context the overflows. However, the model is"
+            f" loaded with context length of only {WINDOW} tokens, which is not enough."
+        )
     },
 }
 

@@ -33,7 +33,10 @@ from tests.shared_data import shared_data
 TOWER = {
     "id": "tower",
     "question": "What is the tower?",
-    "answer": "FROM_alpha it is high. FROM_beta it is old. FROM_alpha FROM_beta both. It is MISSING. It is WRONG.",
+    "answer": (
+        "FROM_alpha it is high. FROM_beta it is old. FROM_alpha FROM_beta both. It is MISSING. It"
+        " is WRONG."
+    ),
     "contexts": ["alpha", "beta", "gamma"],
     "reference_answers": ["FROM_alpha it is high. ASIDE FROM_zeta it has doors."],
 }
@@ -310,9 +313,10 @@ def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["nugget_recall"] == found["nugget_recall_strict"] == 0.5
     (note,) = report.record.notes
-    assert note == (
-        "the prompt assess/three_way has no label for partial support, so nugget_recall_vital, nugget_recall, "
-        "nugget_recall_weighted equal the strict form (assess/partial has one)"
+    assert (
+        note
+        == "the prompt assess/three_way has no label for partial support, so nugget_recall_vital,"
+        " nugget_recall, nugget_recall_weighted equal the strict form (assess/partial has one)"
     )
 
 

@@ -225,8 +225,8 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
     came = go(server, [spec(server, "openai")], tmp_path)
     (why,) = came.run.outcome.status.stopped.values()
     assert (
-        "is overdue (status 'in_progress'). To send its requests again, run `claimeval batch cancel "
-        in why
+        "is overdue (status 'in_progress'). To send its requests again, run `claimeval batch"
+        " cancel " in why
     )
     assert came.creates == 1
 

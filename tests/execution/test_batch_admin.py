@@ -83,8 +83,8 @@ def test_a_cancelled_batch_keeps_what_ran_and_the_next_run_asks_the_rest(
     stopped = go(server, [judge], tmp_path, 20)
     (why,) = stopped.run.outcome.status.stopped.values()
     assert (
-        why
-        == f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again"
+        why == f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining"
+        " requests again"
     )
     ran = sum(line.paid for line in stopped.lines)
     assert 0 < ran <= 20

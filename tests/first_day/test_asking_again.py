@@ -95,9 +95,10 @@ def test_useless_stored_replies_are_asked_anew_and_their_successors_are_kept(
     assert scored(claimeval(*score, "-o", "a", "--ask-again", "unparsable,incomplete")) == (2, {})
     assert len(server.exchanges()) == asked + 2
 
-    assert scored(claimeval(*score, "-o", "b")) == (2, {}), (
-        "the reply to the further attempt is in the store"
-    )
+    assert scored(claimeval(*score, "-o", "b")) == (
+        2,
+        {},
+    ), "the reply to the further attempt is in the store"
     assert scored(claimeval(*score, "-o", "b", "--offline")) == (2, {})
     assert len(server.exchanges()) == asked + 2
     a, b = (data.parent / name / "results.jsonl" for name in ("a", "b"))

@@ -37,9 +37,15 @@ def rows() -> list[dict[str, Any]]:
         {
             "id": f"q{i}",
             "question": f"How high is the market of town {i}?",
-            "answer": f"The market of town {i} is {40 + i} metres high. Penguins eat fish in Antarctica every winter.",
+            "answer": (
+                f"The market of town {i} is {40 + i} metres high. Penguins eat fish in Antarctica"
+                " every winter."
+            ),
             "contexts": [
-                f'The market of town {i} is {40 + i} metres high. It was built by Ana\'s "guild"\nin {1800 + i}.',
+                (
+                    f"The market of town {i} is {40 + i} metres high. It was built by Ana's"
+                    f' "guild"\nin {1800 + i}.'
+                ),
                 f"Rivers near lake {i} flow slowly towards distant forests.",
             ],
             "reference_answers": [f"The market of town {i} is {40 + i} metres high."],

@@ -91,9 +91,10 @@ def test_a_reply_in_another_field_is_said_to_be_there_with_what_helps() -> None:
     message = {"role": "assistant", "content": None, "reasoning_content": "{}"}
     found, _ = probe(lambda body: reply("", message=message))
     assert not found.ok
-    assert found.problem == (
-        "the reply is empty, its text is in reasoning_content; "
-        "the server's reasoning parser took the reply for reasoning: turn it off, or raise max_tokens in a judge file"
+    assert (
+        found.problem
+        == "the reply is empty, its text is in reasoning_content; the server's reasoning parser"
+        " took the reply for reasoning: turn it off, or raise max_tokens in a judge file"
     )
 
 

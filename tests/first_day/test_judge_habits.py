@@ -28,7 +28,9 @@ def data(folder: Path, samples: int = SAMPLES) -> Path:
         {
             "id": f"s{n}",
             "question": f"Question {n}?",
-            "answer": f"Tower {n} is high. The WRONG king built it. A MISSING priest prayed. It stands.",
+            "answer": (
+                f"Tower {n} is high. The WRONG king built it. A MISSING priest prayed. It stands."
+            ),
             "contexts": [f"Tower {n} is high and stands."],
         }
         for n in range(samples)
@@ -82,8 +84,8 @@ HABITS: dict[str, Respond] = {
     "refuses temperature": refuses(
         lambda body: (
             refusal(
-                "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
-                "supported.",
+                "Unsupported value: 'temperature' does not support 0 with this model. Only the"
+                " default (1) value is supported.",
                 param="temperature",
                 code="unsupported_value",
             )
@@ -94,8 +96,8 @@ HABITS: dict[str, Respond] = {
     "refuses temperature, by a gateway": refuses(
         lambda body: (
             refusal(
-                "litellm.UnsupportedParamsError: gpt-5 models (including gpt-5-codex) don't support temperature=0.0. "
-                "Only temperature=1 is supported.",
+                "litellm.UnsupportedParamsError: gpt-5 models (including gpt-5-codex) don't support"
+                " temperature=0.0. Only temperature=1 is supported.",
                 type="None",
                 code="400",
             )
@@ -132,7 +134,8 @@ HABITS: dict[str, Respond] = {
     "refuses a bound of the schema": refuses(
         lambda body: (
             refusal(
-                "Invalid schema for response_format 'reply': In context=('reason',), 'maxLength' is not permitted.",
+                "Invalid schema for response_format 'reply': In context=('reason',), 'maxLength' is"
+                " not permitted.",
                 param="response_format",
             )
             if "maxLength" in json.dumps(body.get("response_format"))
@@ -258,8 +261,8 @@ def test_ten_useless_replies_in_a_row_stop_the_run(tmp_path: Path) -> None:
         in said
     )
     assert (
-        "reads --extract-prompt bullets and --assess-prompt tags; `claimeval doctor --judge openai:judge@http://127.0.0.1:"
-        in said
+        "reads --extract-prompt bullets and --assess-prompt tags; `claimeval doctor --judge"
+        " openai:judge@http://127.0.0.1:" in said
     )
     assert scored.paid == 10
 

@@ -282,7 +282,8 @@ def long_prompts(body: Body) -> Answer | None:
     """Refuse what does not fit a window that the prompts of assessments pass, but not those of extractions."""
     if "<claims>" in json.dumps(body["messages"]) and body["max_tokens"] > 2000:
         return refusal(
-            "This model's maximum context length is 2500 tokens. However, you requested 5000 tokens."
+            "This model's maximum context length is 2500 tokens. However, you requested 5000"
+            " tokens."
         )
     return None
 
@@ -327,7 +328,8 @@ def test_a_setting_of_the_user_is_not_left_out_and_stops_the_run_at_the_second_s
     def respond(body: Body) -> Answer:
         if "top_logprobs" in body:
             return refusal(
-                "litellm.UnsupportedParamsError: anthropic does not support parameters: ['logprobs', 'top_logprobs']",
+                "litellm.UnsupportedParamsError: anthropic does not support parameters:"
+                " ['logprobs', 'top_logprobs']",
                 type="None",
                 code="400",
             )
@@ -345,7 +347,8 @@ def test_a_small_window_is_learned_and_replies_fit_it(tmp_path: Path) -> None:
         prompt = len(json.dumps(body["messages"])) // 4
         if prompt + body["max_tokens"] > 4096:
             return refusal(
-                f"This model's maximum context length is 4096 tokens. However, you requested {prompt} more."
+                "This model's maximum context length is 4096 tokens. However, you requested"
+                f" {prompt} more."
             )
         return judged(body)
 

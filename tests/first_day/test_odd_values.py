@@ -19,11 +19,12 @@ HUGE = "1" + "0" * 400
 def row(i: int) -> str:
     half = "\\ud800" if i in (3, 5) else ""
     return (
-        f'{{"id": "q{i}{half}", "question": "Q {i} {half}?", "answer": "The tower is {i} metres high. {half}", '
-        f'"contexts": ["The tower is {i} metres high {half}.", "other"], "context_ids": ["1", "2{half}"], '
-        f'"reference_answers": ["R {i} {half}"], "reference_contexts": ["The tower is {i} metres high {half}."], '
-        f'"reference_context_ids": ["1"], "generator": "g{half}", "is_answerable": true, "topic": "t{half}", '
-        f'"year": {HUGE if half else 1}, "size": {"1e999" if half else "NaN"}}}\n'
+        f'{{"id": "q{i}{half}", "question": "Q {i} {half}?", "answer": "The tower is {i} metres'
+        f' high. {half}", "contexts": ["The tower is {i} metres high {half}.", "other"],'
+        f' "context_ids": ["1", "2{half}"], "reference_answers": ["R {i} {half}"],'
+        f' "reference_contexts": ["The tower is {i} metres high {half}."], "reference_context_ids":'
+        f' ["1"], "generator": "g{half}", "is_answerable": true, "topic": "t{half}", "year":'
+        f' {HUGE if half else 1}, "size": {"1e999" if half else "NaN"}}}\n'
     )
 
 
@@ -33,7 +34,10 @@ def reply(prompt: str) -> str:
     if '"grades"' in prompt:
         return f'{{"grades": [{{"id": "d1", "grade": 2, {odd}}}]}}'
     if '"claims":[' in prompt:
-        return f'{{"claims": [{{"claim": "It is high \\ud800", "sentences": [1, {HUGE}], "quote": "The tower", {odd}}}]}}'
+        return (
+            f'{{"claims": [{{"claim": "It is high \\ud800", "sentences": [1, {HUGE}], "quote": "The'
+            f' tower", {odd}}}]}}'
+        )
     if '"verdicts"' in prompt:
         return f'{{"verdicts": [{{"id": "c1", "evidence": ["d1"], "label": "supported", {odd}}}]}}'
     if '"queries"' in prompt or '"questions"' in prompt:
@@ -43,7 +47,10 @@ def reply(prompt: str) -> str:
                 for name in ("queries", "questions")
             }
         )
-    return f'{{"rating": "{"yes" if "yes|no" in prompt else "partly"}", "noncommittal": false, "kind": "partly", {odd}}}'
+    return (
+        f'{{"rating": "{"yes" if "yes|no" in prompt else "partly"}", "noncommittal": false, "kind":'
+        f' "partly", {odd}}}'
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "".join(f'{{"id": "{i}\\ud800", "text": "Tower {i} \\ud800"}}\n' for i in range(4))
     )
     (here / "design.yaml").write_text(
-        "{data: data.jsonl, metrics: [faithfulness], judges: [local:lexical], grid: {per_document: [false, true]}}"
+        "{data: data.jsonl, metrics: [faithfulness], judges: [local:lexical], grid: {per_document:"
+        " [false, true]}}"
     )
     (here / "labels.jsonl").write_text(
         '{"id": "q3\\ud800", "claim_id": "answer-1", "label": "supported"}\n'

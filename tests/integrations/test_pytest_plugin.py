@@ -180,7 +180,10 @@ def test_none_of_ones_own(claimeval):
     done = session(pytester, tests, "--claimeval-offline")
     done.stdout.fnmatch_lines(
         [
-            "E       TypeError: faithfulness is undefined (not_in_cache): '>=' not supported between instances of *",
+            (
+                "E       TypeError: faithfulness is undefined (not_in_cache): '>=' not supported"
+                " between instances of *"
+            ),
             "E       TypeError: '>=' not supported between instances of 'NoneType' and 'int'",
         ]
     )
@@ -394,15 +397,13 @@ def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
 
 
 def test_a_session_that_does_not_use_the_fixture_imports_nothing(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
+    pytester.makepyfile("""
 import json, sys
 
 def test_it():
     with open("loaded.json", "w") as file:
         json.dump([name for name in sys.modules if name.split(".")[0] in ("claimeval", "pydantic", "openai")], file)
-"""
-    )
+""")
     pytester.runpytest_subprocess("-p", PLUGIN).assert_outcomes(passed=1)
     loaded = json.loads((pytester.path / "loaded.json").read_text())
     assert sorted(loaded) == ["claimeval", "claimeval.integrations", PLUGIN]

@@ -190,14 +190,22 @@ WRONG_RUNS = {
     "q Q0 a 1 2.0 t\nq Q0 b 2 nan t\n": "run, line 2: the score 'nan' is not a number",
     "q Q0 a 1 2.0 t\nq Q0 b 2 1_0 t\n": "run, line 2: the score '1_0' is not a number",
     "q Q0 a 1 2.0 t\nq Q0 b 2 1.2.3 t\n": "run, line 2: the score '1.2.3' is not a number",
-    "q Q0 a 1 2.0 t\n# x\n\nq Q0 b 2 1.0\n": "run, line 4: 5 fields; a run has six: query, Q0, document, rank, score",
-    "q Q0 a 1 2.0 t\nr Q0 a 1 2.0 t\nr Q0 a 2 1.0 t\n": "run, line 3: document 'a' appears twice for query 'r'",
-    "q Q0 a 1 2.0 t\nr Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n": "run, line 3: document 'a' appears twice for query 'q'",
+    "q Q0 a 1 2.0 t\n# x\n\nq Q0 b 2 1.0\n": (
+        "run, line 4: 5 fields; a run has six: query, Q0, document, rank, score"
+    ),
+    "q Q0 a 1 2.0 t\nr Q0 a 1 2.0 t\nr Q0 a 2 1.0 t\n": (
+        "run, line 3: document 'a' appears twice for query 'r'"
+    ),
+    "q Q0 a 1 2.0 t\nr Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n": (
+        "run, line 3: document 'a' appears twice for query 'q'"
+    ),
     "": "run: the file is empty",
     " \n# only words\n": "run: the file is empty",
 }
 WRONG_QRELS = {
-    "q 0 a 1\nq 0 b\n": "qrels, line 2: 3 fields; qrels have four: query, iteration, document, grade",
+    "q 0 a 1\nq 0 b\n": (
+        "qrels, line 2: 3 fields; qrels have four: query, iteration, document, grade"
+    ),
     "q 0 a 1\nq 0 b 1 x\n": "qrels, line 2: 5 fields; qrels have four",
     "q 0 a 1\nq 0 b high\n": "qrels, line 2: the grade 'high' is not a number",
     "q 0 a 1\nq 0 b inf\n": "qrels, line 2: the grade 'inf' is not a number",
@@ -206,7 +214,9 @@ WRONG_QRELS = {
     "q 0 a 1\nr 0 a 0\nq 0 a 0\n": "qrels, line 3: document 'a' is judged twice for query 'q'",
     "": "qrels: the file is empty",
     "query-id\tcorpus-id\tscore\n": "qrels: the file has a header but no judgments",
-    "query-id\tcorpus-id\tscore\nq\ta\n": "qrels, line 2: 2 fields; BEIR qrels have three: query-id, corpus-id, score",
+    "query-id\tcorpus-id\tscore\nq\ta\n": (
+        "qrels, line 2: 2 fields; BEIR qrels have three: query-id, corpus-id, score"
+    ),
 }
 
 

@@ -27,8 +27,8 @@ def test_table_has_a_row_a_measure_and_a_column_a_run_and_says_what_is_missing(
 ) -> None:
     result = call("rank", *files, "-m", "mrr,P@1", "-m", "num_ret")
 
-    assert result.stdout == (
-        "measure  one.run  two.run\n"
+    assert (
+        result.stdout == "measure  one.run  two.run\n"
         "mrr       0.5000   1.0000\n"
         "P@1       0.0000   1.0000\n"
         "num_ret        4        1\n"

@@ -18,8 +18,10 @@ def test_a_run_is_written_in_the_order_trec_eval_sees_and_read_back() -> None:
 
     ir.write_run(run, file, tag="mine")
 
-    assert file.getvalue() == (
-        "q1 Q0 c 1 0.3333333333333333 mine\nq1 Q0 b 2 0.1 mine\nq1 Q0 a 3 0.1 mine\nq2 Q0 a 1 1.5 mine\n"
+    assert (
+        file.getvalue()
+        == "q1 Q0 c 1 0.3333333333333333 mine\nq1 Q0 b 2 0.1 mine\nq1 Q0 a 3 0.1 mine\nq2 Q0 a 1"
+        " 1.5 mine\n"
     )
 
 

@@ -104,7 +104,10 @@ def test_explicit_cutoffs_replace_those_of_a_group() -> None:
         ("", "no measure was requested"),
         (
             "gm_bpref",
-            "not computed here: gm_bpref (measures of trec_eval that claimeval does not have; it has num_q",
+            (
+                "not computed here: gm_bpref (measures of trec_eval that claimeval does not have;"
+                " it has num_q"
+            ),
         ),
         ("map,Rprec_mult.2,1", "not computed here: Rprec_mult.2,1"),
         ("utility.2,-1", "utility has four coefficients"),

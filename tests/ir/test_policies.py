@@ -177,7 +177,10 @@ def test_no_query_in_common_is_an_error_that_shows_one_of_each() -> None:
         (
             {"q": {"a": float("inf")}},
             {"q": {"a": 1.0}},
-            "qrels: the grade of document 'a' for query 'q' is inf; expected a number such as 0, 1 or 2",
+            (
+                "qrels: the grade of document 'a' for query 'q' is inf; expected a number such as"
+                " 0, 1 or 2"
+            ),
         ),
         (
             {"q": {"a": "high"}},

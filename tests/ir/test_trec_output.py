@@ -70,8 +70,9 @@ def test_there_is_an_expected_output_for_every_letter() -> None:
 def test_no_summary_leaves_the_queries_only() -> None:
     result = ir.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "map,num_ret,gm_map")
 
-    assert ir.trec_text(result, per_query=True, summary=False) == (
-        "num_ret               \tq\t1\nmap                   \tq\t1.0000\n"
+    assert (
+        ir.trec_text(result, per_query=True, summary=False)
+        == "num_ret               \tq\t1\nmap                   \tq\t1.0000\n"
     )
 
 
@@ -81,8 +82,9 @@ def test_complete_counts_grades_above_zero_whatever_the_level_as_trec_eval_does(
         {"q": {"a": 2, "b": 1}}, {"q": {"a": 1.0}}, "num_rel", level=2, missing="zero"
     )
 
-    assert ir.trec_text(result, per_query=True, run_id=False) == (
-        "num_rel               \tq\t1\nnum_rel               \tall\t2\n"
+    assert (
+        ir.trec_text(result, per_query=True, run_id=False)
+        == "num_rel               \tq\t1\nnum_rel               \tall\t2\n"
     )
 
 

@@ -7,7 +7,10 @@ import pytest
 from claimeval.judging.grounding import ground as place
 from claimeval.judging.grounding import numbers
 
-TEXT = "The café opened in 1901.\nIt has  nine rooms and\u00a0340 clocks. Entry costs €1,200.50 a year."
+TEXT = (
+    "The café opened in 1901.\nIt has  nine rooms and\u00a0340 clocks. Entry costs €1,200.50 a"
+    " year."
+)
 SENTENCES = [(0, 24), (25, 61), (62, len(TEXT))]
 
 

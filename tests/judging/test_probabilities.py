@@ -66,7 +66,10 @@ def reply(
     """Two verdicts; a token of each label's own, the labels' ends and all the rest in tokens without alternatives."""
     return [
         (
-            '{"verdicts": [{"id": "c1", "reason": "It says \\"id\\": so – ja.", "evidence": [], "label": "',
+            (
+                '{"verdicts": [{"id": "c1", "reason": "It says \\"id\\": so – ja.", "evidence": [],'
+                ' "label": "'
+            ),
             {},
         ),
         first,

@@ -141,7 +141,10 @@ def test_letters_of_any_language_stay_as_they_are() -> None:
 
 
 HEADER = "{# purpose: test\nreply: json\nscale: three_way #}"
-BLOCKS = "{% block system %}s{% endblock %}{% block user %}{% for claim in claims %}{% endfor %}u{% endblock %}"
+BLOCKS = (
+    "{% block system %}s{% endblock %}{% block user %}{% for claim in claims %}{% endfor %}u{%"
+    " endblock %}"
+)
 
 
 def load(tmp_path: Path, source: str, step: str = "assess") -> prompts.Prompt:

@@ -72,7 +72,10 @@ REFUSED = {
         "Yes, the candidate is partially correct.",
         "No, it is not.\n\nAnswer:\n\nYes, the summary is factually correct.",
         "Answer: Yes, on the first point.\nAnswer: No, on the second.",
-        "The summary is consistent with the page. Therefore, the summary is not consistent with the page.",
+        (
+            "The summary is consistent with the page. Therefore, the summary is not consistent with"
+            " the page."
+        ),
         "[[Yes]] ... [[No]]",
         "Yes, but I cannot tell whether the year is right.",
     ],
@@ -114,7 +117,10 @@ def test_a_text_that_says_both_or_neither_or_goes_on_to_other_items_is_refused(
     [
         (
             "tag:answer",
-            "<output><explanation>A & B <b> says <no></explanation><answer>partially_supported</answer></output>",
+            (
+                "<output><explanation>A & B <b> says"
+                " <no></explanation><answer>partially_supported</answer></output>"
+            ),
             NO,
         ),
         (

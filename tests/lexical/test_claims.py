@@ -80,7 +80,10 @@ def test_headings_lose_their_marks() -> None:
 
 
 def test_a_wrapped_line_goes_on() -> None:
-    text = "This line was broken by a program that wraps at about seventy\nCharacters or words.\nand so on\nto the end."
+    text = (
+        "This line was broken by a program that wraps at about seventy\nCharacters or words.\nand"
+        " so on\nto the end."
+    )
     assert said(text) == [
         "This line was broken by a program that wraps at about seventy\nCharacters or words.",
         "and so on\nto the end.",
@@ -295,7 +298,10 @@ def test_citations_of_every_form_change_neither_the_cuts_nor_the_claims(
 
 
 def test_the_source_that_a_sentence_names_is_not_part_of_its_claim_but_of_its_quote() -> None:
-    text = "According to document 3, the firm was founded in 1976 and it is large, as stated in Document 2."
+    text = (
+        "According to document 3, the firm was founded in 1976 and it is large, as stated in"
+        " Document 2."
+    )
     first, second = split_claims(text)
     assert (first.text, second.text) == ("The firm was founded in 1976", "It is large.")
     assert text[first.start : first.end] == "According to document 3, the firm was founded in 1976"
@@ -309,7 +315,10 @@ def test_a_document_that_the_text_is_about_stays() -> None:
 
 
 def test_table_rows_are_claims_named_by_the_header() -> None:
-    table = "| City | Country | People |\n|---|:-:|---|\n| Paris | France | 2.1 million |\n| Rome | Italy | |"
+    table = (
+        "| City | Country | People |\n|---|:-:|---|\n| Paris | France | 2.1 million |\n| Rome |"
+        " Italy | |"
+    )
     assert claimed(table) == ["Paris; Country: France; People: 2.1 million", "Rome; Country: Italy"]
 
 

@@ -10,8 +10,8 @@ from claimeval.lexical.claims import sentence_kinds, split_claims
 from claimeval.lexical.extraction import MEASURES, Statement, examine
 
 TEXT = (
-    "Maria Lind was born in Oslo in March 1931. She did not marry. It may be that she met Ibsen in 1950 [2]. "
-    "I hope this helps! Do you want more?"
+    "Maria Lind was born in Oslo in March 1931. She did not marry. It may be that she met Ibsen in"
+    " 1950 [2]. I hope this helps! Do you want more?"
 )
 
 

@@ -45,7 +45,8 @@ def test_a_short_quotation_of_several_sentences_is_one_and_a_long_one_is_cut() -
 
 
 @pytest.mark.parametrize(
-    "text", ["क्या पुल बंद है?", "هل الجسر مغلق؟", "Είναι κλειστή η γέφυρα;", "ድልድዩ ተዘግቷል፧", "橋は？"]
+    "text",
+    ["क्या पुल बंद है?", "هل الجسر مغلق؟", "Είναι κλειστή η γέφυρα;", "ድልድዩ ተዘግቷል፧", "橋は？"],
 )
 def test_a_question_is_known_by_the_mark_of_its_script(text: str) -> None:
     assert [kind for _, kind in sentence_kinds(text)] == ["question"]

@@ -29,7 +29,10 @@ TOWER = (
     "It was 312 metres tall and was not popular with artists at first. "
     "Prices increased sharply in 1925. About 7,000,000 people visit the tower every year."
 )
-RAIN = "Rainfall in the upper valley feeds two lakes. Farmers there grow barley and keep goats on the slopes."
+RAIN = (
+    "Rainfall in the upper valley feeds two lakes. Farmers there grow barley and keep goats on the"
+    " slopes."
+)
 
 
 def judged(claim: str, *documents: str) -> SupportScore:
@@ -65,7 +68,10 @@ def test_inflection_case_and_accents_do_not_matter() -> None:
 
 
 def test_words_scattered_over_a_text_support_less_than_words_together() -> None:
-    scattered = "Marie lived there. A prize is money. Radium was found. People discovered gold. Nobel was rich."
+    scattered = (
+        "Marie lived there. A prize is money. Radium was found. People discovered gold. Nobel was"
+        " rich."
+    )
     together = "Marie discovered radium and won the Nobel prize. Money is gold."
     claim = "Marie discovered radium and won a Nobel prize."
     assert judged(claim, scattered).score < 0.5 < judged(claim, together).score

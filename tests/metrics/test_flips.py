@@ -125,7 +125,8 @@ def test_experiment_and_compare_count_the_same_flips(
     )
     file = tmp_path / "e.yaml"
     file.write_text(
-        f"data: {data}\nmetrics: [faithfulness]\njudges: openai:m\narms: [{{name: a}}, {{name: b}}]\n"
+        f"data: {data}\nmetrics: [faithfulness]\njudges: openai:m\narms: [{{name: a}}, {{name:"
+        " b}]\n"
     )
     design = read(file)
     runs = []

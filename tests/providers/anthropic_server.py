@@ -157,9 +157,10 @@ class AnthropicServer:
         ids = [record["id"] for record in records]
         start = ids.index(query["after_id"][0]) + 1 if "after_id" in query else 0
         shown = records[start : start + int(query.get("limit", ["20"])[0])]
-        return 200, json.dumps(
-            {"data": shown, "has_more": start + len(shown) < len(records)}
-        ).encode()
+        return (
+            200,
+            json.dumps({"data": shown, "has_more": start + len(shown) < len(records)}).encode(),
+        )
 
     def _end(self, record: Body) -> None:
         counts = record["request_counts"]

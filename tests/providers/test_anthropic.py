@@ -321,14 +321,19 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
         (
             400,
             "invalid_request_error",
-            "input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000, decrease input length or "
-            "`max_tokens` and try again",
+            (
+                "input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000,"
+                " decrease input length or `max_tokens` and try again"
+            ),
             {"reason": "too_long", "context_tokens": 200000, "fatal": False},
         ),
         (
             400,
             "invalid_request_error",
-            "max_tokens: 90000 > 8192, which is the maximum allowed number of output tokens for claude-3-haiku",
+            (
+                "max_tokens: 90000 > 8192, which is the maximum allowed number of output tokens for"
+                " claude-3-haiku"
+            ),
             {"fatal": True},
         ),
         (

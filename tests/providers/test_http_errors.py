@@ -111,7 +111,10 @@ LITELLM = {"type": "None", "code": "400"}
         (
             400,
             {
-                "message": "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+                "message": (
+                    "Unsupported parameter: 'max_tokens' is not supported. Use"
+                    " 'max_completion_tokens' instead."
+                )
             },
             ("max_completion_tokens", "max_tokens"),
         ),
@@ -143,14 +146,19 @@ LITELLM = {"type": "None", "code": "400"}
         (
             400,
             {
-                "message": "tools.0.custom.input_schema: JSON schema is invalid. It must match draft 2020-12"
+                "message": (
+                    "tools.0.custom.input_schema: JSON schema is invalid. It must match draft"
+                    " 2020-12"
+                )
             },
             ("response_format",),
         ),
         (
             400,
             {
-                "message": "Invalid schema for response_format 'reply': 'maxLength' is not permitted.",
+                "message": (
+                    "Invalid schema for response_format 'reply': 'maxLength' is not permitted."
+                ),
                 "param": "response_format",
             },
             ("maxLength", "response_format"),
@@ -177,32 +185,53 @@ def test_a_refusal_names_the_parameters(
     ("words", "window"),
     [
         (
-            "This model's maximum context length is 4096 tokens. However, you requested 4796 tokens.",
+            (
+                "This model's maximum context length is 4096 tokens. However, you requested 4796"
+                " tokens."
+            ),
             4096,
         ),
         (
-            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            (
+                "Your input exceeds the context window of this model. Please adjust your input and"
+                " try again."
+            ),
             None,
         ),
         (
-            "Prompt contains 40687 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+            (
+                "Prompt contains 40687 tokens and 0 draft tokens, too large for model with 32768"
+                " maximum context length"
+            ),
             32768,
         ),
         (
-            "The decoder prompt (length 10127) is longer than the maximum model length of 8192. Make sure that ...",
+            (
+                "The decoder prompt (length 10127) is longer than the maximum model length of 8192."
+                " Make sure that ..."
+            ),
             8192,
         ),
         (
-            "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
+            (
+                "The prompt (total length 25938) is too long to fit into the model (context length"
+                " 4096)."
+            ),
             4096,
         ),
         (
-            "request (20001 tokens) exceeds the available context size (8192 tokens), try increasing it",
+            (
+                "request (20001 tokens) exceeds the available context size (8192 tokens), try"
+                " increasing it"
+            ),
             8192,
         ),
         ("the request exceeds the available context size. try increasing the context size", None),
         (
-            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            (
+                "The input token count (1200000) exceeds the maximum number of tokens allowed"
+                " (1048576)."
+            ),
             1048576,
         ),
         (
@@ -210,12 +239,18 @@ def test_a_refusal_names_the_parameters(
             131072,
         ),
         (
-            "However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+            (
+                "However, the model is loaded with context length of only 4096 tokens, which is not"
+                " enough."
+            ),
             4096,
         ),
         ("Invalid request: Your request exceeded model token limit: 8192", 8192),
         (
-            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000",
+            (
+                "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given:"
+                " 5000"
+            ),
             4097,
         ),
         ("Request too long: 121692 input tokens over the limit of 46112", 46112),

@@ -224,6 +224,7 @@ def test_a_server_that_wants_a_key_and_gets_none_says_what_to_set(
         outcome = ask(judge_of(server.url)).outcome
     assert isinstance(outcome, CallError)
     assert outcome.message.startswith(
-        f"status 401: Unauthorized; no key was sent: set {ENDPOINT_KEY} to this server's key, or name its variable "
+        f"status 401: Unauthorized; no key was sent: set {ENDPOINT_KEY} to this server's key, or"
+        " name its variable "
     )
     assert server.headers[0]["authorization"] == "Bearer none"

@@ -216,7 +216,8 @@ def test_batches_cost_half_at_the_providers_own_endpoints() -> None:
 def test_batches_elsewhere_cost_what_a_row_says_or_the_full_price(tmp_path: Path) -> None:
     file = write(
         tmp_path,
-        "openai:m: {input: 2, cached_input: 1, output: 4}\nopenai:n: {input: 2, output: 4, batch: 0.25}",
+        "openai:m: {input: 2, cached_input: 1, output: 4}\nopenai:n: {input: 2, output: 4, batch:"
+        " 0.25}",
     )
     assert price("openai:m", "http://127.0.0.1/v1", file, batched=True) == Price(
         2.0, 4.0, None, None

@@ -28,7 +28,9 @@ UNRECORDED = {
 CORPUS = [
     {
         "id": "tower#p1",
-        "text": "The tower of the old town hall in Moewenburg is 58 metres high and was built in 1871.",
+        "text": (
+            "The tower of the old town hall in Moewenburg is 58 metres high and was built in 1871."
+        ),
     },
     {
         "id": "tower#p2",
@@ -46,10 +48,13 @@ CORPUS = [
 QUERIES = "q1\thow high is the tower\nq2\twhen does the ferry leave\nq3\twhere do roses grow\n"
 QRELS = "q1 0 tower#p1 3\nq1 0 tower#p2 1\nq2 0 ferry#p1 3\nq3 0 garden#p1 2\nq3 0 tower#p1 0\n"
 BM25 = (
-    "q1 Q0 tower#p2 1 9.5 bm25\nq1 Q0 tower#p1 2 9.1 bm25\nq2 Q0 garden#p1 1 3.0 bm25\nq2 Q0 ferry#p1 2 2.0 bm25\n"
-    "q3 Q0 garden#p1 1 7.0 bm25\n"
+    "q1 Q0 tower#p2 1 9.5 bm25\nq1 Q0 tower#p1 2 9.1 bm25\nq2 Q0 garden#p1 1 3.0 bm25\nq2 Q0"
+    " ferry#p1 2 2.0 bm25\nq3 Q0 garden#p1 1 7.0 bm25\n"
 )
-DENSE = "q1 Q0 tower#p1 1 0.9 dense\nq1 Q0 ferry#p1 2 0.5 dense\nq2 Q0 ferry#p1 1 0.8 dense\nq3 Q0 tower#p1 1 0.4 dense\n"
+DENSE = (
+    "q1 Q0 tower#p1 1 0.9 dense\nq1 Q0 ferry#p1 2 0.5 dense\nq2 Q0 ferry#p1 1 0.8 dense\nq3 Q0"
+    " tower#p1 1 0.4 dense\n"
+)
 IMPORTED = [
     {
         "row": f"r{i}",
@@ -144,7 +149,8 @@ def score(bench: Bench) -> None:
 def derived(bench: Bench) -> None:
     a = bench.openai("alpha")
     bench.run(
-        "score few.jsonl --out runs/d -m f1,factscore,long_form_f1@5,contradiction_rate,faithful_but_incorrect -j",
+        "score few.jsonl --out runs/d -m"
+        " f1,factscore,long_form_f1@5,contradiction_rate,faithful_but_incorrect -j",
         a,
     )
     bench.run(
@@ -220,7 +226,8 @@ def plan(bench: Bench) -> None:
     bench.run("plan few.jsonl -j", a)
     bench.run("plan few.jsonl --json -j", a)
     bench.run(
-        "plan demo.jsonl -m nuggets,f1 --per-document -j openai:gpt-5-mini -j mistral:mistral-large-latest"
+        "plan demo.jsonl -m nuggets,f1 --per-document -j openai:gpt-5-mini -j"
+        " mistral:mistral-large-latest"
     )
     bench.run("plan demo.jsonl --batch -j openai:gpt-5-mini")
     bench.run("score few.jsonl --out runs/a -m faithfulness -j", a)
@@ -261,7 +268,10 @@ def compared(bench: Bench) -> None:
 
 def experiment(bench: Bench) -> None:
     bench.write("prompts.yaml", GRID.format(a=bench.openai("alpha")))
-    kept = "experiments/prompts/experiment.md experiments/prompts/experiment.csv experiments/prompts/flips.jsonl"
+    kept = (
+        "experiments/prompts/experiment.md experiments/prompts/experiment.csv"
+        " experiments/prompts/flips.jsonl"
+    )
     bench.run("experiment prompts.yaml", keep=f"{kept} experiments/prompts/experiment.json")
     bench.run("experiment prompts.yaml --json")
     bench.run("experiment prompts.yaml --select")
@@ -375,7 +385,8 @@ def models(bench: Bench) -> None:
         "reward few.jsonl --limit 3 --model reward --context-tokens 48 --out runs/r", keep="runs/r"
     )
     bench.run(
-        "perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --out runs/w --json"
+        "perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --out"
+        " runs/w --json"
     )
 
 

@@ -110,8 +110,9 @@ def test_lists_can_be_taken_along(
     browser.open(pages["list"], "#/samples?q=Tavelaund")
     browser.until(lambda: browser.all(".takes"))
     browser.run(
-        "window.taken = []; navigator.clipboard.writeText = async (text) => void window.taken.push(text);"
-        "URL.createObjectURL = (blob) => { blob.text().then((text) => window.taken.push(text)); return '#'; }"
+        "window.taken = []; navigator.clipboard.writeText = async (text) => void"
+        " window.taken.push(text);URL.createObjectURL = (blob) => { blob.text().then((text) =>"
+        " window.taken.push(text)); return '#'; }"
     )
     ids, saved = browser.all(".takes button")
     ids.click()
@@ -141,7 +142,8 @@ def test_buttons_leave_only_claims_with_a_label(browser: Browser, pages: dict[st
 def test_paper_takes_every_row_of_the_list(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["list"], "#/samples")
     browser.run(
-        "addEventListener('beforeprint', () => (window.printed = document.querySelectorAll('.row').length));"
+        "addEventListener('beforeprint', () => (window.printed ="
+        " document.querySelectorAll('.row').length));"
     )
     browser.driver.execute_cdp_cmd("Page.printToPDF", {})
     assert browser.run("return window.printed") == 29

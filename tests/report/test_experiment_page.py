@@ -122,7 +122,10 @@ def folder(tmp_path: Path) -> Path:
 def test_the_texts_of_an_experiment_are_its_own_tables(folder: Path) -> None:
     for form in ("csv", "json"):
         assert forms.text(folder, form) == (folder / f"experiment.{form}").read_bytes().decode()
-    image = "![faithfulness of each arm, and its difference to the baseline](experiment-faithfulness.svg)\n\n"
+    image = (
+        "![faithfulness of each arm, and its difference to the"
+        " baseline](experiment-faithfulness.svg)\n\n"
+    )
     assert forms.text(folder, "md") == (folder / "experiment.md").read_text().replace(image, "")
 
 

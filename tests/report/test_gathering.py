@@ -132,8 +132,10 @@ def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
     said = [c.text for c in gather(make(tmp_path / "ties", says=says, notes=notes)).cautions]
     assert said == [
         "Lexical support score, not an LLM judgment.",
-        "Judges abstained on claims or are divided (2 of 3 in faithfulness); means cover the other claims only: "
-        "bounds are shown instead of an interval.",
+        (
+            "Judges abstained on claims or are divided (2 of 3 in faithfulness); means cover the"
+            " other claims only: bounds are shown instead of an interval."
+        ),
     ]
     lost = gather(make(tmp_path / "lost", failing=["strict"])).cautions
     assert [c.kind for c in lost] == ["missing", "lost"]

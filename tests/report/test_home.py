@@ -277,7 +277,8 @@ def test_a_person_sees_the_trend_chooses_columns_and_compares_with_a_baseline(
 
     browser.one("#columns summary").click()
     browser.run(
-        "document.querySelectorAll('#columns label').forEach((l) => l.textContent.includes('faith') && l.click())"
+        "document.querySelectorAll('#columns label').forEach((l) => l.textContent.includes('faith')"
+        " && l.click())"
     )
     assert "faithfulness" not in browser.texts(".group:first-child thead th")
     assert "columns=" in browser.fragment()
@@ -317,8 +318,10 @@ def test_the_colours_that_were_chosen_hold_on_the_page_of_several_runs(
 
 PAGES = {
     "home": "",
-    "columns": "#sort=name&columns=date|job|judges|samples|labels|notes|metric faithfulness"
-    "&chosen=month_0&chosen=month_2",
+    "columns": (
+        "#sort=name&columns=date|job|judges|samples|labels|notes|metric faithfulness"
+        "&chosen=month_0&chosen=month_2"
+    ),
     "series": "compare?run=month_0&run=month_2&run=month_5",
     "run": "report?run=month_3",
     "comparison": "report?run=month_0&run=month_5",

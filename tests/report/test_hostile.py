@@ -19,10 +19,14 @@ from tests.report.runs import make
 pytestmark = pytest.mark.browser
 
 MARKUP = (
-    '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1"><svg onload=window.hacked=1>'
-    "<!--<script> --> <style>*{display:none}</style> &lt;b&gt; &amp;amp; {{7*7}} ${7*7} `x` '\" </textarea></noscript>"
+    '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1"><svg'
+    " onload=window.hacked=1><!--<script> --> <style>*{display:none}</style> &lt;b&gt; &amp;amp;"
+    " {{7*7}} ${7*7} `x` '\" </textarea></noscript>"
 )
-LINKS = "javascript:window.hacked=1 data:text/html,<script>window.hacked=1</script> [x](javascript:alert(1)) http://evil.test/"
+LINKS = (
+    "javascript:window.hacked=1 data:text/html,<script>window.hacked=1</script>"
+    " [x](javascript:alert(1)) http://evil.test/"
+)
 HIDDEN = (
     "a\u202eb\u2066c\u2069 \u200bd\x00\x1b[31m\x07\x7f\x9b\ufeff \ud83d \U000e0041 \u2028 \rlone"
 )
@@ -72,8 +76,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def nothing_ran(browser: Browser) -> bool:
     """Nothing of the data became an element, a link or a script."""
-    elements = "document.querySelectorAll('main img, main script, main style, main svg[onload], main textarea').length"
-    links = "[...document.querySelectorAll('a[href]')].every((a) => a.getAttribute('href').startsWith('#'))"
+    elements = (
+        "document.querySelectorAll('main img, main script, main style, main svg[onload], main"
+        " textarea').length"
+    )
+    links = (
+        "[...document.querySelectorAll('a[href]')].every((a) =>"
+        " a.getAttribute('href').startsWith('#'))"
+    )
     return browser.run(f"return window.hacked === undefined && {elements} === 0 && {links}") is True
 
 

@@ -130,16 +130,16 @@ def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
         in page
     )
     assert (
-        "claim: It is old. label: contradicted → supported against the contexts, claim of the answer"
-        in page
+        "claim: It is old. label: contradicted → supported against the contexts, claim of the"
+        " answer" in page
     )
 
 
 def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None:
     page = text(ce.compare(run, run, run)._repr_html_())
     assert (
-        "run n mean 95 % interval change 95 % interval p (Holm) up down against the baseline 95 % interval p (Holm)"
-        in page
+        "run n mean 95 % interval change 95 % interval p (Holm) up down against the baseline 95 %"
+        " interval p (Holm)" in page
     )
     assert "run 2 2 0.250" in page
     assert "run 3 against run 1: 0.000" in page

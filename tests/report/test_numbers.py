@@ -118,8 +118,8 @@ def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(
     browser.open(tmp_path / "free.html")
     judges = browser.line("section[aria-labelledby=judges]")
     assert (
-        "questions put to judges. Worth of all replies at the stated prices, also of those paid for earlier: free."
-        in judges
+        "questions put to judges. Worth of all replies at the stated prices, also of those paid for"
+        " earlier: free." in judges
     )
 
 

@@ -42,7 +42,8 @@ def test_the_overview_says_mean_interval_and_what_is_missing(browser: Browser, p
 def test_plots_say_in_words_what_they_show(browser: Browser, page: Path) -> None:
     browser.open(page)
     said = browser.run(
-        "return [...document.querySelectorAll('.card .plot')].map((p) => p.getAttribute('aria-label'))"
+        "return [...document.querySelectorAll('.card .plot')].map((p) =>"
+        " p.getAttribute('aria-label'))"
     )
     assert isinstance(said, list)
     assert (

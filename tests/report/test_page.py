@@ -50,7 +50,8 @@ def test_the_policy_admits_this_style_and_this_script_alone(name: str) -> None:
 def test_assets_reach_for_nothing_outside_and_never_make_markup_of_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
     text = re.sub(
-        r'^(?:import|/\*\* @import) \{[^}]*\} from "\./\w+\.js"(?:;| \*/)$|@\w+.*import\("\./\w+\.js"\).*',
+        r'^(?:import|/\*\* @import) \{[^}]*\} from "\./\w+\.js"(?:;|'
+        r' \*/)$|@\w+.*import\("\./\w+\.js"\).*',
         "",
         text,
         flags=re.MULTILINE,
@@ -107,16 +108,23 @@ def test_a_module_comes_once_after_those_that_it_imports(
     modules(
         tmp_path,
         monkeypatch,
-        top='// It.\n\nimport { one } from "./low.js";\nimport {\n  two as too,\n} from "./middle.js";\none(too);\n',
+        top=(
+            '// It.\n\nimport { one } from "./low.js";\nimport {\n  two as too,\n} from'
+            ' "./middle.js";\none(too);\n'
+        ),
         middle='import { one } from "./low.js";\n\nexport const two = one();\n',
-        low="const own = 1;\n\n/** @returns {number} */\nexport function one() {\n  return own; // kept\n}\n",
+        low=(
+            "const own = 1;\n\n/** @returns {number} */\nexport function one() {\n  return own; //"
+            " kept\n}\n"
+        ),
     )
-    assert assets.bundle("top") == (
-        '"use strict";\n'
-        "const $_low = (() => {\nconst own = 1;\n\nfunction one() {\n  return own; // kept\n}\nreturn { one };\n})();\n"
-        "const $_middle = (() => {\nconst { one } = $_low;\n\nconst two = one();\nreturn { two };\n})();\n"
-        "const $_top = (() => {\n\nconst { one } = $_low;\nconst {\n  two: too,\n} = $_middle;\none(too);\n"
-        "return {  };\n})();\n"
+    assert (
+        assets.bundle("top")
+        == '"use strict";\nconst $_low = (() => {\nconst own = 1;\n\nfunction one() {\n  return'
+        " own; // kept\n}\nreturn { one };\n})();\nconst $_middle = (() => {\nconst { one } ="
+        " $_low;\n\nconst two = one();\nreturn { two };\n})();\nconst $_top = (() => {\n\nconst"
+        " { one } = $_low;\nconst {\n  two: too,\n} = $_middle;\none(too);\nreturn { "
+        " };\n})();\n"
     )
 
 
@@ -138,7 +146,10 @@ def test_what_cannot_be_bundled_is_refused(
 
 
 def test_a_hundred_samples_of_a_panel_stay_under_a_megabyte(tmp_path: Path) -> None:
-    words = "The harbour of Tavelund was deepened between 1911 and 1924 by order of the council, which also paid for it. "
+    words = (
+        "The harbour of Tavelund was deepened between 1911 and 1924 by order of the council, which"
+        " also paid for it. "
+    )
     samples = []
     for i in range(100):
         varied = [

@@ -152,11 +152,11 @@ def test_the_matrix_says_what_each_document_is_good_for(browser: Browser, tmp_pa
         changed = tuple(
             a.model_copy(
                 update={
-                    "verdicts": tuple(
-                        v.model_copy(update={"cites": named[a.subject]}) for v in a.verdicts
+                    "verdicts": (
+                        tuple(v.model_copy(update={"cites": named[a.subject]}) for v in a.verdicts)
+                        if a.evidence.part == "contexts" and a.subject in named
+                        else a.verdicts
                     )
-                    if a.evidence.part == "contexts" and a.subject in named
-                    else a.verdicts
                 }
             )
             for a in result.assessments

@@ -43,7 +43,8 @@ def test_the_picture_of_a_run_has_its_shares_and_the_ends_that_tables_print(
 
     assert drawn is not None
     expected = [
-        f"{name}: {decimal(m.mean)}, {'bounds' if m.ends == 'bounds' else '95 %'} {interval(m.reported)}, n = {m.n}"
+        f"{name}: {decimal(m.mean)}, {'bounds' if m.ends == 'bounds' else '95 %'}"
+        f" {interval(m.reported)}, n = {m.n}"
         for name, m in runs[1].summary.items()
     ]
     assert list(drawn.descriptions) == expected

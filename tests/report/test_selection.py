@@ -33,7 +33,9 @@ def score(folder: Path, wrong: int) -> Path:
         {
             "id": f"q{i}",
             "question": f"How high is tower {i}?",
-            "answer": f"It is {i} metres high. It is {'black' if i in (wrong, wrong + 1) else 'red'}.",
+            "answer": (
+                f"It is {i} metres high. It is {'black' if i in (wrong, wrong + 1) else 'red'}."
+            ),
             "contexts": [f"Tower {i} is {i} m high and red."],
         }
         for i in range(SAMPLES)
@@ -83,7 +85,8 @@ def test_a_large_run_has_a_page_of_some_samples_with_the_worst_and_numbers_of_al
     said = overview["cautions"][0]
     assert said["kind"] == "selection"
     assert said["text"].startswith(
-        "This page shows 10 of 60 samples: the ones with the lowest scores, and some with every value of faithfulness."
+        "This page shows 10 of 60 samples: the ones with the lowest scores, and some with every"
+        " value of faithfulness."
     )
     assert len(packed(text, "chunk-0")["results"]) == 10
 

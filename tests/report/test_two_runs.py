@@ -92,15 +92,15 @@ def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> 
     assert "| `faithfulness` | 2 | 0.333 | 0.667 | +0.333 |" in text
     assert (
         "- `t1`\n  - claim: `Its keeper was a poet.`\n"
-        "  - label: not found → supported against the contexts, claim of the answer\n"
-    ) in text
+        "  - label: not found → supported against the contexts, claim of the answer\n" in text
+    )
     assert "| `faithfulness` | other judges, prompt or settings | +0.333 | 2 | 2 |" in text
 
 
 def test_two_claims_of_the_same_words_say_which_text_they_are_of(runs: tuple[Path, Path]) -> None:
     """The judge of run b supports both claims of these words: that of the answer and that of the gold answer."""
     found = compare(*runs).comparison
-    (first, second) = (
+    first, second = (
         view.flip(found.flips[0].model_copy(update={"of": of})) for of in ("answer", "reference")
     )
     assert first != second
@@ -201,8 +201,9 @@ def compared(realistic: Realistic) -> Path:
 def test_one_list_of_documents_says_which_run_had_which(browser: Browser, compared: Path) -> None:
     browser.open(compared, "#/sample/q15?claim=answer-1")
     found = browser.run(
-        "return [...document.querySelectorAll('.document')].map((d) => [d.dataset.document, "
-        "[...d.querySelectorAll('.rank')].map((r) => r.textContent).join(' '), d.querySelector('.flag').textContent])"
+        "return [...document.querySelectorAll('.document')].map((d) => [d.dataset.document,"
+        " [...d.querySelectorAll('.rank')].map((r) => r.textContent).join(' '),"
+        " d.querySelector('.flag').textContent])"
     )
     # b kept the first of three contexts and got another.
     assert found == [
@@ -275,8 +276,9 @@ def test_documents_are_the_same_by_their_text_and_not_by_their_rank(
     browser.open(page, "#/sample/tower?metric=faithfulness")
     assert browser.line(".evidence h2").startswith(f"Evidence: retrieved contexts ({counts}")
     found: Any = browser.run(
-        "return [...document.querySelectorAll('.document')].map((d) => [[...d.querySelectorAll('.rank')].map("
-        "(r) => r.textContent).join(''), d.querySelector('.flag').textContent])"
+        "return [...document.querySelectorAll('.document')].map((d) =>"
+        " [[...d.querySelectorAll('.rank')].map((r) => r.textContent).join(''),"
+        " d.querySelector('.flag').textContent])"
     )
     assert [tuple(card) for card in found] == cards
 

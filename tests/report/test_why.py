@@ -85,7 +85,7 @@ def test_filters_add_up_and_live_in_the_address(browser: Browser, compared: Path
 def test_slices_lead_to_their_samples(
     browser: Browser, alone: Path, compared: Path, realistic: Realistic
 ) -> None:
-    (field, *_) = gather(realistic.a, sliced=True).slices
+    field, *_ = gather(realistic.a, sliced=True).slices
     browser.open(alone, "#/slices")
     assert browser.texts("select[name=field] option")[0] == field.field
     assert browser.all("figure svg.picture")
@@ -98,7 +98,7 @@ def test_slices_lead_to_their_samples(
     assert count(browser) == row.samples
     browser.open(compared, "#/slices")
     contributions = [figure(text) for text in browser.texts("table.plain td.strong")]
-    (metric, *_) = compare(realistic.a, realistic.b).comparison.metrics
+    metric, *_ = compare(realistic.a, realistic.b).comparison.metrics
     assert sum(contributions) == pytest.approx(
         metric.difference.value, abs=0.0005 * len(contributions) + 1e-9
     )

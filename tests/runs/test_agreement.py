@@ -165,8 +165,10 @@ def test_annotators_who_differ_are_counted_and_vote_on_support_first() -> None:
         "supported",
     ]  # four of seven do not support the first
     assert (joined.labels.differing, joined.labels.divided) == (2, 1)
-    assert joined.labels.words() == (
-        "left out: 1 on which annotators are evenly divided; annotators differ on 1 more, where the majority counts"
+    assert (
+        joined.labels.words()
+        == "left out: 1 on which annotators are evenly divided; annotators differ on 1 more, where"
+        " the majority counts"
     )
 
 

@@ -192,7 +192,7 @@ def test_samples_of_one_run_lead_from_the_paired_difference_to_that_of_the_means
     good = samples[2].model_copy(update={"answer": "The tower opened in 1902."})
     a = make(tmp_path / "a", samples[:2])
     b = make(tmp_path / "b", [samples[1], good])
-    (found, *_) = compare(a, b).comparison.metrics
+    found, *_ = compare(a, b).comparison.metrics
     assert found.difference.value == 0
     assert [(part.cause, part.samples) for part in found.because] == [("samples", 2)]
     assert found.change == pytest.approx(1 / 3)

@@ -278,7 +278,8 @@ def test_labels_of_other_claims_than_those_drawn_are_a_random_sample(run: Path) 
 
 def test_a_stratified_draw_is_corrected_by_the_words_of_the_scale(tmp_path: Path) -> None:
     """Ten claims are drawn of 30 supported, 40 partly supported and 10 not found; people find the partly supported ones
-    supported too: 70 of 80. With the two kinds that do not count in one stratum, it would be 30/80 + 50/80 * 10/20."""
+    supported too: 70 of 80. With the two kinds that do not count in one stratum, it would be 30/80 + 50/80 * 10/20.
+    """
     says = {
         "It is so.": "support",
         "It is partly so.": "partial_support",

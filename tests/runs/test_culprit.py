@@ -92,7 +92,8 @@ def test_the_headline_in_markdown_has_names_in_code_and_no_mention(tmp_path: Pat
     first = forms.write(a, "md", tmp_path / "r.md", compared=b).read_text().splitlines()[0]
     assert (
         first
-        == "### faithfulness fell 0.667, because retrieval no longer brings `“@all <b>”` for 12 questions."
+        == "### faithfulness fell 0.667, because retrieval no longer brings `“@all <b>”` for 12"
+        " questions."
     )
     assert (
         render.markdown([heading(Sentence("fell, all in to = @me."))])
@@ -224,8 +225,10 @@ def test_ratings_and_grades_have_a_culprit_too(
         (
             6,
             True,
-            "faithfulness fell 0.250 (adjusted p 0.031), with other answers (6 of 12); "
-            "too unsure to name a cause.",
+            (
+                "faithfulness fell 0.250 (adjusted p 0.031), with other answers (6 of 12); "
+                "too unsure to name a cause."
+            ),
             (),
         ),
         (

@@ -49,21 +49,33 @@ def test_another_threshold_makes_other_cells() -> None:
     [
         (
             result(5, 5, 5),
-            "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts support 5 of 5",
+            (
+                "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts support"
+                " 5 of 5"
+            ),
         ),
         (result(5, 5, 1), "Yet only 1 of 5 claims of the answer are in the gold answer."),
         (
             result(5, 1),
-            "The model ignored it: retrieval brought 5 of 5 claims of the gold answer, but the contexts support",
+            (
+                "The model ignored it: retrieval brought 5 of 5 claims of the gold answer, but the"
+                " contexts support"
+            ),
         ),
         (
             result(1, 5),
-            "Retrieval missed it: the contexts have only 1 of 5 claims of the gold answer. The answer keeps",
+            (
+                "Retrieval missed it: the contexts have only 1 of 5 claims of the gold answer. The"
+                " answer keeps"
+            ),
         ),
         (result(0, 1, 5), "Even so, 5 of 5 claims of the answer are in the gold answer."),
         (
             result(None, 5),
-            "Not known: context recall has no value (the sample lacks a text that the metric needs).",
+            (
+                "Not known: context recall has no value (the sample lacks a text that the metric"
+                " needs)."
+            ),
         ),
     ],
 )
@@ -80,9 +92,11 @@ def test_counts_leave_out_what_has_no_value() -> None:
     assert counts is not None
     assert counts.cells == {"fine": 1, "ignored": 0, "missed": 0, "made_up": 1}
     assert (counts.incorrect["fine"], counts.incorrect["made_up"], counts.undefined) == (1, 0, 1)
-    assert counts.words == (
-        "1 fine, 0 the model ignored it, 0 retrieval missed it, 1 it was made up (context recall and faithfulness high "
-        "from 0.8); 1 of these with low correctness; 1 without one of both"
+    assert (
+        counts.words
+        == "1 fine, 0 the model ignored it, 0 retrieval missed it, 1 it was made up (context recall"
+        " and faithfulness high from 0.8); 1 of these with low correctness; 1 without one of"
+        " both"
     )
 
 

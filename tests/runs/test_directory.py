@@ -200,7 +200,10 @@ def test_a_killed_run_is_reported_judged_again_and_compared_as_far_as_it_went(
     killed: Path, tmp_path: Path
 ) -> None:
     assert len(ce.Run.load(killed).results[1].calls) == 2
-    line = "killed is not complete: 2 samples are finished; run the command that began it again to resume"
+    line = (
+        "killed is not complete: 2 samples are finished; run the command that began it again to"
+        " resume"
+    )
     run = ce.Run.load(killed)
     assert (len(run), run.complete, run.record.samples) == (2, False, 2)
     assert [result.sample.id for result in run] == [run.results[i].sample.id for i in range(2)]

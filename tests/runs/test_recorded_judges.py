@@ -99,7 +99,7 @@ def test_agreement_equals_other_programs(openqa: tuple[Path, ImportedRun]) -> No
 
 def test_intervals_of_agreement_resample_questions(openqa: tuple[Path, ImportedRun]) -> None:
     folder, found = openqa
-    (rater, *_) = report(folder, found, ("gpt-4",)).raters
+    rater, *_ = report(folder, found, ("gpt-4",)).raters
     assert rater.accuracy.reported is not None
     low, high = rater.accuracy.reported
     assert low < rater.accuracy.value < high  # type: ignore[operator]  # known

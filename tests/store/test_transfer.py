@@ -72,21 +72,20 @@ def test_a_line_holds_key_origin_checksum_and_the_body_as_text(store: Store) -> 
     lines = exported(store)
 
     assert lines.count(b"\n") == 1
-    assert (
-        json.loads(lines)
-        == {
-            "key": KEY,
-            "origin": {
-                "model": "openai:m",
-                "endpoint": "http://127.0.0.1:8000/v1",
-                "prompt": "d" * 64,
-                "at": 1_795_000_000.25,
-                "latency": 0.125,
-            },
-            "sha256": "5e1cab9cc0ae3a68895f59a8a2626d146f1d4dfa25e7fd865b94b744d5661f77",  # sha256sum of key and body
-            "body": body,
-        }
-    )
+    assert json.loads(lines) == {
+        "key": KEY,
+        "origin": {
+            "model": "openai:m",
+            "endpoint": "http://127.0.0.1:8000/v1",
+            "prompt": "d" * 64,
+            "at": 1_795_000_000.25,
+            "latency": 0.125,
+        },
+        "sha256": (
+            "5e1cab9cc0ae3a68895f59a8a2626d146f1d4dfa25e7fd865b94b744d5661f77"
+        ),  # sha256sum of key and body
+        "body": body,
+    }
 
 
 def test_lessons_go_with_the_replies_and_add_to_those_that_are_there(

@@ -36,9 +36,11 @@ def answers(values: Iterable[float], *, apart: bool = False) -> list[Sample]:
     return [
         Sample(
             id=f"s{i}",
-            question=f"How tall is\ntower  {i if apart else i // 2}?"
-            if i % 2
-            else f"How tall is tower {i // 2}?",
+            question=(
+                f"How tall is\ntower  {i if apart else i // 2}?"
+                if i % 2
+                else f"How tall is tower {i // 2}?"
+            ),
             answer="Right." if value else "Wrong.",
             contexts=(Document(id="c", text="Right."),),
             metadata={"shop": "a" if i < 6 else "b"},

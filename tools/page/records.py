@@ -51,7 +51,10 @@ PLAIN = {
 def declarations() -> str:
     """Return the content of records.d.ts."""
     lines = [
-        "// Written by tools/page/records.py from the records in Python. `make records` writes it again.",
+        (
+            "// Written by tools/page/records.py from the records in Python. `make records` writes"
+            " it again."
+        ),
         "",
     ]
     lines += ["declare namespace Page {", *_namespace(WHOLE, "serialization"), "}", ""]
@@ -86,7 +89,8 @@ def _type(schema: Mapping[str, Any], mode: str) -> str:
     if kind == "object" and "properties" in schema:
         required = set(schema.get("required", ()))
         fields = (
-            f"{_key(name)}{'' if name in required or mode == 'serialization' else '?'}: {_type(field, mode)}"
+            f"{_key(name)}{'' if name in required or mode == 'serialization' else '?'}:"
+            f" {_type(field, mode)}"
             for name, field in schema["properties"].items()
         )
         return f"{{ {'; '.join(fields)} }}"

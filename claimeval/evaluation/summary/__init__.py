@@ -270,9 +270,11 @@ class SummaryBuilder(Tally):
             clusters=len(set(self._clusters)),
             metrics=metrics | of_claims,
             notes=self._notes,
-            panel=self._panel.summary(tuple(self._preferences.estimates()), noise)
-            if self._panel
-            else None,
+            panel=(
+                self._panel.summary(tuple(self._preferences.estimates()), noise)
+                if self._panel
+                else None
+            ),
             same_family=self._kinship.summary(),
             cost=self._cost.summary(),
             failures=self._failures,

@@ -77,9 +77,11 @@ class ExtractionTallies(Tally):
             claims=measures["claims_per_sentence"].hits,
             measures=measures,
             unclaimed=dict(self._kinds.most_common()),
-            people={name: tally.ratio() for name, tally in self._people.items()}
-            if self._with_gold
-            else {},
+            people=(
+                {name: tally.ratio() for name, tally in self._people.items()}
+                if self._with_gold
+                else {}
+            ),
             remarks=tuple(self._remarks()),
         )
 
@@ -88,8 +90,8 @@ class ExtractionTallies(Tally):
         if self._with_gold:
             missed = decimal(self._people["statements_lost"].ratio().value)
             yield (
-                f"the gold claims ({self._record.settings['gold']}, of {self._with_gold} texts) leave {missed} of the "
-                "sentences that assert something without a claim"
+                f"the gold claims ({self._record.settings['gold']}, of {self._with_gold} texts)"
+                f" leave {missed} of the sentences that assert something without a claim"
             )
 
 

@@ -267,20 +267,26 @@ class PanelTally(Tally):
             split=split,
             ties=self._ties,
             no_quorum=self._no_quorum,
-            alpha=krippendorff_alpha(
-                ratings, scale=scale, labels=order, counts=counts, resampling=NO_INTERVAL
-            ).value
-            if counts
-            else None,
-            ac1=gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL).value
-            if counts
-            else None,
-            judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2))
-            if measured_on
-            else (),
-            judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last))
-            if measured_on
-            else (),
+            alpha=(
+                krippendorff_alpha(
+                    ratings, scale=scale, labels=order, counts=counts, resampling=NO_INTERVAL
+                ).value
+                if counts
+                else None
+            ),
+            ac1=(
+                gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL).value
+                if counts
+                else None
+            ),
+            judge_pairs=(
+                tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2))
+                if measured_on
+                else ()
+            ),
+            judge_vs_panel=(
+                tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else ()
+            ),
             noise={
                 judge: self._noise(judge, noise_of_scores or {})
                 for judge in self._judges

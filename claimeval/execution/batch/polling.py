@@ -165,8 +165,8 @@ class BatchPoller:
             if batch.state == "submitted" and time.time() - batch.at > OVERDUE:
                 self._stop(
                     batch.target,
-                    f"Batch {batch.name[:8]} is overdue (status {batch.status!r}). To send its requests again, run "
-                    f"`claimeval batch cancel {batch.name[:8]}` first",
+                    f"Batch {batch.name[:8]} is overdue (status {batch.status!r}). To send its"
+                    f" requests again, run `claimeval batch cancel {batch.name[:8]}` first",
                 )
             return False
         pending.discard(batch.name)
@@ -177,7 +177,8 @@ class BatchPoller:
         elif batch.state == "cancelled":
             self._stop(
                 batch.target,
-                f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining requests again",
+                f"batch {batch.name[:8]} was cancelled; run the same command to send the remaining"
+                " requests again",
             )
         elif batch.state == "refused" and self._state.refusals(batch.target) >= MAX_REFUSALS:
             self._stop(
@@ -211,9 +212,15 @@ class BatchPoller:
     def _record_error(self, batch: Batch, error: CallError, pending: set[str]) -> None:
         advice = ""
         if batch.state == "ready" and error.status in (404, 405):
-            advice = f" (if the server has no batches, set `batch: false` in the judge file of {batch.judge.name})"
+            advice = (
+                " (if the server has no batches, set `batch: false` in the judge file of"
+                f" {batch.judge.name})"
+            )
         elif error.status == 404:
-            advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
+            advice = (
+                f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget"
+                f" {batch.name[:8]}`)"
+            )
         since = self._failing_since.setdefault(batch.target, time.monotonic())
         self._problems[batch.target] = error.message
         patience = (
@@ -247,7 +254,10 @@ class BatchPoller:
         answered = sum(batch.answered for batch in batches)
         failed = sum(batch.failed for batch in batches)
         elapsed = f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
-        text = f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
+        text = (
+            f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed,"
+            f" {elapsed}"
+        )
         full = "".join(
             f", queue full: {words[:60]}" for words in dict.fromkeys(self._queue_words.values())
         )

@@ -43,7 +43,10 @@ CREATE TABLE IF NOT EXISTS request (
     reason TEXT, message TEXT NOT NULL, final INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS riding ON request (batch);
 """
-_BATCH = "SELECT name, judge, run, state, requests, size, at, upload, id, status, answered, failed, problem FROM batch"
+_BATCH = (
+    "SELECT name, judge, run, state, requests, size, at, upload, id, status, answered, failed,"
+    " problem FROM batch"
+)
 
 
 class BatchState(Database):
@@ -64,8 +67,9 @@ class BatchState(Database):
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version not in (0, FORMAT):
             raise StoreError(
-                f"The batch database {self._file} has the format {version}; this version of claimeval reads {FORMAT}. "
-                "Use the version that wrote it until its batches have ended"
+                f"The batch database {self._file} has the format {version}; this version of"
+                f" claimeval reads {FORMAT}. Use the version that wrote it until its batches have"
+                " ended"
             )
         self._database.executescript(_TABLES)
         self._database.execute(f"PRAGMA user_version = {FORMAT}")
@@ -178,8 +182,8 @@ class BatchState(Database):
         )
         with self._transaction():
             self._database.executemany(
-                "UPDATE request SET batch = NULL, reserved = 0, reason = ?, message = ?, tries = tries + 1, "
-                "final = (? OR tries + 1 >= ?) WHERE key = ?",
+                "UPDATE request SET batch = NULL, reserved = 0, reason = ?, message = ?, tries ="
+                " tries + 1, final = (? OR tries + 1 >= ?) WHERE key = ?",
                 rows,
             )
 
@@ -194,7 +198,8 @@ class BatchState(Database):
     def entry(self, key: str) -> UnansweredRequest | None:
         """Return a request without a reply, or None if it never was in a batch or its reply is stored."""
         row = self._execute(
-            "SELECT batch, prompt, reserved, tries, reason, message, final FROM request WHERE key = ?",
+            "SELECT batch, prompt, reserved, tries, reason, message, final FROM request WHERE"
+            " key = ?",
             bytes.fromhex(key),
         ).fetchone()
         return UnansweredRequest(*row) if row else None

@@ -106,16 +106,19 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         raise UsageError(f"a quorum of {panel.quorum} can never be met by {len(judges)} judges")
     if panel.escalate and panel.escalate >= len(judges):
         raise UsageError(
-            f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)} for disputed claims"
+            f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)}"
+            " for disputed claims"
         )
     if panel.escalate and panel.extract_per_judge:
         raise UsageError(
-            "escalation needs claims that several judges assess; leave out extract_per_judge or escalate"
+            "escalation needs claims that several judges assess; leave out extract_per_judge or"
+            " escalate"
         )
     if panel.per_document and panel.shuffle_contexts:
         raise UsageError(
-            "the order of documents matters only if they are read together; use --per-document or shuffle_contexts, "
-            "not both (add --no-per-document to rejudge a run without its single documents)"
+            "the order of documents matters only if they are read together; use --per-document or"
+            " shuffle_contexts, not both (add --no-per-document to rejudge a run without its single"
+            " documents)"
         )
     if unknown := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(unknown), judges)
@@ -126,6 +129,6 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         and (missing := [n for n in judges if n not in panel.weights])
     ):
         raise UsageError(
-            f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
-            "or human labels with --labels to take them from"
+            f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give"
+            " `weights` in a panel file, or human labels with --labels to take them from"
         )

@@ -71,9 +71,11 @@ def vote(
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
-            b._replace(choice=None, probability=None, because="same_family")
-            if b.judge in same_family
-            else b
+            (
+                b._replace(choice=None, probability=None, because="same_family")
+                if b.judge in same_family
+                else b
+            )
             for b in ballots
         ]
     labeled = [ballot for ballot in ballots if ballot.choice is not None]
@@ -247,6 +249,7 @@ def refuse_same_family(
         for role, judge in judges:
             if families.are_same_family(judge.model, generator):
                 raise UsageError(
-                    f"{role} {judge.name!r} is of the family of {generator!r}, which wrote answers here; use another "
-                    f"{role}, or set `on_same_family` of the panel to warn or skip"
+                    f"{role} {judge.name!r} is of the family of {generator!r}, which wrote answers"
+                    f" here; use another {role}, or set `on_same_family` of the panel to warn or"
+                    " skip"
                 )

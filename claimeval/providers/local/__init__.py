@@ -59,7 +59,10 @@ def note(judge: Judge) -> str:
     """Return the note to print with the numbers of this judge."""
     if compares_words(judge):
         return lexical_support.NOTICE
-    return f"probability of entailment by the local model {judge.model.partition('=')[2]}, not an LLM judgment"
+    return (
+        f"probability of entailment by the local model {judge.model.partition('=')[2]}, not an LLM"
+        " judgment"
+    )
 
 
 def compares_words(judge: Judge) -> bool:

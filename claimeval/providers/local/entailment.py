@@ -91,12 +91,14 @@ class FactChecker:
         words = [prompt.header.get("supported", ""), prompt.header.get("not_supported", "")]
         if not all(words):
             raise UsageError(
-                "the prompt of a fact checker must name its answers in the header: `supported`, `not_supported`"
+                "the prompt of a fact checker must name its answers in the header: `supported`,"
+                " `not_supported`"
             )
         self._answers = yes, no = self.tokens.targets(words)
         if yes[0] == no[0]:
             raise UsageError(
-                f"model {loaded.files.name!r} writes both answers of its prompt with the same first token"
+                f"model {loaded.files.name!r} writes both answers of its prompt with the same first"
+                " token"
             )
 
     def overhead(self, claim: str) -> int:
@@ -144,8 +146,9 @@ def label_indices(
     supported, contradicted = found
     if supported is None:
         raise UsageError(
-            f"the labels of model {model!r} do not say which one means that a claim is supported: "
-            f"{', '.join(names.values())}; say it in a judge file, under extra: `entailment_label: {names[max(names)]}`"
+            f"the labels of model {model!r} do not say which one means that a claim is supported:"
+            f" {', '.join(names.values())}; say it in a judge file, under extra: `entailment_label:"
+            f" {names[max(names)]}`"
         )
     return supported, contradicted
 

@@ -34,7 +34,10 @@ class DeviceSettings(NamedTuple):
 
         cuda = self.device.startswith("cuda")
         about = f" ({torch.get_num_threads()} threads)" if self.device == "cpu" else ""
-        return f"{self.device}{f' ({torch.cuda.get_device_name(self.device)})' if cuda else about}, {self.dtype}"
+        return (
+            f"{self.device}{f' ({torch.cuda.get_device_name(self.device)})' if cuda else about},"
+            f" {self.dtype}"
+        )
 
     @property
     def torch_dtype(self) -> torch.dtype:
@@ -119,7 +122,8 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
         return ModelFiles(name, folder, f"sha256:{_digest(states)}")
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:
         raise UsageError(
-            f"no folder {name!r}; give the folder of a model, or its name on the hub (`google/flan-t5-small`)"
+            f"no folder {name!r}; give the folder of a model, or its name on the hub"
+            " (`google/flan-t5-small`)"
         )
     snapshot = _on_hub(name, revision)
     return ModelFiles(name, snapshot, f"{name}@{snapshot.name}")
@@ -145,8 +149,9 @@ def _on_hub(name: str, revision: str | None) -> Path:
         except (OSError, ValueError) as error:
             problem = "offline mode is on (HF_HUB_OFFLINE)" if offline else first_line(error)
     raise UsageError(
-        f"model {name!r} is neither a folder nor in {constants.HF_HUB_CACHE}, and cannot be fetched: {problem}. "
-        f"With a network: `hf download {name}`, then set HF_HOME to that cache, or give the folder"
+        f"model {name!r} is neither a folder nor in {constants.HF_HUB_CACHE}, and cannot be"
+        f" fetched: {problem}. With a network: `hf download {name}`, then set HF_HOME to that"
+        " cache, or give the folder"
     )
 
 
@@ -234,8 +239,8 @@ def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
             )
             if missing := sorted(info["missing_keys"]):
                 raise UsageError(
-                    f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained as a {kind}; "
-                    "its scores would be random"
+                    f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained"
+                    f" as a {kind}; its scores would be random"
                 )
             if (
                 kind == "classifier"

@@ -33,8 +33,8 @@ class Seq2Seq:
         config = loaded.config
         if config.model_type in _UNFIT:
             raise UsageError(
-                f"model {loaded.files.name!r} ({config.model_type}) is of a kind whose tokens cannot be scored "
-                "one text at a time; use a model such as T5 or BART"
+                f"model {loaded.files.name!r} ({config.model_type}) is of a kind whose tokens"
+                " cannot be scored one text at a time; use a model such as T5 or BART"
             )
         self._model = loaded.model
         self._pad = loaded.tokens.pad
@@ -90,9 +90,10 @@ class Seq2Seq:
         ids = self._padded(sources, self._pad)
         mask = self._padded([[1] * len(source) for source in sources], 0)
         with torch.inference_mode():
-            return self._model.get_encoder()(
-                input_ids=ids, attention_mask=mask
-            ).last_hidden_state, mask
+            return (
+                self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state,
+                mask,
+            )
 
     def _means(
         self, states: torch.Tensor, mask: torch.Tensor, targets: Sequence[Ids]

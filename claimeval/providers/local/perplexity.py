@@ -134,7 +134,8 @@ def _likelihoods(
     limit = model.longest_target
     if limit and longest > limit:
         raise UsageError(
-            f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut"
+            f"a question has {longest} tokens; the model can produce {limit}, and questions are"
+            " not cut"
         )
     indices: dict[str, list[int]] = {}
     for index, pair in enumerate(pairs):

@@ -91,7 +91,8 @@ class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
         if (outputs := loaded.config.num_labels) != 1:
             labels = ", ".join(loaded.config.id2label.values())
             raise UsageError(
-                f"model {loaded.files.name!r} is no reward model: it has {outputs} outputs ({labels}) instead of one"
+                f"model {loaded.files.name!r} is no reward model: it has {outputs} outputs"
+                f" ({labels}) instead of one"
             )
         return RewardModel(loaded, self._window or loaded.window, self._batch).rate
 

@@ -97,13 +97,15 @@ class Scorer(ABC, Generic[Item, Result]):
                     if value is not None
                 ):
                     raise UsageError(
-                        f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32"
+                        f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype"
+                        " float32"
                     )
                 yield index, result
         except RuntimeError as error:  # torch ran out of memory, or a device failed
             raise UsageError(
-                f"{self.name} failed on {self.setting.device}: {first_line(error)[:300]}. "
-                f"If memory ran out, use batches of fewer than {self._batch} tokens; computed results are kept"
+                f"{self.name} failed on {self.setting.device}: {first_line(error)[:300]}. If memory"
+                f" ran out, use batches of fewer than {self._batch} tokens; computed results are"
+                " kept"
             ) from error
 
     def _start(self, sample: Sequence[Item]) -> Answers[Item, Result]:

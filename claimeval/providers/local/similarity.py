@@ -52,7 +52,10 @@ class SimilarityScorer:
                     model_kwargs={"dtype": self._setting.torch_dtype},
                 )
         except (OSError, ValueError) as error:
-            problem = f"{first_line(error).rstrip('.')}. Give a folder, or with a network: `hf download {self.name}`"
+            problem = (
+                f"{first_line(error).rstrip('.')}. Give a folder, or with a network: `hf download"
+                f" {self.name}`"
+            )
             raise UsageError(f"model {self.name!r} cannot be loaded: {problem}") from error
         if local.context_tokens:
             self._model.max_seq_length = min(local.context_tokens, self._model.max_seq_length)

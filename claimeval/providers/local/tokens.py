@@ -246,7 +246,8 @@ class SourceWindows:
         before, _, after = tokens.around(self._before, "", self._after)
         if len(before) + len(after) >= window:
             raise UsageError(
-                f"a window of {window} tokens has no room next to the prompt; give at least {window + 8}"
+                f"a window of {window} tokens has no room next to the prompt; give at least"
+                f" {window + 8}"
             )
 
     def read(self, text: str) -> ReadText:

@@ -97,7 +97,8 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
     """Return the design in the content of `path`, with paths relative to a folder."""
     if not isinstance(content, dict):
         raise UsageError(
-            f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms"
+            f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or"
+            " arms"
         )
     if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
         raise unknown_name(
@@ -207,7 +208,8 @@ def _arm(path: Path, name: str, fields: Mapping[str, Any]) -> Arm:
     judges = fields.get("judges")
     if not judges:
         raise UsageError(
-            f"{path}: arm {name!r} names no judges; claimeval never chooses a paid service by itself"
+            f"{path}: arm {name!r} names no judges; claimeval never chooses a paid service by"
+            " itself"
         )
     parameters = {str(k): str(v) for k, v in (fields.get("prompt_parameters") or {}).items()}
     listed = (judges,) if isinstance(judges, str) else tuple(judges)

@@ -188,9 +188,9 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
         run=str(run),
         metrics=metrics,
         claims=sum(summary.metrics[metric.name].total or 0 for metric in overview.manifest.rows),
-        unassessed_rate=sum(judge.labels.unassessed for judge in judges) / verdicts
-        if verdicts
-        else None,
+        unassessed_rate=(
+            sum(judge.labels.unassessed for judge in judges) / verdicts if verdicts else None
+        ),
         parse_failure_rate=unreadable / replies if replies else None,
         flips=paired.flipped if paired else 0,
         compared=paired.compared if paired else 0,

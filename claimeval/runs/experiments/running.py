@@ -124,12 +124,14 @@ def _plans(
     `settled` is the language of the samples, with a remark, for arms with the language `auto`.
     """
     plans = [
-        replace(
-            plan(arm.model_copy(update={"language": settled[0]}), metrics, design.cluster),
-            remarks=(settled[1],),
+        (
+            replace(
+                plan(arm.model_copy(update={"language": settled[0]}), metrics, design.cluster),
+                remarks=(settled[1],),
+            )
+            if settled and arm.language == AUTO
+            else plan(arm, metrics, design.cluster)
         )
-        if settled and arm.language == AUTO
-        else plan(arm, metrics, design.cluster)
         for arm in design.arms
     ]
     shared = plans[design.arms.index(design.arm(design.baseline))].extractor

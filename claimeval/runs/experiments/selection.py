@@ -103,15 +103,18 @@ class LabelPower(Record):
     def in_words(self) -> str:
         """Return the counts and the power in words."""
         line = (
-            f"{self.labels} labeled claims on {self.questions} questions: {self.selected_on} to choose an arm by, "
-            f"{self.reported_on} to report on. A true gain of 10 points in agreement would be seen in "
-            f"{self.power:.0%} of cases"
+            f"{self.labels} labeled claims on {self.questions} questions: {self.selected_on} to"
+            f" choose an arm by, {self.reported_on} to report on. A true gain of 10 points in"
+            f" agreement would be seen in {self.power:.0%} of cases"
         )
         if self.least_power < self.power - 0.02:
             line += f" ({self.least_power:.0%} if a judge is right or wrong about whole questions)"
         if self.labels_needed is None or self.labels_needed <= self.labels:
             return line
-        return f"{line}; label {self.labels_needed - self.labels} more, {self.labels_needed} in all, for 80%"
+        return (
+            f"{line}; label {self.labels_needed - self.labels} more, {self.labels_needed} in all,"
+            " for 80%"
+        )
 
 
 class Selection(Record):
@@ -205,9 +208,9 @@ def halve(
     count = sum(counts)
     if count < LEAST and not anyway:
         raise UsageError(
-            f"{count} labeled claims of the data are too few to choose an arm by one half and test it on the other; "
-            f"{LEAST} are the least, and 400 show a gain of 10 points in 80% of cases. Label more with `claimeval "
-            "annotate`, or give --anyway"
+            f"{count} labeled claims of the data are too few to choose an arm by one half and test"
+            f" it on the other; {LEAST} are the least, and 400 show a gain of 10 points in 80% of"
+            " cases. Label more with `claimeval annotate`, or give --anyway"
         )
     if not all(counts) or len({(one.label, one.grade, one.word) for one in items.values()}) < 2:
         what = (
@@ -234,8 +237,8 @@ def check_folder(folder: Path) -> None:
     path = folder / "experiment.json"
     if path.exists() and json.loads(path.read_bytes()).get("selection") is None:
         raise UsageError(
-            f"{folder} holds an experiment over all its samples, and --select judges the labeled ones alone; name "
-            "another folder with --out"
+            f"{folder} holds an experiment over all its samples, and --select judges the labeled"
+            " ones alone; name another folder with --out"
         )
 
 
@@ -323,8 +326,9 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
     matched = sum(label is not None for label in table.human)
     if not matched or (matched < LEAST // 4 and not halves.anyway):
         raise UsageError(
-            f"{matched} of {halves.power.selected_on} labels are of claims that these arms judge. Labels name claims "
-            "of the run that was labeled: name its `extractor`, `extract_prompt` and data in the experiment"
+            f"{matched} of {halves.power.selected_on} labels are of claims that these arms judge."
+            " Labels name claims of the run that was labeled: name its `extractor`,"
+            " `extract_prompt` and data in the experiment"
         )
     name, kappas = best(table, [_rater(name) for name in runs])
     agreement = {}
@@ -402,7 +406,8 @@ def report(
     found = gain_of(table, *map(_rater, runs))
     if not found.gain.n:
         raise UsageError(
-            "no label of the other half is of a claim that both arms judge, so no gain can be reported"
+            "no label of the other half is of a claim that both arms judge, so no gain can be"
+            " reported"
         )
     before, after = (
         rater_report(_rater(n), table, choice.panel).model_copy(update={"rater": n}) for n in runs
@@ -436,7 +441,10 @@ def write_prompt(folder: Path, selection: Selection, before: Prompt, after: Prom
     header, _, text = after.source.partition("#}")
     shares = [percent(one.same.value) for one in (selection.held_out_baseline, selection.held_out)]
     numbers = f"{shares[1]} of {selection.held_out.compared} claims, the baseline on {shares[0]}"
-    note = f"{{# Agrees with people on {numbers}; chosen by {selection.power.selected_on} other labels. #}}"
+    note = (
+        f"{{# Agrees with people on {numbers}; chosen by {selection.power.selected_on} other"
+        " labels. #}"
+    )
     write_text(path, f"{header}#}}\n{note}{text}")
     return selection.model_copy(update={"written": str(path)})
 

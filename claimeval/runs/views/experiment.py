@@ -229,11 +229,17 @@ def chosen(selection: Selection, baseline: str) -> str:
     """Return the choice and its gain in a few sentences."""
     before = selection.held_out_baseline
     after = selection.held_out
-    line = f"Chosen on one half of the questions ({selection.power.selected_on} labels): {selection.arm}. "
+    line = (
+        f"Chosen on one half of the questions ({selection.power.selected_on} labels):"
+        f" {selection.arm}. "
+    )
     if selection.arm == baseline:
         return f"{line}No other arm is better by more than one standard error."
     shares = f"{decimal(after.same.value)}, {baseline} {decimal(before.same.value)}"
-    change = f"{signed(selection.gain.value)} ({signed_interval(selection.gain.reported)}, p {p_value(selection.p)})"
+    change = (
+        f"{signed(selection.gain.value)} ({signed_interval(selection.gain.reported)}, p"
+        f" {p_value(selection.p)})"
+    )
     line += (
         f"Equal to people on the other half ({after.compared} labels): {shares}, gain {change}. "
     )

@@ -59,7 +59,8 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
         yield line(f"A thousand verdicts: ${span((1000 * low, 1000 * high), dollars)}.")
     if again := sum(part.cached_tokens for part in forecast.lines):
         yield line(
-            f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier one."
+            f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier"
+            " one."
         )
     if forecast.cheaper:
         forms = ", ".join(
@@ -124,8 +125,9 @@ def _most(forecast: Forecast) -> str:
         return "The price is unknown, and so is the maximum cost."
     known = " for the judges whose price is known" if forecast.judges_without_price else ""
     return (
-        f"Upper limit ${dollars(forecast.cost_bound)}{known}, if each byte sent were a token and each reply had the "
-        "maximum length; a --max-cost of this amount covers everything counted here."
+        f"Upper limit ${dollars(forecast.cost_bound)}{known}, if each byte sent were a token and"
+        " each reply had the maximum length; a --max-cost of this amount covers everything counted"
+        " here."
     )
 
 
@@ -141,7 +143,10 @@ def _basis(manifest: Manifest, forecast: Forecast, names: Mapping[str, str]) -> 
         judge = judges[part.judge]
         if part.price is None:
             row = example_row(judge)
-            yield f"price of {part.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
+            yield (
+                f"price of {part.judge}: unknown; state it in a file by a line such as {row} and"
+                " give --prices FILE"
+            )
         elif reads_prompts(judge):
             date = f", stated on {part.price.as_of}" if part.price.as_of else ""
             rate = " in batches" if part.batched else ""

@@ -210,7 +210,10 @@ def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
         yield f"{metric.ungrounded} ungrounded"
     if metric.unasked:
         lack = "an answer" if against == "answer" else "documents"
-        yield f"{number_of(metric.unasked, 'sample')} without {lack} count{'s' * (metric.unasked == 1)} 0"
+        yield (
+            f"{number_of(metric.unasked, 'sample')} without {lack}"
+            f" count{'s' * (metric.unasked == 1)} 0"
+        )
     means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
     if len(metric.by_judge) > MEMBERS and means:
         ends = interval((means[0], means[-1]), 3)
@@ -296,7 +299,10 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
 
 def _rules(panel: Panel, judges: int) -> str:
     if panel.extract_per_judge:
-        return "each judge extracts and assesses separate claims; a sample's score is the mean over judges"
+        return (
+            "each judge extracts and assesses separate claims; a sample's score is the mean over"
+            " judges"
+        )
     ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
     if judges > 1:
@@ -313,15 +319,17 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
     if len(found.judges) < 2 or not found.measured_on:
         return
     yield line(
-        f"{found.claims} claims: {found.unanimous} with equal labels, {found.split} with different ones; "
-        f"{found.ties} without a label because of ties, {found.no_quorum} for lack of a quorum"
+        f"{found.claims} claims: {found.unanimous} with equal labels, {found.split} with different"
+        f" ones; {found.ties} without a label because of ties, {found.no_quorum} for lack of a"
+        " quorum"
     )
     yield line(f"Krippendorff's alpha {decimal(found.alpha)}, Gwet's AC1 {decimal(found.ac1)}")
     if len(found.measured_on) < len(found.judges):
         yield line(
             "these cover ",
             Data(" and ".join(names[judge] for judge in found.measured_on)),
-            ", who saw all claims; the scores of the other judges, and pairs marked *, cover disputed claims only",
+            ", who saw all claims; the scores of the other judges, and pairs marked *, cover"
+            " disputed claims only",
         )
 
 
@@ -402,8 +410,8 @@ def orders(effects: OrderEffects) -> Iterator[Block]:
     )
     yield heading(
         "Order of the documents",
-        f": {effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other orders{rate}; "
-        f"{effects.lost} labels lose support, {effects.gained} gain it",
+        f": {effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other"
+        f" orders{rate}; {effects.lost} labels lose support, {effects.gained} gain it",
     )
     if effects.places:
         yield table("orders", ORDERS, effects.places)
@@ -460,7 +468,10 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
         for name, ratio in found.measures.items()
     ]
     some = f"{found.texts} of " if found.texts < found.all_texts else ""
-    of = f"{found.claims} claims of {found.sentences} sentences in {some}{found.all_texts} texts ({found.part})"
+    of = (
+        f"{found.claims} claims of {found.sentences} sentences in {some}{found.all_texts} texts"
+        f" ({found.part})"
+    )
     yield table("claims", columns, rows, of)
     yield from map(line, map(Sentence, found.remarks))
 
@@ -572,4 +583,7 @@ def worth(cost: RunCost | None) -> str:
         if total.dollars_per_verdict
         else ""
     )
-    return f"Worth of all replies of this run: ${dollars(total.dollars)} ({total.calls + total.reused:,}){each}."
+    return (
+        f"Worth of all replies of this run: ${dollars(total.dollars)}"
+        f" ({total.calls + total.reused:,}){each}."
+    )

@@ -70,7 +70,10 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(
     assert members[judges[2]].unassessed["judge_stopped"] > 0
     assert [pair.claims for pair in found.panel.judge_pairs][2] == mistral["labeled"]
     assert found.panel.stopped_judges == {judges[2]: mistral["judge_stopped"]}
-    said = f"of {found.panel.claims} claims, there are no verdicts of mistral-small on {mistral['judge_stopped']}"
+    said = (
+        f"of {found.panel.claims} claims, there are no verdicts of mistral-small on"
+        f" {mistral['judge_stopped']}"
+    )
     with redirect_stdout(io.StringIO()) as printed:
         Output().draw(cautions(report.manifest, found))
     assert said in " ".join(printed.getvalue().split())

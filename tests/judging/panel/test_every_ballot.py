@@ -77,9 +77,10 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
     for said in ballots(choices):
         if len({supports(one) for one in said}) == 1:
             found = voted(said, rule, line_up, tie)
-            assert (found.support == "supported", found.unassessed) == (supports(said[0]), None), (
-                said
-            )
+            assert (found.support == "supported", found.unassessed) == (
+                supports(said[0]),
+                None,
+            ), said
         if len(set(said)) == 1:
             found = voted(said, rule, line_up, tie)
             assert found.label == said[0], said

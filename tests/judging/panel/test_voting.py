@@ -287,9 +287,12 @@ def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
         voting.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label
         == "not_found"
     )
-    assert voting.vote(
-        "answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)
-    ).label == ("contradicted")
+    assert (
+        voting.vote(
+            "answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)
+        ).label
+        == "contradicted"
+    )
 
 
 def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:

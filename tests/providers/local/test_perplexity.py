@@ -53,9 +53,10 @@ def drawn(number: int, seed: int = 0) -> list[QuestionTextPair]:
 def plain(folder: Path) -> tuple[Any, Any]:
     """The tokenizer and the model as transformers loads them."""
     lib = tiny_models.transformers()
-    return lib.AutoTokenizer.from_pretrained(folder), lib.AutoModelForSeq2SeqLM.from_pretrained(
-        folder
-    ).eval()
+    return (
+        lib.AutoTokenizer.from_pretrained(folder),
+        lib.AutoModelForSeq2SeqLM.from_pretrained(folder).eval(),
+    )
 
 
 def token_by_token(folder: Path, pair: QuestionTextPair) -> float:
@@ -214,7 +215,10 @@ def test_a_device_that_runs_out_of_memory_is_said_in_one_line(
         raise RuntimeError("CUDA out of memory.\nTried to allocate 9 GiB")
 
     monkeypatch.setattr(Seq2Seq, "_encode", fail)
-    message = r"t5\d* failed on cpu: CUDA out of memory\.\. If memory ran out, use batches of fewer than 77 tokens"
+    message = (
+        r"t5\d* failed on cpu: CUDA out of memory\.\. If memory ran out, use batches of fewer than"
+        r" 77 tokens"
+    )
     with pytest.raises(UsageError, match=message):
         scores(t5, [QuestionTextPair("a", "b")], batch_size=77)
 

@@ -8,10 +8,22 @@ from pathlib import Path
 from typing import Any
 
 TEXTS = (
-    "The capital of Italy is Rome. The capital of England is London. The capital of Spain is Madrid.",
-    "Which city is the capital of Italy? Generate a question based on the given content: who are we?",
-    "The tower was opened in 1889, and 300 metres of iron were painted red. predict: 0 1 yes no </s> [SEP]",
-    "It rained for seven days; nobody left the house before the eighth. We are saving our own lives.",
+    (
+        "The capital of Italy is Rome. The capital of England is London. The capital of Spain is"
+        " Madrid."
+    ),
+    (
+        "Which city is the capital of Italy? Generate a question based on the given content: who"
+        " are we?"
+    ),
+    (
+        "The tower was opened in 1889, and 300 metres of iron were painted red. predict: 0 1 yes no"
+        " </s> [SEP]"
+    ),
+    (
+        "It rained for seven days; nobody left the house before the eighth. We are saving our own"
+        " lives."
+    ),
     "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ .,:;?!'-<>/[]",
 )
 

@@ -160,7 +160,8 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
     (tmp_path / "own.j2").write_text(PROMPT)
     found = read(
         tmp_path,
-        "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness: [strict, lenient]}}",
+        "judges: local:lexical\nassess_prompt: own.j2\ngrid: {prompt_parameters: {strictness:"
+        " [strict, lenient]}}",
     )
     plans = [experiments.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
     assert [plan.assess_prompt.parameters for plan in plans] == [

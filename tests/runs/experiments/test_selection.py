@@ -175,7 +175,10 @@ def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(
     assert "Prompt: experiments/prompts/selected.j2; use it with --assess-prompt" in done.stdout
     written = prompts.load("assess", str(tmp_path / "experiments/prompts/selected.j2"))
     assert RULE in written.source
-    header = r"\{# Agrees with people on 96\.7 % of 61 claims, the baseline on 78\.7 %; chosen by 59 other labels\. #\}"
+    header = (
+        r"\{# Agrees with people on 96\.7 % of 61 claims, the baseline on 78\.7 %; chosen by 59"
+        r" other labels\. #\}"
+    )
     assert re.search(header, written.source)
     # replies of the baseline are those of the run; the arm that was not chosen saw no claim of the other half
     choose, report = made.halves()
