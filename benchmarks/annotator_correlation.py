@@ -1,11 +1,13 @@
-"""Correlation of RAGChecker's scores with two annotators, and of the annotators with each other, as a Markdown table.
+"""Correlation of RAGChecker's scores with two annotators, and of the annotators with each other, as
+a Markdown table.
 
     python benchmarks/annotator_correlation.py [--data FOLDER]
 
-FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the data set ragchecker: pairs of answers to
-one question, each with claim precision, recall and F1, and two annotators' preferences from -2 (the first is much
-better) to 2 (Ru et al. 2024, arXiv:2408.08067). The score of a pair is the second answer's minus the first's. Intervals
-are 95% BCa over questions. A score with the same correlation as between the annotators is as good as an annotator.
+FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the data set ragchecker:
+pairs of answers to one question, each with claim precision, recall and F1, and two annotators'
+preferences from -2 (the first is much better) to 2 (Ru et al. 2024, arXiv:2408.08067). The score of
+a pair is the second answer's minus the first's. Intervals are 95% BCa over questions. A score with
+the same correlation as between the annotators is as good as an annotator.
 """
 
 from __future__ import annotations

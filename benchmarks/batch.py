@@ -2,8 +2,8 @@
 
     python -m benchmarks.batch [SAMPLES]      5,000 samples, 2 judges, 2 rounds, killed 5 times, and online
 
-It prints the exit code of each process, how often each request was sent and paid, and whether results and summary equal
-those of the online run byte for byte.
+It prints the exit code of each process, how often each request was sent and paid, and whether
+results and summary equal those of the online run byte for byte.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ INSTANTS = (
     Instant("before", ID_STORED, 2),
     Instant("before", CLOSED),
 )
-"""While the first questions are gathered; with a batch made and its id not stored; with replies stored and their
-requests not yet taken out; the same two once more in the second round, with one of two batches stored, and read."""
+"""While the first questions are gathered; with a batch made and its id not stored; with replies
+stored and their requests not yet taken out; the same two once more in the second round, with one of
+two batches stored, and read."""
 
 
 class Killed(NamedTuple):

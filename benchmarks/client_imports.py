@@ -18,4 +18,5 @@ __all__ = ["anyio", "claimeval", "diskcache", "jinja2", "mistralai", "openai"]
 for module in pkgutil.walk_packages(claimeval.__path__, "claimeval."):
     if not module.name.startswith(("claimeval.providers.local", "claimeval.__main__")):
         importlib.import_module(module.name)
-openai.AsyncOpenAI(api_key="none", base_url="http://127.0.0.1:9/v1").chat.completions.create  # noqa: B018  # loads more
+# loads more
+openai.AsyncOpenAI(api_key="none", base_url="http://127.0.0.1:9/v1").chat.completions.create  # noqa: B018

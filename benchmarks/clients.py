@@ -1,6 +1,7 @@
 """Processes of the command line that are killed at a given instant and restarted.
 
-They are forked from a process that has imported the command line, because imports are most of the start-up time.
+They are forked from a process that has imported the command line, because imports are most of the
+start-up time.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def _deadly(step: Callable[..., Any], when: str, n: int) -> Callable[..., Any]:
 
 
 def write_samples(file: Path, samples: int, words: int = 60) -> None:
-    """Write samples of three calls each, one extraction and two assessments, with about `words` words of evidence."""
+    """Write samples of three calls each, one extraction and two assessments, with about `words`
+    words of evidence."""
     with file.open("w", encoding="utf-8") as lines:
         for i in range(samples):
             sample = {
@@ -84,7 +86,8 @@ def write_samples(file: Path, samples: int, words: int = 60) -> None:
 
 
 def score(server: Handle, *options: str) -> list[str]:
-    """Return the command that scores `samples.jsonl` with one judge, with the reply cache `store`."""
+    """Return the command that scores `samples.jsonl` with one judge, with the reply cache
+    `store`."""
     judge = f"openai:judge@{server.url}"
     return [
         *(
@@ -182,7 +185,8 @@ class Client:
         self.wait()
 
     def noted(self, word: str) -> set[int]:
-        """Return the numbers of the requests whose replies it began, or finished, to make durable."""
+        """Return the numbers of the requests whose replies it began, or finished, to make
+        durable."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         return {int(line.split()[1]) for line in lines if line.startswith(word)}
 
@@ -234,7 +238,8 @@ def _run_client(
         record_response(response)
         os.write(notes, f"end {number}\n".encode())
 
-    setattr(http, "record_response", note_response)  # noqa: B010  # the module does not export the name
+    # the module does not export the name
+    setattr(http, "record_response", note_response)  # noqa: B010
     sys.argv = ["claimeval", *command]
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have changed it
     try:

@@ -1,11 +1,13 @@
-"""Whether the first line of `compare` names the cause that was planted, and how often it names one where there is none.
+"""Whether the first line of `compare` names the cause that was planted, and how often it names one
+where there is none.
 
     python -m benchmarks.culprit [--seeds N] [--nulls N] [--only WORLD ...]
 
-Each world is 120 questions in five topics, whose facts, documents and answers are drawn by a seed, and two runs. Run b
-has one planted change, and harmless ones: a fifth of the answers in another order, a tenth a little better or worse,
-documents reordered. The judge knows the truth and errs on 3 % of the claims, anew wherever its evidence differs.
-Nothing is asked: results are written as a run has them. `tests/runs/test_culprit.py` runs a sample of it.
+Each world is 120 questions in five topics, whose facts, documents and answers are drawn by a seed,
+and two runs. Run b has one planted change, and harmless ones: a fifth of the answers in another
+order, a tenth a little better or worse, documents reordered. The judge knows the truth and errs on
+3 % of the claims, anew wherever its evidence differs. Nothing is asked: results are written as a
+run has them. `tests/runs/test_culprit.py` runs a sample of it.
 """
 
 from __future__ import annotations
@@ -203,7 +205,8 @@ def disturb(name: str, rows: Sequence[Question]) -> None:
 
 
 def each(of: Rows = lambda a, b: b.rows, share: float = 1.0, **fields: Value) -> Plant:
-    """Give a share of the questions, by default of all of run b, new values of these fields, one after the other."""
+    """Give a share of the questions, by default of all of run b, new values of these fields, one
+    after the other."""
 
     def plant(draw: Random, a: Side, b: Side) -> None:
         for row in of(a, b):
@@ -229,7 +232,8 @@ def settings(**fields: object) -> Plant:
 
 
 def lost(topic: str, share: float, follow: float, run: int = 1) -> Plant:
-    """Take the policy of a topic out of the contexts of a run, and change a share of the answers that need it."""
+    """Take the policy of a topic out of the contexts of a run, and change a share of the answers
+    that need it."""
 
     def plant(draw: Random, *sides: Side) -> None:
         for row in sides[run].rows:

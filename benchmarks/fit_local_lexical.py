@@ -3,15 +3,17 @@
     python benchmarks/fit_local_lexical.py [--data FOLDER]           prints the coefficients as JSON
     python benchmarks/fit_local_lexical.py [--data FOLDER] --write   and puts them into lexical_support.json
 
-FOLDER is the same as in benchmarks/local_lexical.py, which also measures the coefficients on held-out claims.
+FOLDER is the same as in benchmarks/local_lexical.py, which also measures the coefficients on
+held-out claims.
 
-The regression has three constraints. No coefficient has the wrong sign: more words of a claim in the evidence never
-lower its score. Each data set has its own intercept, and both labels of a set have the same weight, so that the
-regression cannot learn from a claim's data set; the shipped intercept is the mean, for claims of which half are
-supported. No feature is a length. Without these constraints, the regression learns to distinguish the data sets and is
-worse on other data.
+The regression has three constraints. No coefficient has the wrong sign: more words of a claim in
+the evidence never lower its score. Each data set has its own intercept, and both labels of a set
+have the same weight, so that the regression cannot learn from a claim's data set; the shipped
+intercept is the mean, for claims of which half are supported. No feature is a length. Without these
+constraints, the regression learns to distinguish the data sets and is worse on other data.
 
-A claim with several documents is fitted on the one with most of its words in two neighboring sentences.
+A claim with several documents is fitted on the one with most of its words in two neighboring
+sentences.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ Floats = NDArray[np.float64]
 LOWERING = {"longest_gap", "number_missing", "name_missing", "names_missing_in_two_neighbours"}
 PENALTY = 0.003
 SHORTEST_PASSAGE = 10
-"""Minimum number of words. Some evidence in ExpertQA is only a URL, from which nothing can be judged."""
+"""Minimum number of words. Some evidence in ExpertQA is only a URL, from which nothing can be
+judged."""
 
 
 class Labeled(NamedTuple):

@@ -1,18 +1,24 @@
-"""Agreement of lexical metrics with human labels, compared with LLM judges and published figures, as Markdown tables.
+"""Agreement of lexical metrics with human labels, compared with LLM judges and published figures,
+as Markdown tables.
 
     python benchmarks/human_agreement.py [--data FOLDER] [--resamples 500]
 
-FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the labeled answers of three studies:
+FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the labeled answers of
+three studies:
 
-* openqa: answers of 12 systems to Natural Questions, right or wrong (Kamalloo et al. 2023, arXiv:2305.06984), with the
-  recorded verdicts of gpt-4, text-davinci-003 and BEM, a trained answer matcher;
-* evouna: answers of FiD and four chat models to Natural Questions, right or wrong (Wang et al. 2023, arXiv:2305.12421);
-* begin: replies fully attributable to a piece of knowledge or not (Dziri et al. 2022, arXiv:2105.00071). The knowledge
-  is both the context and the reference, so that recall and F1 are K-recall and K-F1.
+* openqa: answers of 12 systems to Natural Questions, right or wrong (Kamalloo et al. 2023,
+  arXiv:2305.06984), with the recorded verdicts of gpt-4, text-davinci-003 and BEM, a trained answer
+  matcher;
+* evouna: answers of FiD and four chat models to Natural Questions, right or wrong (Wang et al.
+  2023, arXiv:2305.12421);
+* begin: replies fully attributable to a piece of knowledge or not (Dziri et al. 2022,
+  arXiv:2105.00071). The knowledge is both the context and the reference, so that recall and F1 are
+  K-recall and K-F1.
 
-Correlations are multiplied by 100; Kendall's is tau-b. The interval of Spearman's is a 95% percentile bootstrap over
-questions, because answers to one question are not independent. The published columns are tables 2 and 4 of Adlakha et
-al. 2023 (arXiv:2307.16877) on other data and other answers, so compare the order of the rows, not the numbers.
+Correlations are multiplied by 100; Kendall's is tau-b. The interval of Spearman's is a 95%
+percentile bootstrap over questions, because answers to one question are not independent. The
+published columns are tables 2 and 4 of Adlakha et al. 2023 (arXiv:2307.16877) on other data and
+other answers, so compare the order of the rows, not the numbers.
 """
 
 from __future__ import annotations
@@ -155,7 +161,8 @@ def spearman(scores: Sequence[float], human: Sequence[bool]) -> float | None:
 def interval(
     scores: Sequence[float], human: Sequence[bool], questions: Sequence[str], resamples: int
 ) -> tuple[float, float]:
-    """Return the 95% percentile interval of Spearman's correlation, which resamples whole questions."""
+    """Return the 95% percentile interval of Spearman's correlation, which resamples whole
+    questions."""
     by_question: defaultdict[str, list[int]] = defaultdict(list)
     for index, question in enumerate(questions):
         by_question[question].append(index)
@@ -176,7 +183,8 @@ def interval(
 
 
 def agreement(study: Study, scores: Sequence[float | None], resamples: int) -> tuple[float, str]:
-    """Return Spearman's correlation of `scores` with the human labels, and the cells of the table row."""
+    """Return Spearman's correlation of `scores` with the human labels, and the cells of the table
+    row."""
     kept = [index for index, score in enumerate(scores) if score is not None]
     values = [scores[index] or 0.0 for index in kept]
     human = [study.human[index] for index in kept]

@@ -2,30 +2,39 @@
 
     python benchmarks/interval_coverage.py [--sets 2000] [--resamples 1000] [--only-little]
 
-An answer has 1 + Poisson(7) claims. The probability that its claims are right is drawn from a beta distribution with
-the prevalence as its mean and an intraclass correlation of .3, so that the claims of an answer are not independent.
+An answer has 1 + Poisson(7) claims. The probability that its claims are right is drawn from a beta
+distribution with the prevalence as its mean and an intraclass correlation of .3, so that the claims
+of an answer are not independent.
 
-* macro: mean over answers of the share of right claims. micro: share of right claims, answers as clusters.
-* micro, uneven: geometric numbers of claims with mean 8, in one answer of twenty five times as many.
-* micro, long worse: the same numbers of claims; answers of more than twice the mean have .2 fewer right claims.
-* claims as independent: micro with Wilson's interval, as if claims were independent, which claimeval does not do.
-* difference: two arms over the same answers; in three of ten answers, the second arm draws again, at .05 less.
-* PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the right claims and to
-  20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels only measure its error rates.
+* macro: mean over answers of the share of right claims. micro: share of right claims, answers as
+  clusters.
+* micro, uneven: geometric numbers of claims with mean 8, in one answer of twenty five times as
+  many.
+* micro, long worse: the same numbers of claims; answers of more than twice the mean have .2 fewer
+  right claims.
+* claims as independent: micro with Wilson's interval, as if claims were independent, which
+  claimeval does not do.
+* difference: two arms over the same answers; in three of ten answers, the second arm draws again,
+  at .05 less.
+* PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the
+  right claims and to 20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels
+  only measure its error rates.
 
 A second set of tables is about small data and clustered answers:
 
-* by question: 30 or 144 questions with 5 yes-or-no answers each, whose probability depends on the question (intraclass
-  correlation .5): the mean of `claimeval score`, and the mean as if answers were independent. Also the difference of
-  two systems on the same answers without a true difference (noise of .25 per answer, and an effect per question with
-  mean 0 and a standard deviation of .15), and how often the test is significant at .05.
+* by question: 30 or 144 questions with 5 yes-or-no answers each, whose probability depends on the
+  question (intraclass correlation .5): the mean of `claimeval score`, and the mean as if answers
+  were independent. Also the difference of two systems on the same answers without a true difference
+  (noise of .25 per answer, and an effect per question with mean 0 and a standard deviation of .15),
+  and how often the test is significant at .05.
 * few: two to ten samples of several distributions, and differences of pairs of them.
-* null: how often the interval of such a difference excludes 0, and the test is significant at .05, without a true
-  difference; mostly equal: in three of ten pairs, the second value is drawn again.
+* null: how often the interval of such a difference excludes 0, and the test is significant at .05,
+  without a true difference; mostly equal: in three of ten pairs, the second value is drawn again.
 * edge: yes-or-no scores that are nearly all yes.
 * rare labels: kappa and alpha of two raters of 30 items, and the share of sets without an interval.
 
-Coverage below 93% is marked with -, above 97% with +. With 2,000 sets, the standard error of a coverage is .5%.
+Coverage below 93% is marked with -, above 97% with +. With 2,000 sets, the standard error of a
+coverage is .5%.
 """
 
 from __future__ import annotations
@@ -226,7 +235,8 @@ def corrections(
 
 
 def by_question(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
-    """The rows of a table: coverage by question and as independent, and false positives of the paired test."""
+    """The rows of a table: coverage by question and as independent, and false positives of the
+    paired test."""
     return [row for questions in QUESTIONS for row in of_questions(rng, questions, sets, resamples)]
 
 
@@ -300,7 +310,8 @@ SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], NDArray[np.floating
 
 
 def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
-    """The rows of a table: coverage of the mean of 2 to 10 values of each shape, and of a difference of two such."""
+    """The rows of a table: coverage of the mean of 2 to 10 values of each shape, and of a
+    difference of two such."""
     rows = []
     for name, (draw, truth) in SHAPES.items():
         cells = []
@@ -319,7 +330,8 @@ def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
 
 
 def null(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
-    """The rows of a table: how often an interval and a test find a difference of two arms that have none, in %."""
+    """The rows of a table: how often an interval and a test find a difference of two arms that have
+    none, in %."""
     rows = []
     for name, (draw, _) in SHAPES.items():
         for again, equal in ((1.0, ""), (0.3, ", mostly equal")):
@@ -365,7 +377,8 @@ def holds_share(right: int, size: int, truth: float, resamples: int) -> bool:
 
 
 def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
-    """The rows of a table: coverage of kappa and alpha where one label is rare, and sets without an interval."""
+    """The rows of a table: coverage of kappa and alpha where one label is rare, and sets without an
+    interval."""
     rows = []
     for items in (10, 30, 200):
         for prevalence, accuracy in ((0.5, 0.9), (0.9, 0.9), (0.97, 0.95)):

@@ -1,16 +1,18 @@
-"""Precision of 150 human labels with the help of a judge's recorded verdicts, as a Markdown table per judge.
+"""Precision of 150 human labels with the help of a judge's recorded verdicts, as a Markdown table
+per judge.
 
     python benchmarks/judge_correction.py [--data FOLDER] [--draws 3000] [--labels 150]
 
-FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the data set openqa: answers of 12 systems to
-Natural Questions that people labeled right or wrong, with the recorded verdicts of gpt-4 and text-davinci-003 (Kamalloo
-et al. 2023, arXiv:2305.06984). Answers without a recorded verdict are left out. Every draw labels some answers at
-random and ignores the other human labels. The error is the distance from the share by all human labels.
+FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the data set openqa:
+answers of 12 systems to Natural Questions that people labeled right or wrong, with the recorded
+verdicts of gpt-4 and text-davinci-003 (Kamalloo et al. 2023, arXiv:2305.06984). Answers without a
+recorded verdict are left out. Every draw labels some answers at random and ignores the other human
+labels. The error is the distance from the share by all human labels.
 
-* these answers: only the choice of labeled answers varies. Intervals are for further answers too, so they should cover
-  more than 95%.
-* further questions: questions are first resampled with all their answers, and are the clusters, so intervals should
-  cover 95%.
+* these answers: only the choice of labeled answers varies. Intervals are for further answers too,
+  so they should cover more than 95%.
+* further questions: questions are first resampled with all their answers, and are the clusters, so
+  intervals should cover 95%.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ def read(path: Path, judge: str) -> Answers:
 
 
 def resampled(answers: Answers, rng: np.random.Generator) -> Answers:
-    """Return as many questions, drawn with replacement, each with all its answers and a new number."""
+    """Return as many questions, drawn with replacement, each with all its answers and a new
+    number."""
     of_question: dict[int, list[int]] = defaultdict(list)
     for index, question in enumerate(answers.question):
         of_question[question].append(index)

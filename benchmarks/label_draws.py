@@ -2,11 +2,12 @@
 
     python -m benchmarks.label_draws [--sets 2000] [--single] [--shape NUMBER]
 
-Every shape is a kind of three judges, a share of correct claims, a number of answers (each with 1 + Poisson(3) claims
-of an intraclass correlation of .3) and a number of labels. The shapes and the seed were fixed before the table was
-made, and none of them was used to choose a constant of the methods. With `--single`, every claim is independent: 308
-shapes of seven kinds of judges, up to 10,000 claims, which are those that the designs of draws were chosen on. The
-truth is the share in the population. Draws:
+Every shape is a kind of three judges, a share of correct claims, a number of answers (each with 1 +
+Poisson(3) claims of an intraclass correlation of .3) and a number of labels. The shapes and the
+seed were fixed before the table was made, and none of them was used to choose a constant of the
+methods. With `--single`, every claim is independent: 308 shapes of seven kinds of judges, up to
+10,000 claims, which are those that the designs of draws were chosen on. The truth is the share in
+the population. Draws:
 
 * plain: claims drawn with equal probability, without regard to the judges.
 * even: `draw_even` by the share of judges that support a claim.
@@ -46,7 +47,8 @@ CORRELATION = 0.3
 
 
 def _of(*rates: tuple[float, float], shared: float = 0.0) -> Verdicts:
-    """Return judges by the rates of yes on correct and on wrong claims; a share of their errors is common to all."""
+    """Return judges by the rates of yes on correct and on wrong claims; a share of their errors is
+    common to all."""
 
     def verdicts(rng: np.random.Generator, right: NDArray[np.bool_]) -> Floats:
         common = rng.random(len(right))
@@ -70,7 +72,8 @@ JUDGES: dict[str, Verdicts] = {
 
 
 def _hard(rng: np.random.Generator, right: NDArray[np.bool_]) -> Floats:
-    """Return three judges who err on the same hard claims: .6 of them right where .95 of the others are."""
+    """Return three judges who err on the same hard claims: .6 of them right where .95 of the others
+    are."""
     accuracy = np.where(rng.random(len(right)) < 0.3, 0.6, 0.95)
     common = rng.random(len(right))
     votes = [

@@ -4,21 +4,26 @@
 
 FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has claims with human labels:
 
-* wice: claims of Wikipedia against the article they cite (Kamoi et al. 2023, arXiv:2303.01432), whole pages and the
-  authors' oracle chunks; supported against partially and not supported;
-* expertqa: sentences of answers against the passages they cite (Malaviya et al. 2023, arXiv:2309.07852), where the data
-  quote these; complete support against the rest;
-* begin: replies against a piece of knowledge (Dziri et al. 2022, arXiv:2105.00071); fully attributable or not.
+* wice: claims of Wikipedia against the article they cite (Kamoi et al. 2023, arXiv:2303.01432),
+  whole pages and the authors' oracle chunks; supported against partially and not supported;
+* expertqa: sentences of answers against the passages they cite (Malaviya et al. 2023,
+  arXiv:2309.07852), where the data quote these; complete support against the rest;
+* begin: replies against a piece of knowledge (Dziri et al. 2022, arXiv:2105.00071); fully
+  attributable or not.
 
 Four scorers judge the same claims in the same run:
 
-* K-precision, the share of a claim's words that the evidence has; its threshold is the best one on the other folds;
-* lexical, held out: each claim with coefficients fitted on the other four folds of all data sets (folds by source);
+* K-precision, the share of a claim's words that the evidence has; its threshold is the best one on
+  the other folds;
+* lexical, held out: each claim with coefficients fitted on the other four folds of all data sets
+  (folds by source);
 * lexical, other data: each claim with coefficients fitted without its data set (WiCE is one);
-* lexical, shipped: the coefficients of the package, fitted on all of these claims, so these figures are in-sample.
+* lexical, shipped: the coefficients of the package, fitted on all of these claims, so these figures
+  are in-sample.
 
-The threshold of the lexical score is 0.5 everywhere. The features and the penalty were chosen on these data sets too,
-which the held-out figures do not undo. Intervals are 95 % percentile bootstraps over sources.
+The threshold of the lexical score is 0.5 everywhere. The features and the penalty were chosen on
+these data sets too, which the held-out figures do not undo. Intervals are 95 % percentile
+bootstraps over sources.
 """
 
 from __future__ import annotations
@@ -81,7 +86,8 @@ def k_precision(rows: Sequence[Labeled], fold: NDArray[np.int64]) -> Scored:
 
 
 def by_weights(rows: Sequence[Labeled], weights: Callable[[int], Weights | None]) -> Scored:
-    """The lexical support score; `weights` gives those for the claim of that number, None for the shipped ones."""
+    """The lexical support score; `weights` gives those for the claim of that number, None for the
+    shipped ones."""
     scores = [
         score_claim(row.claim, row.evidence, weights=weights(number)).score
         for number, row in enumerate(rows)
@@ -103,14 +109,16 @@ def fitted_without(
 
 
 def balanced_accuracy(said: Bools, supported: Bools) -> float:
-    """The mean of the shares right among the supported and among the others; NaN without one of them."""
+    """The mean of the shares right among the supported and among the others; NaN without one of
+    them."""
     if supported.all() or not supported.any():
         return float("nan")
     return float((said[supported].mean() + (~said[~supported]).mean()) / 2)
 
 
 def auroc(scores: Floats, supported: Bools) -> float:
-    """The chance that a supported claim scores higher than another, ties counting half; NaN without one of them."""
+    """The chance that a supported claim scores higher than another, ties counting half; NaN without
+    one of them."""
     yes = int(supported.sum())
     no = int((~supported).sum())
     if not yes or not no:
@@ -237,7 +245,8 @@ def _names(sentence: str) -> list[str]:
 
 
 def edit_table(rows: Sequence[Labeled]) -> Iterator[str]:
-    """Sentences copied from their page, whole and with one fact edited: does the score let them pass?"""
+    """Sentences copied from their page, whole and with one fact edited: does the score let them
+    pass?"""
     yield (
         "| sentence of the page | claims | supported | unsure | not found | flagged"
         " |\n|---|---|---|---|---|---|"
@@ -270,7 +279,8 @@ def edit_table(rows: Sequence[Labeled]) -> Iterator[str]:
 
 
 def speed(rows: Sequence[Labeled], rounds: int = 5) -> str:
-    """Claims per second of processor time, reading the evidence included; the best of the rounds."""
+    """Claims per second of processor time, reading the evidence included; the best of the
+    rounds."""
     pages = [" ".join(row.contexts[0].split(" ")[:300]) for row in rows if len(row.contexts) == 1]
     claims = [row.claim for row in rows if len(row.contexts) == 1]
     answers = [(pages[start : start + 5], claims[start : start + 6]) for start in range(0, 300, 6)]

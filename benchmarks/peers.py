@@ -1,7 +1,8 @@
-"""What claimeval, ragas and DeepEval do with the same three answers and the same judge, for the table in README.
+"""What claimeval, ragas and DeepEval do with the same three answers and the same judge, for the
+table in README.
 
-The judge is a function: it answers in the form of each tool, and about the third answer in prose. Run it beside the
-installed packages of the peers:
+The judge is a function: it answers in the form of each tool, and about the third answer in prose.
+Run it beside the installed packages of the peers:
 
     uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with . \
         python -m benchmarks.peers

@@ -1,15 +1,17 @@
-"""Speed of question perplexity compared with unitxt, on the architecture of flan-t5-small with random weights.
+"""Speed of question perplexity compared with unitxt, on the architecture of flan-t5-small with
+random weights.
 
     pip install '.[local]' unitxt
     python benchmarks/perplexity.py                     1,000 pairs, about twenty minutes on one core
     python benchmarks/perplexity.py --pairs 200         a quick look
     python benchmarks/perplexity.py --device cuda --pairs 10000     the same on a GPU, in float32 and bfloat16
 
-Texts have 20 to 400 tokens, questions 6 to 18, all of invented words. "single": every text has one question; "shared":
-five questions per text. The programs run in turn on slices of 500 pairs. With one thread, CPU time is measured, so that
-other processes do not matter. If unitxt is not installed, its method (batches of 32 in the given order, padded to the
-longest) is measured instead. "deviation" is the largest difference of the mean log probability from the plain forward
-pass of transformers in float32, one pair at a time, over every tenth pair.
+Texts have 20 to 400 tokens, questions 6 to 18, all of invented words. "single": every text has one
+question; "shared": five questions per text. The programs run in turn on slices of 500 pairs. With
+one thread, CPU time is measured, so that other processes do not matter. If unitxt is not installed,
+its method (batches of 32 in the given order, padded to the longest) is measured instead.
+"deviation" is the largest difference of the mean log probability from the plain forward pass of
+transformers in float32, one pair at a time, over every tenth pair.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ EVERY = 10
 
 
 def build(folder: Path) -> None:
-    """A model of the size of flan-t5-small, and a tokenizer that knows 3,000 pieces of invented words."""
+    """A model of the size of flan-t5-small, and a tokenizer that knows 3,000 pieces of invented
+    words."""
     transformers: Any = importlib.import_module("transformers")
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
@@ -91,7 +94,8 @@ def words(chance: random.Random, number: int) -> str:
 
 
 def pairs(count: Callable[[str], int], number: int, questions: int) -> list[QuestionTextPair]:
-    """So many pairs, `questions` of them with the same text, of the lengths in tokens that are said above."""
+    """So many pairs, `questions` of them with the same text, of the lengths in tokens that are said
+    above."""
     chance = random.Random(questions)
 
     def text(shortest: int, longest: int) -> str:
@@ -184,7 +188,8 @@ def measure(
     exact: Program,
     clock: Callable[[], float],
 ) -> dict[str, Measured]:
-    """The speed of each program, slice by slice in turns, and how far it is from the plain forward."""
+    """The speed of each program, slice by slice in turns, and how far it is from the plain
+    forward."""
     seconds = dict.fromkeys(programs, 0.0)
     found: dict[str, Scores] = {name: [] for name in programs}
     for program in programs.values():
@@ -205,7 +210,8 @@ def measure(
 
 
 def clock_for(device: str, threads: int) -> Callable[[], float]:
-    """Processor time for one thread on the CPU, else the wall clock after everything queued is done."""
+    """Processor time for one thread on the CPU, else the wall clock after everything queued is
+    done."""
     if device == "cpu":
         return time.process_time if threads == 1 else time.perf_counter
 

@@ -1,4 +1,5 @@
-"""Cost of a run compared with lower bounds: wall clock, CPU time per call, and time with all replies cached.
+"""Cost of a run compared with lower bounds: wall clock, CPU time per call, and time with all
+replies cached.
 
 From the root of the checkout:
 
@@ -6,8 +7,8 @@ From the root of the checkout:
     python -m benchmarks.pipeline_speed cpu       # CPU per call, compared with the same requests by AsyncOpenAI alone
     python -m benchmarks.pipeline_speed cached    # a run with all replies in the cache
 
-The provider is a loopback server in a separate process. CPU time is that of the measured process only. Programs are
-measured in turn, and the medians are compared.
+The provider is a loopback server in a separate process. CPU time is that of the measured process
+only. Programs are measured in turn, and the medians are compared.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ from claimeval.types.requests import Outcome, Request
 
 
 def wall(count: int) -> None:
-    """Measure the wall clock of runs: `count` samples with 16 calls in flight, 4 x count with 64, 16 x count with 256.
+    """Measure the wall clock of runs: `count` samples with 16 calls in flight, 4 x count with 64,
+    16 x count with 256.
 
-    The lower bound is calls x latency / calls in flight. The goal is a ratio of at most 1.05 with 64 calls in flight
-    and 1.08 with 256. Fewer calls are in flight at the end of a run, for as long as the last slow call. So "to idle" is
-    the ratio to a client without own work, which sends every request as early as possible. "AsyncOpenAI's" is the ratio
-    of the SDK alone to the lower bound, with the same requests and no request waiting for another.
+    The lower bound is calls x latency / calls in flight. The goal is a ratio of at most 1.05 with
+    64 calls in flight and 1.08 with 256. Fewer calls are in flight at the end of a run, for as long
+    as the last slow call. So "to idle" is the ratio to a client without own work, which sends every
+    request as early as possible. "AsyncOpenAI's" is the ratio of the SDK alone to the lower bound,
+    with the same requests and no request waiting for another.
     """
     lines: list[tuple[object, ...]] = []
     for name, latency, concurrency in (
@@ -102,8 +105,8 @@ def wall(count: int) -> None:
 def without_work(latencies: list[float], in_flight: int) -> float:
     """Return the seconds of a run in which only the latencies take time.
 
-    A sample has two extractions, then three assessments. Twice as many samples as calls in flight are active, and
-    requests are sent in the order in which they become possible.
+    A sample has two extractions, then three assessments. Twice as many samples as calls in flight
+    are active, and requests are sent in the order in which they become possible.
     """
     samples = iter(range(len(latencies) // CALLS))
     count = iter(latencies)
@@ -277,7 +280,8 @@ def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
 
 
 def cached(counts: tuple[int, ...], rounds: int) -> None:
-    """Measure runs with all replies in the cache. The goal is 1.3 times the lower bound for any number of samples.
+    """Measure runs with all replies in the cache. The goal is 1.3 times the lower bound for any
+    number of samples.
 
     The lower bound is a hash of the request, one read and the parsing of JSON for every reply.
     """
@@ -310,8 +314,9 @@ def cached(counts: tuple[int, ...], rounds: int) -> None:
 def floor(asked: list[tuple[str, str]], store: Path) -> None:
     """Do only what every run must do with each request, in a loop.
 
-    It hashes the text, as for the key; reads the stored value in one statement; hashes key and value for the checksum;
-    parses the body of the response; and parses the reply, which is JSON. It does not render prompts or use verdicts.
+    It hashes the text, as for the key; reads the stored value in one statement; hashes key and
+    value for the checksum; parses the body of the response; and parses the reply, which is JSON. It
+    does not render prompts or use verdicts.
     """
     database = sqlite3.connect(store / "cache.db")
     for key, text in asked:

@@ -1,16 +1,18 @@
-"""How far a judge who reads a prompt agrees with people, for the shipped prompts and those of other tools.
+"""How far a judge who reads a prompt agrees with people, for the shipped prompts and those of other
+tools.
 
     python -m benchmarks.prompts draw FOLDER [--data FOLDER] [--claims 150]
     python -m benchmarks.prompts read FOLDER --name NAME --judge openai:MODEL [--prompt three_way] [--half report]
     python -m benchmarks.prompts tables FOLDER [--half report] [--first NAME]
 
-`draw` takes claims with human labels from three sources, half of them supported: sentences of Wikipedia with the
-article that they cite (WiCE), sentences of generated answers with the passage that they cite (ExpertQA), and edited
-summaries of calls (SummEdits). Claims about one article, question or call are all in one half: prompts are written
-while looking at `choose`, and compared on `report`. A name is one reading: read a prompt twice under two names to see
-how far a judge agrees with itself. A prompt is a shipped one, a `.j2` file, `ragas` (its package must be installed), or
-a `.txt` file with the prompt of another tool, in which {evidence}, {claim} and {question} stand for the texts. Replies
-are kept, and a reading goes on where it stopped.
+`draw` takes claims with human labels from three sources, half of them supported: sentences of
+Wikipedia with the article that they cite (WiCE), sentences of generated answers with the passage
+that they cite (ExpertQA), and edited summaries of calls (SummEdits). Claims about one article,
+question or call are all in one half: prompts are written while looking at `choose`, and compared on
+`report`. A name is one reading: read a prompt twice under two names to see how far a judge agrees
+with itself. A prompt is a shipped one, a `.j2` file, `ragas` (its package must be installed), or a
+`.txt` file with the prompt of another tool, in which {evidence}, {claim} and {question} stand for
+the texts. Replies are kept, and a reading goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ class Item(NamedTuple):
 
 
 def of_wice(folder: Path) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield group, question, evidence, claim and label; the evidence is what the chunks have of the article."""
+    """Yield group, question, evidence, claim and label; the evidence is what the chunks have of the
+    article."""
     shown: dict[str, set[int]] = defaultdict(set)
     for row in rows(folder / "wice" / "dev_oracle_chunks.jsonl"):
         shown[row["id"]] |= set(row["sentence_idx"])
@@ -115,10 +118,12 @@ def of_summedits(folder: Path) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def of_refchecker(folder: Path) -> Iterator[Item]:
-    """Yield claims of language models whose reference says otherwise, and as many others about the same questions.
+    """Yield claims of language models whose reference says otherwise, and as many others about the
+    same questions.
 
-    The references are not published. In their place stands what people found entailed in the answers of other systems,
-    so a contradiction is taken where one of these claims has its subject and predicate and another object.
+    The references are not published. In their place stands what people found entailed in the
+    answers of other systems, so a contradiction is taken where one of these claims has its subject
+    and predicate and another object.
     """
     claims: dict[str, list[tuple[str, tuple[str, ...], str]]] = defaultdict(list)
     for row in rows(folder / "refchecker" / "visible.jsonl"):
@@ -169,7 +174,8 @@ def plain(texts: Sequence[str]) -> str:
 
 
 def draw(folder: Path, data: Path, number: int) -> None:
-    """Write items.jsonl: `number` claims for each half, alike from each source, half of them supported."""
+    """Write items.jsonl: `number` claims for each half, alike from each source, half of them
+    supported."""
     readers = {"wice": of_wice, "expertqa": of_expertqa, "summedits": of_summedits}
     chosen: list[Item] = []
     for source, read in readers.items():
@@ -205,7 +211,8 @@ def draw(folder: Path, data: Path, number: int) -> None:
 def read_ours(
     folder: Path, items: Sequence[Item], name: str, judge: str, prompt: str, **asked: Any
 ) -> None:
-    """Ask with a prompt of claimeval: the claims are those of a gold answer, so that none is extracted."""
+    """Ask with a prompt of claimeval: the claims are those of a gold answer, so that none is
+    extracted."""
     samples = [
         {
             "id": item.id,

@@ -4,9 +4,9 @@
     python benchmarks/rank.py --sizes 50000x100 queries x documents, several joined by commas
     python benchmarks/rank.py --small           one query of ten documents, seconds
 
-Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` starts with dicts of dicts, `file` with
-TREC files and includes reading them. Both programs run in turn, the best of `--rounds` turns counts, and a different
-value stops the program.
+Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` starts with dicts
+of dicts, `file` with TREC files and includes reading them. Both programs run in turn, the best of
+`--rounds` turns counts, and a different value stops the program.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ GOALS = {("file", 1000): 2.0, ("file", 100): 2.0, ("dict", 100): 1.5, ("dict", 1
 
 
 def small() -> None:
-    """Print what one query of ten documents takes, with evaluators that are kept and that are made for it."""
+    """Print what one query of ten documents takes, with evaluators that are kept and that are made
+    for it."""
     with tempfile.TemporaryDirectory() as name:
         draw(Path(name), 1, 10, 10, 0.0)
         data = read(Path(name))

@@ -1,11 +1,12 @@
-"""Runs with servers that allow 600 requests and 100,000 tokens per minute, as a bucket and as a sliding window.
+"""Runs with servers that allow 600 requests and 100,000 tokens per minute, as a bucket and as a
+sliding window.
 
     python -m benchmarks.rate_limits [MINUTES]      # from the root of the checkout; 11 minutes, both at the same time
 
-The runs have no limits set: they learn them from the headers of replies. From the second minute on, what was answered
-and what was scored is divided by what the server allowed; the tokens are the limit that binds. The goals: 97% of it or
-more, no sample without its scores, and less than 1% of the requests refused. tests/execution/test_pace.py does the same
-in virtual time.
+The runs have no limits set: they learn them from the headers of replies. From the second minute on,
+what was answered and what was scored is divided by what the server allowed; the tokens are the
+limit that binds. The goals: 97% of it or more, no sample without its scores, and less than 1% of
+the requests refused. tests/execution/test_pace.py does the same in virtual time.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Panels of recorded judges compared with human labels, by vote and judge. Tables for `docs/evidence/panels.md`.
+"""Panels of recorded judges compared with human labels, by vote and judge. Tables for
+`docs/evidence/panels.md`.
 
     python -m benchmarks.recorded_panels [--data ../shared/data]
 
-LLMJudge (33 assessors, grades 0 to 3, 2,623 query-passage pairs with NIST's grades): panels of the first submission of
-the first 3, 5 and 7 teams, and of all 33. Weights of the weighted vote are learned on one half of the queries and used
-on the other. Open QA (gpt-4 and text-davinci-003 on 804 answers): claimeval's reading of the raw texts, compared with
-the published verdicts.
+LLMJudge (33 assessors, grades 0 to 3, 2,623 query-passage pairs with NIST's grades): panels of the
+first submission of the first 3, 5 and 7 teams, and of all 33. Weights of the weighted vote are
+learned on one half of the queries and used on the other. Open QA (gpt-4 and text-davinci-003 on 804
+answers): claimeval's reading of the raw texts, compared with the published verdicts.
 """
 
 from __future__ import annotations
@@ -155,7 +156,8 @@ def panels(data: Path, folder: Path) -> None:
 
 
 def _in_first_half(query: str) -> bool:
-    """Whether the last hexadecimal digit of the SHA-256 is even: stable over runs, machines and file order."""
+    """Whether the last hexadecimal digit of the SHA-256 is even: stable over runs, machines and
+    file order."""
     return int(hashlib.sha256(query.casefold().encode()).hexdigest()[-1], 16) % 2 == 0
 
 

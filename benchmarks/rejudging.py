@@ -2,8 +2,8 @@
 
     python -m benchmarks.rejudging --samples 100000
 
-The runs repeat a hundred samples with verdicts of three judges under other ids. The commands run in separate processes.
-The lower bound is parsing the lines of one run once.
+The runs repeat a hundred samples with verdicts of three judges under other ids. The commands run in
+separate processes. The lower bound is parsing the lines of one run once.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def parsed_seconds(folder: Path) -> float:
 def large_runs(count: int) -> None:
     """Measure commands over large runs.
 
-    The goals for 100,000 samples are 10 s to vote again, 10 s to compare, 20 s and 20 MB for the report, and results of
-    at most 3 times the size of the data.
+    The goals for 100,000 samples are 10 s to vote again, 10 s to compare, 20 s and 20 MB for the
+    report, and results of at most 3 times the size of the data.
     """
     os.environ.pop(
         "PYTHONDONTWRITEBYTECODE", None

@@ -28,7 +28,8 @@ WORDS = (
 
 
 def samples(count: int) -> Iterator[Sample]:
-    """Yield samples with four claims in the answer, two in the reference, and three documents of about 80 words."""
+    """Yield samples with four claims in the answer, two in the reference, and three documents of
+    about 80 words."""
     for i in range(count):
         answer = (
             f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It"

@@ -1,14 +1,16 @@
-"""Growth of a run's cost with the number of samples, claims per answer, documents per question, and judges.
+"""Growth of a run's cost with the number of samples, claims per answer, documents per question, and
+judges.
 
     python -m benchmarks.scale                                  # all four, samples to 10,000; a quarter of an hour
     python -m benchmarks.scale samples --most 1000000           # largest measured size; larger ones are extrapolated
     python -m benchmarks.scale claims documents judges
 
-Every point is a `score` with local judges in a separate process, with CPU time and memory from the kernel, and the
-sizes of its run directory, with the page, and of its reply cache. "one more" is the cost of one more sample, claim,
-document or judge between a size and the one before it. "exponent" is the slope of the logarithms of the last two sizes'
-costs beyond the first: 1 is linear, 2 quadratic, and "flat" means nearly no growth. The exit code is 1 if a cost grows
-faster than linearly, beyond the noise of a busy machine.
+Every point is a `score` with local judges in a separate process, with CPU time and memory from the
+kernel, and the sizes of its run directory, with the page, and of its reply cache. "one more" is the
+cost of one more sample, claim, document or judge between a size and the one before it. "exponent"
+is the slope of the logarithms of the last two sizes' costs beyond the first: 1 is linear, 2
+quadratic, and "flat" means nearly no growth. The exit code is 1 if a cost grows faster than
+linearly, beyond the noise of a busy machine.
 """
 
 from __future__ import annotations
@@ -100,7 +102,8 @@ def rows(axis: str, size: int) -> Iterator[dict[str, object]]:
 
 
 def work(axis: str, size: int) -> None:
-    """Judge the samples of this folder; every judge of a panel has labels of its own, so that none shares replies."""
+    """Judge the samples of this folder; every judge of a panel has labels of its own, so that none
+    shares replies."""
     judges: list[str | ce.Judge] = ["local:lexical"]
     if axis == "judges":
         judges = [
@@ -143,7 +146,8 @@ def one_more(points: list[Point], column: int) -> float:
 
 
 def exponent(points: list[Point], column: int) -> float | None:
-    """The slope of the logarithm of what the sizes cost over the first, between the last two; None if it is flat."""
+    """The slope of the logarithm of what the sizes cost over the first, between the last two; None
+    if it is flat."""
     first, before, last = points[0], *points[-2:]
     grown = [point.costs[column] - first.costs[column] for point in (before, last)]
     if grown[1] < FLAT * first.costs[column] or min(grown) <= 0:

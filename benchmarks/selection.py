@@ -2,9 +2,9 @@
 
     python -m benchmarks.selection [--seeds N]
 
-Judges are right on 80% of claims. Each arm changes 12% of the labels, as often for better as for worse, and the better
-one also corrects a planted share. The verdicts are drawn at random, without a model or calls.
-`tests/runs/experiments/test_selection.py` runs the command with the same judges.
+Judges are right on 80% of claims. Each arm changes 12% of the labels, as often for better as for
+worse, and the better one also corrects a planted share. The verdicts are drawn at random, without a
+model or calls. `tests/runs/experiments/test_selection.py` runs the command with the same judges.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def selected(
     noise: float = 0.0,
     per_question: int = 1,
 ) -> Outcome:
-    """Draw labels of people and verdicts, choose an arm by one half and return its gain on the other.
+    """Draw labels of people and verdicts, choose an arm by one half and return its gain on the
+    other.
 
     Args:
         labels: The number of labels, both halves together.
@@ -121,7 +122,8 @@ def main() -> None:
         truth += f", {noise:.0%} of labels wrong" if noise else ""
         truth += f", {size} claims a question" if size > 1 else ""
         chosen = sum(one.arm == BETTER if helps else one.arm != BASELINE for one in many)
-        # wrong labels shrink a gain: where people are wrong, a mended verdict counts as one that got worse
+        # wrong labels shrink a gain: where people are wrong, a mended verdict counts as one that
+        # got worse
         expected = [helps * (1 - 2 * noise) if one.arm == BETTER else 0.0 for one in many]
         held = sum(
             (one.gain.gain.low or 0.0) <= true <= (one.gain.gain.high or 0.0)

@@ -1,11 +1,12 @@
-"""Sentence splitting by language: correctly split texts, for claimeval's rules and for the library sentencex.
+"""Sentence splitting by language: correctly split texts, for claimeval's rules and for the library
+sentencex.
 
     python -m benchmarks.sentences            # one row per language
     python -m benchmarks.sentences --wrong    # also prints texts that are split incorrectly
 
-The texts in `sentences.yaml` were written and split by hand, with difficult cases. claimeval's abbreviations were
-chosen with these texts in view, so the table shows which scripts and signs are supported, but is too favorable where
-abbreviations matter.
+The texts in `sentences.yaml` were written and split by hand, with difficult cases. claimeval's
+abbreviations were chosen with these texts in view, so the table shows which scripts and signs are
+supported, but is too favorable where abbreviations matter.
 """
 
 from __future__ import annotations

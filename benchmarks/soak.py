@@ -1,8 +1,10 @@
-"""Open files, memory and Python's warnings during a long run with 50 calls per second and 5% faults.
+"""Open files, memory and Python's warnings during a long run with 50 calls per second and 5%
+faults.
 
     python -m benchmarks.soak [MINUTES]      # from the root of the checkout; 60 minutes
 
-The goal is that the last quarter does not use more memory than the second, within 5%, or more open files.
+The goal is that the last quarter does not use more memory than the second, within 5%, or more open
+files.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@
     python -m benchmarks.survival --calls 360 --kills 3             # what the tests run
     python -m benchmarks.survival --clients 4 --in-flight 32 --share 0.3
 
-Client processes of the command line judge the same samples with one reply cache and a loopback provider in a separate
-process, which fails on a seeded schedule and logs its requests and answers. Clients are killed with SIGKILL at random
-times and restarted with the same command. In the end, both logs are compared, and results and summary are compared with
-those of a run without faults and kills.
+Client processes of the command line judge the same samples with one reply cache and a loopback
+provider in a separate process, which fails on a seeded schedule and logs its requests and answers.
+Clients are killed with SIGKILL at random times and restarted with the same command. In the end,
+both logs are compared, and results and summary are compared with those of a run without faults and
+kills.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ SOFT = tuple(
 
 
 def faults(share: float, seed: int = 0) -> Faults:
-    """Return a mix of temporary faults. Status 429 and hanging servers are rare, because all workers wait for them."""
+    """Return a mix of temporary faults. Status 429 and hanging servers are rare, because all
+    workers wait for them."""
     rates = mixed(share * 0.96, SOFT) | {"rate_limited_ms": share * 0.02, "hang": share * 0.02}
     return Faults(seed=seed, rates=rates, per="body", at_most=3)
 
@@ -50,7 +52,8 @@ class Survived(NamedTuple):
     repeated_kept: int
     """Number of these for which an earlier reply was already durable."""
     repeated_read: int
-    """Number of these for which the last byte of an earlier reply had been read, a tenth of a millisecond earlier."""
+    """Number of these for which the last byte of an earlier reply had been read, a tenth of a
+    millisecond earlier."""
     peak: int
     """Peak memory in bytes."""
     seconds: float
@@ -74,7 +77,8 @@ def survive(
     latency: float = 0.01,
     port: int = 0,
 ) -> Survived:
-    """Run clients with one reply cache over the samples, kill them at random times, and read the logs."""
+    """Run clients with one reply cache over the samples, kill them at random times, and read the
+    logs."""
     folder.mkdir(exist_ok=True)
     write_samples(folder / "samples.jsonl", samples)
     options = ("--concurrency", str(concurrency), "--timeout", "3")

@@ -1,19 +1,23 @@
-"""Tokens and dollars of a verdict, of claimeval and of its peers on the same samples with one judge and one tokenizer.
+"""Tokens and dollars of a verdict, of claimeval and of its peers on the same samples with one judge
+and one tokenizer.
 
     uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with bpe-openai \
         --with . python -m benchmarks.tokens [--samples 100] [--claims 9] [--tight] [--refchecker FOLDER]
 
-FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`), whose prompts
-RAGChecker asks with; they are filled here, because the package needs torch. The others run.
+FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`),
+whose prompts RAGChecker asks with; they are filled here, because the package needs torch. The
+others run.
 
-Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10 documents of 150 to 280, of
-sentences of the bundled data. The judge makes about 9 claims of an answer of 120 words (as rules and older models do)
-or, with `--claims 14`, about 14 (as newer ones do), at clauses of a least length. It gives 75 % of the claims the first
-label, 15 % "not found" and 10 % "contradicted", reasons of 17 words and quotes of at most 12. It writes JSON as the
-prompt shows it, without spaces or with them, but never indented as ragas' examples are; with `--tight`, without spaces
-for all tools. Schemas are counted as part of the prompt. The input is cached as far as it begins with 1,024 tokens or
-more, in steps of 128, of a request that had ended: claimeval runs with 16 calls of .3 s in flight, the peers one call
-after another. "Evidence" is the number of its copies that were sent and not cached.
+Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10
+documents of 150 to 280, of sentences of the bundled data. The judge makes about 9 claims of an
+answer of 120 words (as rules and older models do) or, with `--claims 14`, about 14 (as newer ones
+do), at clauses of a least length. It gives 75 % of the claims the first label, 15 % "not found" and
+10 % "contradicted", reasons of 17 words and quotes of at most 12. It writes JSON as the prompt
+shows it, without spaces or with them, but never indented as ragas' examples are; with `--tight`,
+without spaces for all tools. Schemas are counted as part of the prompt. The input is cached as far
+as it begins with 1,024 tokens or more, in steps of 128, of a request that had ended: claimeval runs
+with 16 calls of .3 s in flight, the peers one call after another. "Evidence" is the number of its
+copies that were sent and not cached.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ LABELS = ("supported", "not_found", "contradicted")
 CLAUSE = r";\s+|,\s+(?:and|but|which|who|while|because)\s+|,\s+"
 PHRASE = CLAUSE + r"|\s+(?=(?:and|in|with|from|for|at|by|on|to) )"
 SPLITS = {9: (CLAUSE, 9), 14: (PHRASE, 5)}
-"""Where claims begin, and their least number of words, by the number of claims of an answer of 120 words."""
+"""Where claims begin, and their least number of words, by the number of claims of an answer of 120
+words."""
 split: tuple[str, int] = SPLITS[9]
 tight = False
 LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
@@ -322,7 +327,8 @@ def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count
 
 
 def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
-    """Measure for real, with a judge in this process; the schema that OpenAI's models get too is not counted."""
+    """Measure for real, with a judge in this process; the schema that OpenAI's models get too is
+    not counted."""
     from deepeval.metrics import FaithfulnessMetric
     from deepeval.models import DeepEvalBaseLLM
     from deepeval.test_case import LLMTestCase
@@ -382,7 +388,8 @@ def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
 
 
 def of_ragchecker(samples: Sequence[dict[str, Any]], package: Path) -> Count:
-    """Fill the prompts of RAGChecker's matrix of claims and documents: five claims jointly, its default."""
+    """Fill the prompts of RAGChecker's matrix of claims and documents: five claims jointly, its
+    default."""
     texts = {
         name: constants(package / "refchecker" / name)
         for name in ("extractor/extractor_prompts.py", "checker/checker_prompts.py")

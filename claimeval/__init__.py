@@ -5,8 +5,8 @@
 >>> run["faithfulness"].mean  # doctest: +SKIP
 0.91
 
-Every name is loaded on first use. The records of results are in `claimeval.types`. The libraries `claimeval.ir`,
-`claimeval.lexical` and `claimeval.statistics` can be used alone.
+Every name is loaded on first use. The records of results are in `claimeval.types`. The libraries
+`claimeval.ir`, `claimeval.lexical` and `claimeval.statistics` can be used alone.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 
 def main() -> None:
-    """Import the command line and run it; Ctrl-C ends it quietly, also while it is being imported."""
+    """Import the command line and run it; Ctrl-C ends it quietly, also while it is being
+    imported."""
     try:
         from claimeval.cli.main import main
 

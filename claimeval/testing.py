@@ -1,4 +1,5 @@
-"""Tools for tests of code that uses claimeval, without keys or network: a scripted judge, a local server, samples.
+"""Tools for tests of code that uses claimeval, without keys or network: a scripted judge, a local
+server, samples.
 
 >>> import claimeval as ce
 >>> from claimeval.testing import ScriptedJudge
@@ -58,8 +59,8 @@ _SCRIPTS: dict[str, _Script] = {}
 class ScriptedJudge(Judge):
     """A judge with fixed labels for claims.
 
-    As an extractor, it splits texts into claims by rules, one or more per sentence. Judges with the same script share
-    cached replies.
+    As an extractor, it splits texts into claims by rules, one or more per sentence. Judges with the
+    same script share cached replies.
     """
 
     def __init__(
@@ -73,10 +74,11 @@ class ScriptedJudge(Judge):
         """Make a judge.
 
         Args:
-            labels: The label of each claim, by its text: supported, contradicted, not_found or unsure.
+            labels: The label of each claim, by its text: supported, contradicted, not_found or
+                unsure.
             default: The label of all other claims.
-            reply: Returns the judge's reply to the text of a prompt, or None to use the labels. Questions that are not
-                about claims (ratings, grades, queries) need it.
+            reply: Returns the judge's reply to the text of a prompt, or None to use the labels.
+                Questions that are not about claims (ratings, grades, queries) need it.
             name: Name of the judge in tables.
 
         Raises:
@@ -155,7 +157,8 @@ def claims_reply(*claims: str) -> str:
 
 
 def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
-    """Return the reply of a judge that gives the claims c1, c2, ... these labels in order, in the `json` format.
+    """Return the reply of a judge that gives the claims c1, c2, ... these labels in order, in the
+    `json` format.
 
     `fields` are added to every verdict, such as `reason="it says so"`.
     """
@@ -209,8 +212,8 @@ def serve(
 ) -> Iterator[str]:
     """Serve JSON on this machine inside the `with` block, and yield the base URL.
 
-    `respond` gets the path, the headers (with names in lower case) and the body of a request, which is empty for a GET.
-    It returns the status, the body and optionally headers of the response.
+    `respond` gets the path, the headers (with names in lower case) and the body of a request, which
+    is empty for a GET. It returns the status, the body and optionally headers of the response.
     """
 
     class Handler(BaseHTTPRequestHandler):

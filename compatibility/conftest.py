@@ -1,6 +1,7 @@
 """What the tests of an installation share: the wheel, uv, and the interpreters of this machine.
 
-They need the package index, so they are not among the tests of `make test`: `make compatibility` runs them.
+They need the package index, so they are not among the tests of `make test`: `make compatibility`
+runs them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def uv(*arguments: str | Path, lines: str = "") -> subprocess.CompletedProcess[s
 
 
 def resolved(*requirements: str, python: str = sys.executable) -> dict[str, str]:
-    """Return the newest versions that satisfy all requirements together, from wheels alone; the test fails without."""
+    """Return the newest versions that satisfy all requirements together, from wheels alone; the
+    test fails without."""
     options = [
         "--quiet",
         "--only-binary",
@@ -48,7 +50,8 @@ def resolved(*requirements: str, python: str = sys.executable) -> dict[str, str]
 
 
 def interpreter(version: str) -> str:
-    """Return a Python of this version, among those of uv and pyenv; the test is skipped where there is none."""
+    """Return a Python of this version, among those of uv and pyenv; the test is skipped where there
+    is none."""
     pyenv = (Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python")
     for python in (uv("python", "find", version).stdout.strip(), *map(str, pyenv)):
         if python and uv("python", "find", python).returncode == 0:

@@ -1,4 +1,5 @@
-"""Score one answer through each SDK against a server on this machine, and print the mean and the number of requests."""
+"""Score one answer through each SDK against a server on this machine, and print the mean and the
+number of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The wheel works in a fresh environment: with the lowest versions it allows, and with the newest on every Python."""
+"""The wheel works in a fresh environment: with the lowest versions it allows, and with the newest
+on every Python."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def install(programs: Path, *requirements: str | Path) -> None:
 
 
 def output(folder: Path, *command: str | Path) -> str:
-    """Return what a command prints in an otherwise empty folder and home, without the checkout's modules."""
+    """Return what a command prints in an otherwise empty folder and home, without the checkout's
+    modules."""
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -74,7 +76,8 @@ def check(programs: Path, folder: Path, *options: str) -> None:
 
 
 def floors() -> dict[str, str]:
-    """Return the lowest version that pyproject.toml allows of each requirement for which it names one."""
+    """Return the lowest version that pyproject.toml allows of each requirement for which it names
+    one."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [
         *project["dependencies"],

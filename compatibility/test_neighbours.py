@@ -1,4 +1,5 @@
-"""claimeval is installed in the environment of a RAG application, beside the newest release of what is there."""
+"""claimeval is installed in the environment of a RAG application, beside the newest release of what
+is there."""
 
 from __future__ import annotations
 

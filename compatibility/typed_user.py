@@ -1,4 +1,5 @@
-"""A user's file, checked by mypy and pyright in strict mode against the installed wheel; it is not run.
+"""A user's file, checked by mypy and pyright in strict mode against the installed wheel; it is not
+run.
 
 A comment that silences an error stands where both must see one.
 """

@@ -1,4 +1,5 @@
-"""Two judges over the same claims. Start two OpenAI-compatible servers, or name judges that you have keys for:
+"""Two judges over the same claims. Start two OpenAI-compatible servers, or name judges that you
+have keys for:
 
 python examples/panel.py openai:gpt-5-mini mistral:mistral-large-latest
 """

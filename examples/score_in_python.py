@@ -1,4 +1,5 @@
-"""Score two samples in Python and print the verdicts. Needs no key; for numbers to rely on, name an LLM judge."""
+"""Score two samples in Python and print the verdicts. Needs no key; for numbers to rely on, name an
+LLM judge."""
 
 import claimeval as ce
 

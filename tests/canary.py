@@ -12,11 +12,13 @@ from urllib.parse import quote
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "MISTRAL_API_KEY", "ANTHROPIC_API_KEY", "CLAIMEVAL_ENDPOINT_KEY")
 CANARY = f"sk-CANARY/{uuid.uuid4()}+=&%"
-"""Made anew for every session, with characters that URLs, JSON and base64 write in ways of their own."""
+"""Made anew for every session, with characters that URLs, JSON and base64 write in ways of their
+own."""
 
 
 def _forms() -> Iterator[bytes]:
-    """The key as it is, a part of it, URL-encoded, escaped for JSON once and twice, and in base64 at every offset."""
+    """The key as it is, a part of it, URL-encoded, escaped for JSON once and twice, and in base64
+    at every offset."""
     for text in (
         CANARY,
         CANARY[10:30],

@@ -1,4 +1,5 @@
-"""The command line, called in this process or as a process of its own: exit code, output and messages."""
+"""The command line, called in this process or as a process of its own: exit code, output and
+messages."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ def call(
 ) -> Done:
     """`claimeval ARGUMENTS` in this process, in a folder; environment variables as keywords.
 
-    `exits` is the exit code that it has to have, None for any. Output goes to files, so that it is encoded as in a
-    pipe: in UTF-8, or in `PYTHONIOENCODING`.
+    `exits` is the exit code that it has to have, None for any. Output goes to files, so that it is
+    encoded as in a pipe: in UTF-8, or in `PYTHONIOENCODING`.
     """
     told = list(map(str, arguments))
     code = 0

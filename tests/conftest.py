@@ -1,4 +1,5 @@
-"""For every test: no network but loopback, no proxies, a claimeval home of its own, and keys that it must not leave."""
+"""For every test: no network but loopback, no proxies, a claimeval home of its own, and keys that
+it must not leave."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ def pytest_configure() -> None:
     )
     settings.load_profile("tests")
     guard_sockets()
-    # Every worker and every interpreter that a test starts would else compile the package and rewrite the tests anew.
+    # Every worker and every interpreter that a test starts would else compile the package and
+    # rewrite the tests anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     for name in list(os.environ):
@@ -96,7 +98,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collects without looking for garbage, a fifth of the time; then looks past what was collected, more rarely."""
+    """Collects without looking for garbage, a fifth of the time; then looks past what was
+    collected, more rarely."""
     gc.disable()
     collected = yield
     gc.freeze()
@@ -106,7 +109,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 FIRST = ("distributed/test_ray.py", "providers/local/", "recordings/")
-"""What takes longest begins first, on one worker: others take up what is after it. Some of each need torch."""
+"""What takes longest begins first, on one worker: others take up what is after it. Some of each
+need torch."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -120,7 +124,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Two more than there are cores: tests wait for servers and other processes over a third of their time."""
+    """Two more than there are cores: tests wait for servers and other processes over a third of
+    their time."""
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) + 2
 
 
@@ -145,7 +150,8 @@ def _no_file_holds_a_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_store_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A claimeval home and cache for what fixtures of many tests do; each test has its own (`_sealed`)."""
+    """A claimeval home and cache for what fixtures of many tests do; each test has its own
+    (`_sealed`)."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAIMEVAL_HOME", str(home))
@@ -200,7 +206,8 @@ class StartServer(Protocol):
 
 @pytest.fixture
 def start_server() -> Iterator[StartServer]:
-    """``start_server(Options(...), judge=..., dialect="mistral")`` for servers with settings of their own."""
+    """``start_server(Options(...), judge=..., dialect="mistral")`` for servers with settings of
+    their own."""
     with ExitStack() as servers:
 
         def start(
@@ -219,11 +226,13 @@ def server(start_server: StartServer) -> ThreadHandle:
 
 @pytest.fixture
 def openai_server(start_server: StartServer) -> ThreadHandle:
-    """A server that echoes; ``.url`` is AsyncOpenAI's base_url, ``.server.judge`` may be exchanged."""
+    """A server that echoes; ``.url`` is AsyncOpenAI's base_url, ``.server.judge`` may be
+    exchanged."""
     return start_server(dialect="openai")
 
 
 @pytest.fixture
 def mistral_server(start_server: StartServer) -> ThreadHandle:
-    """A server that echoes; ``.url`` is Mistral's server_url, ``.server.judge`` may be exchanged."""
+    """A server that echoes; ``.url`` is Mistral's server_url, ``.server.judge`` may be
+    exchanged."""
     return start_server(dialect="mistral")

@@ -30,7 +30,8 @@ SAMPLE = Sample(
     contexts=(Document(id="page", text="The tower is high and stands."),),
     reference_answers=("It is high. It is old.",),
 )
-"""`benchmarks.loopback.claim_judge` supports two of the answer's four claims, and both of the reference's."""
+"""`benchmarks.loopback.claim_judge` supports two of the answer's four claims, and both of the
+reference's."""
 RIGHT = 0.5
 """The faithfulness of SAMPLE."""
 
@@ -60,7 +61,8 @@ _SECONDS = re.compile(rb',\s*"seconds":\s*(?:null|[0-9.e-]+)')
 
 
 def untimed(file: Path) -> bytes:
-    """The bytes of a file of a run, but for the seconds that replies took: those of two stores differ."""
+    """The bytes of a file of a run, but for the seconds that replies took: those of two stores
+    differ."""
     content = file.read_bytes()
     return without_seconds(gzip.decompress(content) if file.suffix == ".gz" else content)
 

@@ -1,4 +1,5 @@
-"""An executor with given replies, for tests of logic without providers, and judges that no provider knows."""
+"""An executor with given replies, for tests of logic without providers, and judges that no provider
+knows."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def completion(text: str, finish_reason: str = "stop") -> Completion:
 
 
 class Scripted(Executor):
-    """Gives the answers in order, separately for extraction and assessment; each may look at its request."""
+    """Gives the answers in order, separately for extraction and assessment; each may look at its
+    request."""
 
     def __init__(self, extract: Sequence[Answer] = (), assess: Sequence[Answer] = ()) -> None:
         self.requests: list[Request] = []

@@ -1,4 +1,5 @@
-"""Where the labeled research data lies, when it is there: beside the checkout, or in $CLAIMEVAL_DATA."""
+"""Where the labeled research data lies, when it is there: beside the checkout, or in
+$CLAIMEVAL_DATA."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ FLOORS = {
     "cli": 10,
     "integrations": 10,
 }
-"""Every room and the floor it stands on. A room imports from lower floors only, never from its own."""
+"""Every room and the floor it stands on. A room imports from lower floors only, never from its
+own."""
 LIBRARIES = ("ir", "lexical", "statistics")
 """Usable alone: of `types` they know the errors, and they know no pydantic."""
 TERMINAL = {"click", "rich"}
@@ -203,7 +204,8 @@ ADDED_UP = {
 
 
 def test_records_are_of_three_kinds() -> None:
-    """Pydantic if written or public, a NamedTuple if returned together and unpacked, else a frozen dataclass.
+    """Pydantic if written or public, a NamedTuple if returned together and unpacked, else a frozen
+    dataclass.
 
     None of them is made or changed behind the back of its own constructor.
     """

@@ -1,4 +1,5 @@
-"""The list of changes, the index of decision records, and the site's navigation and reference are whole."""
+"""The list of changes, the index of decision records, and the site's navigation and reference are
+whole."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def test_the_prompt_of_the_page_on_prompts_is_complete(tmp_path: Path) -> None:
 
 
 def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
-    """`claimeval.room.module.name` and `claimeval/room/module.py`, in the pages and in docstrings."""
+    """`claimeval.room.module.name` and `claimeval/room/module.py`, in the pages and in
+    docstrings."""
     texts = [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",

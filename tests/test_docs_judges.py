@@ -1,6 +1,8 @@
-"""Every line of docs/judges.md asks its host: the address, path, headers and parameters, and words that it would use.
+"""Every line of docs/judges.md asks its host: the address, path, headers and parameters, and words
+that it would use.
 
-Connections end at a server on loopback whatever host they are meant for; the SDKs and all that is above them are real.
+Connections end at a server on loopback whatever host they are meant for; the SDKs and all that is
+above them are real.
 """
 
 from __future__ import annotations
@@ -162,7 +164,8 @@ class Recipe(NamedTuple):
 
 
 def recipes() -> Iterator[tuple[str, Recipe]]:
-    """The recipes of the page by the name of their section; the second of a section has a 2 behind it."""
+    """The recipes of the page by the name of their section; the second of a section has a 2 behind
+    it."""
     for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
         name = section.partition("\n")[0]
         for number, (kind, block) in enumerate(

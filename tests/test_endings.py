@@ -1,6 +1,8 @@
-"""How every judged command ends: its exit code and one line, whatever goes wrong, in every way to run it.
+"""How every judged command ends: its exit code and one line, whatever goes wrong, in every way to
+run it.
 
-0 done, 1 a gate failed, 2 what was given is wrong, 3 stopped and the same command goes on, 130 interrupted. Never 70.
+0 done, 1 a gate failed, 2 what was given is wrong, 3 stopped and the same command goes on, 130
+interrupted. Never 70.
 """
 
 from __future__ import annotations

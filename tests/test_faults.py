@@ -1,4 +1,5 @@
-"""Whatever a provider does, a score is right or it is missing with a reason, and a second run mends it."""
+"""Whatever a provider does, a score is right or it is missing with a reason, and a second run mends
+it."""
 
 from __future__ import annotations
 

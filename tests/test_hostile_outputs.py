@@ -1,7 +1,8 @@
-"""Escape codes, line ends, formulas and quotation marks in every field of data, through the commands that print it.
+"""Escape codes, line ends, formulas and quotation marks in every field of data, through the
+commands that print it.
 
-No control character of the data reaches a line for people, every CSV has as many rows as there are results in any
-reader, and none of its cells is a formula.
+No control character of the data reaches a line for people, every CSV has as many rows as there are
+results in any reader, and none of its cells is a formula.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ HOSTILE = (
     "'=1+1",
     "\ufeff=1\U000e0041",
 )
-"""Thirty-one texts: escape codes, line ends, formulas, markup of Markdown and HTML, characters that nobody sees."""
+"""Thirty-one texts: escape codes, line ends, formulas, markup of Markdown and HTML, characters that
+nobody sees."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]")
 FORMULA = re.compile("[=+@＝＋－＠\t\r\n]|-(?![0-9.e]+$)")
 FILE = "\x1b[31mEVIL"
@@ -84,7 +86,8 @@ def sample(number: int, text: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with hostile samples, two runs over them, labels, recorded replies, an experiment and rankings."""
+    """A folder with hostile samples, two runs over them, labels, recorded replies, an experiment
+    and rankings."""
     folder = tmp_path_factory.mktemp("hostile")
     rows = [sample(number, text) for number, text in enumerate(HOSTILE)]
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,7 +1,8 @@
-"""Texts that were made to mislead, in every place where they can stand: no claim gets a label that is not its own.
+"""Texts that were made to mislead, in every place where they can stand: no claim gets a label that
+is not its own.
 
-The thirty inputs are those that renderers and parsers of judges are known to fall for: sixteen that stand in a claim,
-an answer, a question or a document, and fourteen kinds of reply.
+The thirty inputs are those that renderers and parsers of judges are known to fall for: sixteen that
+stand in a claim, an answer, a question or a document, and fourteen kinds of reply.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ WRONG = "The WRONG king paid for it."
 
 
 class Judge:
-    """Takes the hostile text and WRONG for the claims, judges by rule, and remembers what it was shown."""
+    """Takes the hostile text and WRONG for the claims, judges by rule, and remembers what it was
+    shown."""
 
     def __init__(self) -> None:
         self.claim = ""
@@ -306,7 +308,8 @@ LENIENT: dict[str, Callable[[list[dict[str, object]]], str]] = {
 """Ways of writing verdicts that can mean only one thing."""
 
 BEHIND = "behind an end of thought"
-"""Where no text that the judge was shown has one, the mark is the judge's own, and what follows is its reply."""
+"""Where no text that the judge was shown has one, the mark is the judge's own, and what follows is
+its reply."""
 ECHOES: dict[str, Callable[[str, str], str]] = {
     "quoted before": lambda own, fake: f"The document says {fake}. My reply:\n{own}",
     "quoted after": lambda own, fake: f"{own}\nThe document says {fake}, which I ignored.",
@@ -435,7 +438,8 @@ FAKES = {
 
 
 def read(text: str, document: str) -> dict[str, str | None]:
-    """The labels in a judge's reply about the claims and one document; claims without one are left out."""
+    """The labels in a judge's reply about the claims and one document; claims without one are left
+    out."""
     claims = [
         Claim(grounding="ungrounded", id=f"answer-{i}", text=claim, of="answer")
         for i, claim in enumerate(CLAIMS, 1)

@@ -1,4 +1,5 @@
-"""A run that dies at a named instant, from its first file to its report: the same command ends it as if nothing was."""
+"""A run that dies at a named instant, from its first file to its report: the same command ends it
+as if nothing was."""
 
 from __future__ import annotations
 

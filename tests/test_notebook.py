@@ -23,7 +23,8 @@ ce.score([{"id": "<i>", "question": texts, "answer": texts, "contexts": ["None."
 
 @pytest.fixture(scope="module")
 def shown() -> list[dict[str, str]]:
-    """What each code cell of the notebook displays, by type, then the cells that only the tests have."""
+    """What each code cell of the notebook displays, by type, then the cells that only the tests
+    have."""
     content = json.loads((EXAMPLES / "first_look.ipynb").read_text(encoding="utf-8"))
     assert not any(cell.get("outputs") for cell in content["cells"]), (
         "outputs are not kept in the repository"
@@ -37,7 +38,8 @@ def shown() -> list[dict[str, str]]:
     content["cells"] += [
         {**more, "id": source[1:5], "source": source} for source in (PROGRESS, HOSTILE)
     ]
-    notebook = nbformat.reads(json.dumps(content), as_version=4)  # type: ignore[no-untyped-call]  # half typed
+    # half typed
+    notebook = nbformat.reads(json.dumps(content), as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return [

@@ -1,4 +1,5 @@
-"""What to know before trusting the numbers is decided once: command, Python, JSON and report say the same."""
+"""What to know before trusting the numbers is decided once: command, Python, JSON and report say
+the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The job of docs/adding-a-job.md, installed as another package: it is run, judged again, compared, merged, removed."""
+"""The job of docs/adding-a-job.md, installed as another package: it is run, judged again, compared,
+merged, removed."""
 
 from __future__ import annotations
 
@@ -130,7 +131,8 @@ def test_its_runs_are_judged_again_compared_and_merged(
 def test_a_job_of_this_package_has_its_command_by_a_line_in_the_table(
     site: Path, folder: Path, start_server: StartServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the file of the example stood in `claimeval/evaluation/`, and no other package were installed."""
+    """As if the file of the example stood in `claimeval/evaluation/`, and no other package were
+    installed."""
     monkeypatch.setitem(
         sys.modules, "claimeval.evaluation.tone", importlib.import_module("house_tone")
     )

@@ -1,4 +1,5 @@
-"""The wheel, the wheel made from the sdist and the editable install all find prompts and sample data."""
+"""The wheel, the wheel made from the sdist and the editable install all find prompts and sample
+data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The committed pictures of the documentation show what the commands and pages of this version show."""
+"""The committed pictures of the documentation show what the commands and pages of this version
+show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Keys stay in the environment: no file, log, record, error or report holds one in any form, whatever servers echo."""
+"""Keys stay in the environment: no file, log, record, error or report holds one in any form,
+whatever servers echo."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Heap:
 
 
 def test_the_forms_are_found(tmp_path: Path) -> None:
-    """Every test runs with this key; conftest looks for it in what they print, log and leave behind."""
+    """Every test runs with this key; conftest looks for it in what they print, log and leave
+    behind."""
     assert all(
         holds_a_key(text)
         for text in (CANARY, quote(CANARY), base64.b64encode(f"user:{CANARY}".encode()))

@@ -1,4 +1,5 @@
-"""What the package ships for users' own tests: a scripted judge, a provider on this machine, samples."""
+"""What the package ships for users' own tests: a scripted judge, a provider on this machine,
+samples."""
 
 from __future__ import annotations
 

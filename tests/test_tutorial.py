@@ -1,4 +1,5 @@
-"""The tutorial: its code runs in the order of the week, and its commands print what the pages show."""
+"""The tutorial: its code runs in the order of the week, and its commands print what the pages
+show."""
 
 from __future__ import annotations
 

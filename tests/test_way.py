@@ -1,5 +1,5 @@
-"""How many functions of the package a sample goes through, from the call of `score` to its job and to a read reply, and
-in how many containers a reply becomes a label."""
+"""How many functions of the package a sample goes through, from the call of `score` to its job and
+to a read reply, and in how many containers a reply becomes a label."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ ABOVE: contextvars.ContextVar[int] = contextvars.ContextVar("above", default=0)
 
 
 def frames() -> int:
-    """Count the frames of the package that a task, and the tasks that made it, go through down to here."""
+    """Count the frames of the package that a task, and the tasks that made it, go through down to
+    here."""
 
     def own(frame: FrameType | None) -> Iterator[FrameType]:
         while frame and not (ABOVE.get() and frame.f_code.co_name == "_run"):
@@ -73,7 +74,8 @@ WHY = "the keeper says so"
 
 
 def holders(value: object, depth: int = 6) -> list[str] | None:
-    """Return the classes of the package around the explanation in a value, the outermost first; None without it."""
+    """Return the classes of the package around the explanation in a value, the outermost first;
+    None without it."""
     if isinstance(value, str):
         return [] if value == WHY else None
     name = type(value).__name__
@@ -91,7 +93,8 @@ def holders(value: object, depth: int = 6) -> list[str] | None:
 
 
 def test_a_reply_becomes_a_label_in_five_containers(tmp_path: Path) -> None:
-    """The classes of what functions of the package hold and return, down to the vote on the claim."""
+    """The classes of what functions of the package hold and return, down to the vote on the
+    claim."""
     seen: dict[str, None] = {}
 
     def answer(messages: list[dict[str, str]]) -> str:

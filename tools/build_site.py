@@ -1,7 +1,9 @@
-"""Builds the documentation site from docs/: stages the pages and what is made from the code, runs Zensical, checks it.
+"""Builds the documentation site from docs/: stages the pages and what is made from the code, runs
+Zensical, checks it.
 
-Made from the code are the help of all commands, the example notebook with its outputs, and pictures of the demo,
-which are committed; those of its report need a Chromium. `make docs` calls this from the root of the repository.
+Made from the code are the help of all commands, the example notebook with its outputs, and pictures
+of the demo, which are committed; those of its report need a Chromium. `make docs` calls this from
+the root of the repository.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ def main() -> int:
 
 
 def stage(source: Path, page: Path) -> None:
-    """Write a page to the stage, its links to files of the repository turned into links to their pages."""
+    """Write a page to the stage, its links to files of the repository turned into links to their
+    pages."""
     places = {ROOT / name: Path(to) for name, to in COPIED.items()}
 
     def moved(link: re.Match[str]) -> str:
@@ -107,7 +110,8 @@ def command_line() -> Iterator[str]:
 
 
 def _help(command: object, context: object) -> str:
-    return f"```text\n{command.get_help(context)}\n```\n"  # type: ignore[attr-defined]  # click, of the run time
+    # click, of the run time
+    return f"```text\n{command.get_help(context)}\n```\n"  # type: ignore[attr-defined]
 
 
 def notebook(path: Path) -> Iterator[str]:
@@ -128,7 +132,8 @@ def _value(source: str, names: dict[str, object]) -> object:
     assert isinstance(last, ast.Expr), "every cell of the notebook ends with what it shows"
     names["__name__"] = "notebook"
     exec(compile(ast.Module(before, []), "notebook", "exec"), names)
-    return eval(compile(ast.Expression(last.value), "notebook", "eval"), names)  # noqa: S307  # our own notebook
+    # our own notebook
+    return eval(compile(ast.Expression(last.value), "notebook", "eval"), names)  # noqa: S307
 
 
 def _shown(value: object) -> str:
@@ -139,7 +144,8 @@ def _shown(value: object) -> str:
 
 
 def pictures(folder: Path, out: Path = DRAWN) -> None:
-    """Draw the first screen of the demo and, with a Chromium, its report; without one, the committed pictures stay."""
+    """Draw the first screen of the demo and, with a Chromium, its report; without one, the
+    committed pictures stay."""
     import claimeval as ce
     from claimeval.testing import samples
 

@@ -1,7 +1,8 @@
-"""A provider on 127.0.0.1 with OpenAI's and Mistral's APIs, and a log of all requests and of what they cost.
+"""A provider on 127.0.0.1 with OpenAI's and Mistral's APIs, and a log of all requests and of what
+they cost.
 
-In a thread of this process, with any callable as judge (fixtures: ``openai_server``, ``mistral_server``,
-``start_server``)::
+In a thread of this process, with any callable as judge (fixtures: ``openai_server``,
+``mistral_server``, ``start_server``)::
 
     with serve_in_thread(judge=lambda body: Reply("yes")) as server, openai_client(server) as client:
         ...
@@ -19,10 +20,10 @@ In a separate process, which ends with this one; benchmarks should use this::
     with serve(options, dialect="mistral") as server:
         server.url, server.events(), server.exchanges(), server.batch_lines(), server.stop(), server.kill()
 
-One server has both dialects: ``server.url_for("mistral")``. The table of faults is in ``sabotage.py``, those of batches
-are in ``batch/plan.py``. Tests can predict faults with ``Faults.at(n)`` and ``Batching.line(n, custom_id)``. With
-``log=``, ``state=`` and ``port=``, a server that was killed can be restarted and continues. ``sdk.py`` makes clients of
-the real SDKs.
+One server has both dialects: ``server.url_for("mistral")``. The table of faults is in
+``sabotage.py``, those of batches are in ``batch/plan.py``. Tests can predict faults with
+``Faults.at(n)`` and ``Batching.line(n, custom_id)``. With ``log=``, ``state=`` and ``port=``, a
+server that was killed can be restarted and continues. ``sdk.py`` makes clients of the real SDKs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""A fake language model that understands claimeval's prompts and judges by rules, so that scores are predictable.
+"""A fake language model that understands claimeval's prompts and judges by rules, so that scores
+are predictable.
 
-Every sentence is a claim. A claim with the word WRONG is contradicted, one with MISSING is not found, one with
-FROM_alpha is supported if the evidence has the word alpha, and any other claim is supported. PARTLY is partial support.
-A claim with ASIDE is off topic, not vital, or unverifiable; one with "and" states several facts. A whole answer is
-unfaithful with WRONG or MISSING and incorrect with WRONG. It is relevant unless it has PARTLY or OFFTOPIC, and
-noncommittal with "do not know". A document has the grade that it names, as in GRADE3, else the highest grade if it has
-half of the question's longer words, else 0. Use it as a judge of the loopback server with
+Every sentence is a claim. A claim with the word WRONG is contradicted, one with MISSING is not
+found, one with FROM_alpha is supported if the evidence has the word alpha, and any other claim is
+supported. PARTLY is partial support. A claim with ASIDE is off topic, not vital, or unverifiable;
+one with "and" states several facts. A whole answer is unfaithful with WRONG or MISSING and
+incorrect with WRONG. It is relevant unless it has PARTLY or OFFTOPIC, and noncommittal with "do not
+know". A document has the grade that it names, as in GRADE3, else the highest grade if it has half
+of the question's longer words, else 0. Use it as a judge of the loopback server with
 `serve(Options(judge="benchmarks.loopback.claim_judge:make"))`.
 """
 

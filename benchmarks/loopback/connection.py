@@ -1,4 +1,5 @@
-"""A client connection: reads requests, sends answers in their manner, and reports the end of each exchange."""
+"""A client connection: reads requests, sends answers in their manner, and reports the end of each
+exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The event log: JSON lines about requests, answers and costs, which can be read while the server runs."""
+"""The event log: JSON lines about requests, answers and costs, which can be read while the server
+runs."""
 
 from __future__ import annotations
 
@@ -17,11 +18,13 @@ Event = dict[str, Any]
 
 
 class EventLog:
-    """Appends one event per ``os.write``, so that lines are complete even if the server is killed."""
+    """Appends one event per ``os.write``, so that lines are complete even if the server is
+    killed."""
 
     def __init__(self, path: Path) -> None:
         self.requests = sum(e["event"] == "received" for e in read(path)[0]) if path.exists() else 0
-        """Number of requests in the log when it was opened, from which a restarted server continues to count."""
+        """Number of requests in the log when it was opened, from which a restarted server continues
+        to count."""
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def write(self, event: Event) -> None:
@@ -74,14 +77,16 @@ class BatchLine:
 
 
 def batch_lines(events: Iterable[Event]) -> list[BatchLine]:
-    """Return all processed lines of batches, each once, even if a server that was killed logged them again."""
+    """Return all processed lines of batches, each once, even if a server that was killed logged
+    them again."""
     processed = {(e["batch"], e["custom_id"]): e for e in events if e["event"] == "batch_line"}
     fields = BatchLine.__dataclass_fields__
     return [BatchLine(**{name: event[name] for name in fields}) for event in processed.values()]
 
 
 def read(path: Path, position: int = 0) -> tuple[list[Event], int]:
-    """Return the events of a log from a position on, and the position of their end, without an incomplete last line."""
+    """Return the events of a log from a position on, and the position of their end, without an
+    incomplete last line."""
     with path.open("rb") as log:
         log.seek(position)
         lines = [line for line in log if line.endswith(b"\n")]

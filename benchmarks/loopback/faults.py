@@ -14,24 +14,27 @@ from benchmarks.loopback.sabotage import KINDS, Group
 class Faults:
     """The faults of requests: a pure function of the seed and of the request's number.
 
-    ``per="request"`` counts all requests in order of arrival. ``per="body"`` counts the requests with the same body, so
-    that the schedule does not depend on the order of concurrent clients.
+    ``per="request"`` counts all requests in order of arrival. ``per="body"`` counts the requests
+    with the same body, so that the schedule does not depend on the order of concurrent clients.
     """
 
     seed: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
     """Share of requests by kind of fault, from 0 to 1; the sum is at most 1."""
     first: tuple[str | None, ...] = ()
-    """Faults of the first requests (of all, or with each body), before the rates apply; None is no fault."""
+    """Faults of the first requests (of all, or with each body), before the rates apply; None is no
+    fault."""
     per: Literal["request", "body"] = "request"
     at_most: int | None = None
-    """Maximum number of faults per body, so that a client that retries gets its answer; None for no limit."""
+    """Maximum number of faults per body, so that a client that retries gets its answer; None for no
+    limit."""
 
     def __post_init__(self) -> None:
         check_rates({**dict.fromkeys(filter(None, self.first), 0.0), **self.rates}, KINDS)
 
     def at(self, n: int, body: str = "") -> str | None:
-        """Return the fault of request ``n``, from 0, or of the ``n``-th request with this body (its SHA-256)."""
+        """Return the fault of request ``n``, from 0, or of the ``n``-th request with this body (its
+        SHA-256)."""
         if n < len(self.first):
             return self.first[n]
         return choose(self.rates, f"{self.seed} {body if self.per == 'body' else ''} {n}")
@@ -39,7 +42,8 @@ class Faults:
 
 @dataclass(slots=True)
 class Progress:
-    """The position of a server in its schedule, with counts per body only if the schedule needs them."""
+    """The position of a server in its schedule, with counts per body only if the schedule needs
+    them."""
 
     asked: int = 0
     asked_of: dict[str, int] = field(default_factory=dict)
@@ -61,7 +65,8 @@ class Progress:
 
 
 def named(*groups: Group) -> tuple[str, ...]:
-    """Return the kinds of fault in these groups, in the order of the table; all kinds without an argument."""
+    """Return the kinds of fault in these groups, in the order of the table; all kinds without an
+    argument."""
     return tuple(kind for kind, fault in KINDS.items() if not groups or fault.group in groups)
 
 

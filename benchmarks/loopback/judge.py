@@ -13,7 +13,8 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply of the fake model. Fields that are left out have the values that the provider would set."""
+    """The reply of the fake model. Fields that are left out have the values that the provider would
+    set."""
 
     content: str | list[Any] | None
     finish_reason: str = "stop"
@@ -54,6 +55,7 @@ class EchoJudge:
 
 
 def load(spec: str, args: Mapping[str, object]) -> Judge:
-    """Return the judge that the function ``"package.module:name"`` makes from ``args``, in any process."""
+    """Return the judge that the function ``"package.module:name"`` makes from ``args``, in any
+    process."""
     module, _, name = spec.partition(":")
     return cast(Judge, getattr(importlib.import_module(module), name)(**args))

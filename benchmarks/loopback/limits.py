@@ -1,4 +1,5 @@
-"""Rate limits like those of providers: requests and tokens per minute, reported in headers, refused with 429."""
+"""Rate limits like those of providers: requests and tokens per minute, reported in headers, refused
+with 429."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ class Limits:
     tokens: int | None = None
     per_seconds: float = 60.0
     by: Literal["bucket", "window"] = "bucket"
-    """``bucket``: full at first and refilled evenly, so that the first minute allows up to twice the limit.
-    ``window``: never more than the limit within any ``per_seconds``."""
+    """``bucket``: full at first and refilled evenly, so that the first minute allows up to twice
+    the limit. ``window``: never more than the limit within any ``per_seconds``."""
 
     def __post_init__(self) -> None:
         if not self.requests and not self.tokens:
@@ -33,7 +34,8 @@ class Meter(Protocol):
     limit: int
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until ``amount`` is allowed: 0 if it is now, infinite if it never will be."""
+        """Return the seconds until ``amount`` is allowed: 0 if it is now, infinite if it never will
+        be."""
 
     def take(self, amount: float, now: float) -> None:
         """Use ``amount``, even if it is not allowed."""
@@ -124,7 +126,8 @@ class Limiter:
         self._tokens = make(limits.tokens, limits.per_seconds) if limits.tokens else None
 
     def refuse(self, dialect: Dialect, tokens: int, now: float) -> Answer | None:
-        """Count one request with this number of prompt tokens, or return the refusal with the time to wait."""
+        """Count one request with this number of prompt tokens, or return the refusal with the time
+        to wait."""
         meters = [(self._requests, 1, "requests"), (self._tokens, tokens, "tokens")]
         waits = {
             name: meter.wait(amount, now) for meter, amount, name in meters if meter is not None

@@ -17,7 +17,8 @@ from benchmarks.loopback.limits import Limits
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """Seconds before the first byte of an answer without faults: constant, with a share of slow answers."""
+    """Seconds before the first byte of an answer without faults: constant, with a share of slow
+    answers."""
 
     seconds: float = 0.0
     tail_seconds: float = 0.0
@@ -38,7 +39,8 @@ class Options:
     """The settings of a server, all of which can be written as JSON."""
 
     judge: str = "benchmarks.loopback.judge:EchoJudge"
-    """``module:name`` of the function that makes the judge, importable from the root of the checkout."""
+    """``module:name`` of the function that makes the judge, importable from the root of the
+    checkout."""
     judge_args: Mapping[str, object] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
     latency: Latency = Latency()

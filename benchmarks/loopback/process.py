@@ -50,7 +50,8 @@ class Handle:
         return f"http://127.0.0.1:{self.port}{BASES[dialect]}"
 
     def events(self) -> list[Event]:
-        """Return all events so far, including those of every exchange that has ended for the client."""
+        """Return all events so far, including those of every exchange that has ended for the
+        client."""
         self._flush()
         events, self._position = read(self.log, self._position)
         self._events += events
@@ -65,7 +66,8 @@ class Handle:
         return batch_lines(self.events())
 
     def _flush(self) -> None:
-        """Wait until the server has logged everything that it has sent, or return if it has ended."""
+        """Wait until the server has logged everything that it has sent, or return if it has
+        ended."""
         request = f"GET {FLUSH} HTTP/1.1\r\nhost: loopback\r\n\r\n".encode()
         with (
             contextlib.suppress(ConnectionError),
@@ -151,7 +153,8 @@ def serve(options: Options | None = None, *, dialect: Name = "openai") -> Iterat
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in the terminal is for the client under test, not for its server
+            # Ctrl-C in the terminal is for the client under test, not for its server
+            start_new_session=True,
         )
         try:
             handle = ProcessHandle(process, _await_port(process), logged.log_path, dialect)
@@ -169,7 +172,8 @@ def serve(options: Options | None = None, *, dialect: Name = "openai") -> Iterat
 def serve_in_thread(
     options: Options | None = None, *, judge: Judge | None = None, dialect: Name = "openai"
 ) -> Iterator[ThreadHandle]:
-    """Run a server in a thread of this process inside the `with` block: fast to start, with any callable as judge."""
+    """Run a server in a thread of this process inside the `with` block: fast to start, with any
+    callable as judge."""
     with _with_log(options or Options()) as logged:
         handle = ThreadHandle(logged, judge, dialect)
         try:

@@ -1,8 +1,10 @@
-"""A fake language model that writes questions about documents and takes a second look at questions, by rules.
+"""A fake language model that writes questions about documents and takes a second look at questions,
+by rules.
 
-It asks about the longest words of the first line with eight words or more, gives that line as answer and passage, and
-has nothing to ask of a document without one. The second look finds a question unrealistic that names no word in
-capitals. As a judge of the loopback server: `serve(Options(judge="benchmarks.loopback.query_judge:make"))`.
+It asks about the longest words of the first line with eight words or more, gives that line as
+answer and passage, and has nothing to ask of a document without one. The second look finds a
+question unrealistic that names no word in capitals. As a judge of the loopback server:
+`serve(Options(judge="benchmarks.loopback.query_judge:make"))`.
 """
 
 from __future__ import annotations

@@ -14,9 +14,10 @@ from benchmarks.loopback.wire import Answer, Manner, encode
 Group = Literal[
     "rate", "fatal", "transient", "connection", "slow", "malformed", "unusable", "odd", "redirect"
 ]
-"""``rate``: status 429. ``fatal``: a retry cannot succeed. ``transient``: a temporary status. ``connection``: a broken
-connection. ``slow``: no end of the reply. ``malformed``: status 200 without a usable record. ``unusable``: a valid
-record without an answer. ``odd``: an unusual record with the full answer. ``redirect``: a redirect."""
+"""``rate``: status 429. ``fatal``: a retry cannot succeed. ``transient``: a temporary status.
+``connection``: a broken connection. ``slow``: no end of the reply. ``malformed``: status 200
+without a usable record. ``unusable``: a valid record without an answer. ``odd``: an unusual record
+with the full answer. ``redirect``: a redirect."""
 
 HUGE = 5_000_000
 """Characters of content in a huge reply."""
@@ -264,7 +265,8 @@ KINDS: Mapping[str, Fault] = {
                 "insufficient_quota",
             ),
             ("Rate limit exceeded", "rate_limited", "1300"),
-            x_ratelimit_limit_req_minute="0",  # how Mistral says that the account has no plan for the model
+            # how Mistral says that the account has no plan for the model
+            x_ratelimit_limit_req_minute="0",
         ),
     ),
     "status_400": Fault(

@@ -1,4 +1,5 @@
-"""Clients of the two real SDKs for a loopback server, without retries and without loading certificates (30 ms)."""
+"""Clients of the two real SDKs for a loopback server, without retries and without loading
+certificates (30 ms)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The server: OpenAI's chat completions API at /openai/v1, and Mistral's at /mistral/v1.
 
-It validates requests as strictly as the providers, answers with a judge, and logs every request before it answers. It
-uses only the standard library and no task per request, for several thousand requests per second and core.
+It validates requests as strictly as the providers, answers with a judge, and logs every request
+before it answers. It uses only the standard library and no task per request, for several thousand
+requests per second and core.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from benchmarks.loopback.sabotage import KINDS, Scene
 from benchmarks.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encode
 
 FLUSH = "/loopback/flush"
-"""A path that is not logged. When it is answered, all events of finished exchanges are in the log."""
+"""A path that is not logged. When it is answered, all events of finished exchanges are in the
+log."""
 UNLOGGED = -1
 
 

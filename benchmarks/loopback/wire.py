@@ -12,8 +12,9 @@ HEAD_END = b"\r\n\r\n"
 Manner = Literal[
     "whole", "then_close", "reset", "eof", "cut", "reset_in_body", "hang", "drip", "garbage"
 ]
-"""How an answer is sent: complete; complete before an unannounced close; connection reset or closed before any byte;
-closed or reset in the middle of the body; never; byte by byte; as bytes that are not HTTP."""
+"""How an answer is sent: complete; complete before an unannounced close; connection reset or closed
+before any byte; closed or reset in the middle of the body; never; byte by byte; as bytes that are
+not HTTP."""
 
 COMPLETE: frozenset[Manner] = frozenset({"whole", "then_close", "drip"})
 NO_STATUS: frozenset[Manner] = frozenset({"reset", "eof", "hang", "garbage"})
@@ -62,7 +63,8 @@ class Answer:
     fault: str | None = None
     """Name of its fault; None for no fault."""
     paid: bool = False
-    """Whether a provider would charge for it because a completion was generated, even if nobody reads it."""
+    """Whether a provider would charge for it because a completion was generated, even if nobody
+    reads it."""
     tokens: int = 0
     """Number of tokens that a provider would charge."""
     delay: float = 0.0
@@ -85,7 +87,8 @@ def encode(value: object) -> bytes:
 
 
 def take(buffer: bytearray) -> Request | None:
-    """Remove the first complete request from ``buffer``; None if there is none. Raises ValueError for invalid HTTP."""
+    """Remove the first complete request from ``buffer``; None if there is none. Raises ValueError
+    for invalid HTTP."""
     end = buffer.find(HEAD_END)
     if end < 0:
         return None
@@ -113,7 +116,8 @@ def take(buffer: bytearray) -> Request | None:
 
 
 def _take_chunks(buffer: bytearray, at: int) -> tuple[bytes, int] | None:
-    """Return the body of a chunked request that starts at ``at``, and its end; None while it is incomplete."""
+    """Return the body of a chunked request that starts at ``at``, and its end; None while it is
+    incomplete."""
     if not buffer.endswith(
         b"0\r\n\r\n"
     ):  # checked first, so that a long body is not parsed for every packet

@@ -1,1 +1,2 @@
-"""The front doors, blocking and asynchronous. The command line calls these; they know no terminal."""
+"""The front doors, blocking and asynchronous. The command line calls these; they know no
+terminal."""

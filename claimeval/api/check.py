@@ -45,24 +45,28 @@ def check(
 ) -> SampleResult:
     """Judge one answer before it is shown.
 
-    One judge extracts the claims of the answer and assesses them. There is no run directory, but replies are cached. A
-    score is defined only if the judge assessed every claim that it counts: `check(...).faithfulness` is None if calls
-    failed or the time was up, and `["faithfulness"].because` has the reason.
+    One judge extracts the claims of the answer and assesses them. There is no run directory, but
+    replies are cached. A score is defined only if the judge assessed every claim that it counts:
+    `check(...).faithfulness` is None if calls failed or the time was up, and
+    `["faithfulness"].because` has the reason.
 
     Args:
-        answer: The answer: a text, or a response of LlamaIndex, which has its contexts, or a message of LangChain.
-        contexts: Retrieved texts, or documents of LangChain, LlamaIndex or Haystack, in order; if empty, no claim is
-            supported.
-        judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there is no default.
+        answer: The answer: a text, or a response of LlamaIndex, which has its contexts, or a
+            message of LangChain.
+        contexts: Retrieved texts, or documents of LangChain, LlamaIndex or Haystack, in order; if
+            empty, no claim is supported.
+        judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there
+            is no default.
         question: The question, which the judge reads to understand the answer.
         reference_answers: Gold answers, for metrics such as `correctness`.
-        history: The messages before the question, with `role` and `content`. Judges read them with the question. They
-            are evidence only for metrics of `answer` against `history` or `contexts+history`.
+        history: The messages before the question, with `role` and `content`. Judges read them with
+            the question. They are evidence only for metrics of `answer` against `history` or
+            `contexts+history`.
         metrics: As for `score`.
         extract_prompt: Name or path of the prompt that extracts claims.
         assess_prompt: Name or path of the prompt that assesses claims.
-        timeout: Seconds for the whole check. Claims without a reply by then are unassessed (`timeout`). A local model
-            finishes its current batch first.
+        timeout: Seconds for the whole check. Claims without a reply by then are unassessed
+            (`timeout`). A local model finishes its current batch first.
         options: How the judge is asked, and what may be spent.
 
     Returns:

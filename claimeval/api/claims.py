@@ -83,47 +83,58 @@ def score(
     """Judge answers claim by claim.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
-        judges: `provider:model`, `openai:model@URL`, YAML files, their content, or `Judge`; several are a panel. There
-            is no default.
-        metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `NAME=CLAIMS_OF:AGAINST` or `Metric`. Default:
-            faithfulness, correctness, coverage and context_recall, as far as the data has the fields for them.
+        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a
+            table.
+        judges: `provider:model`, `openai:model@URL`, YAML files, their content, or `Judge`; several
+            are a panel. There is no default.
+        metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `NAME=CLAIMS_OF:AGAINST` or `Metric`.
+            Default: faithfulness, correctness, coverage and context_recall, as far as the data has
+            the fields for them.
         extractor: The judge that extracts the claims. Default: the first judge.
         extract_prompt: Name or path of the prompt that extracts claims.
-        assess_prompt: Name or path of the prompt that assesses claims. Default: `three_way`, or `partial` if a metric
-            counts partial support (`nuggets`).
-        language: Language of the shipped prompts: `de`, `fr`, `es`, `pt`, `hi`, `zh`, `ja`, `ar`, or `auto` for the
-            language of two thirds of the first 200 samples. Default: English. Custom prompts are not translated.
-        per_document: Also assess each claim against each document alone. None: as in the panel file, else no.
-        shuffle_contexts: Number of other document orders under which claims are also assessed, 0 or more.
-        claims_per_call: Claims per call, for every judge: 1 to 50, or `auto` for up to 20. None: each judge's setting.
-        reasons: The verdicts that come with a reason: `all`, `unsupported` (those that are not support) or `none`:
-            labels alone, without the documents that decide. Default: `unsupported`, where the prompt has the parameter.
-        quotes: Whether the extractor quotes the words of each claim (`yes`) or only names its sentences (`no`).
-            Default: `yes`.
-        references: Whether one of several gold answers is enough (`any`) or they are right only `together`. Default:
-            what the data say, else `any`.
+        assess_prompt: Name or path of the prompt that assesses claims. Default: `three_way`, or
+            `partial` if a metric counts partial support (`nuggets`).
+        language: Language of the shipped prompts: `de`, `fr`, `es`, `pt`, `hi`, `zh`, `ja`, `ar`,
+            or `auto` for the language of two thirds of the first 200 samples. Default: English.
+            Custom prompts are not translated.
+        per_document: Also assess each claim against each document alone. None: as in the panel
+            file, else no.
+        shuffle_contexts: Number of other document orders under which claims are also assessed, 0 or
+            more.
+        claims_per_call: Claims per call, for every judge: 1 to 50, or `auto` for up to 20. None:
+            each judge's setting.
+        reasons: The verdicts that come with a reason: `all`, `unsupported` (those that are not
+            support) or `none`: labels alone, without the documents that decide. Default:
+            `unsupported`, where the prompt has the parameter.
+        quotes: Whether the extractor quotes the words of each claim (`yes`) or only names its
+            sentences (`no`). Default: `yes`.
+        references: Whether one of several gold answers is enough (`any`) or they are right only
+            `together`. Default: what the data say, else `any`.
         extract_per_judge: Have every judge extract claims and assess only its own.
-        mapping: Where the fields of samples are: paths by field, as in `{"answer": "output.answer"}`, or a YAML file.
-        group: Columns, separated by commas, whose equal values make rows with one document each one sample; `none` for
-            rows that are samples.
+        mapping: Where the fields of samples are: paths by field, as in `{"answer":
+            "output.answer"}`, or a YAML file.
+        group: Columns, separated by commas, whose equal values make rows with one document each one
+            sample; `none` for rows that are samples.
         limit: The number of samples to judge, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
-        out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in it
-            that is named after data and settings, the same for the same call.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
+        out: The run directory to write. None keeps the run in memory; with a final slash, as in
+            `runs/`, a folder in it that is named after data and settings, the same for the same
+            call.
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        The claims, verdicts and scores of every sample, and their summary. With `out` results are read from disk.
+        The claims, verdicts and scores of every sample, and their summary. With `out` results are
+        read from disk.
 
     Raises:
         UsageError: Before any call, for what you can fix; also for data without a sample.
         DataError: A row of the data is malformed.
         StoreError: The reply cache cannot be read or written.
-        StoppedEarly: A limit is reached, batches are detached, or no judge is left. `.run` is the unfinished run; the
-            same call resumes it.
+        StoppedEarly: A limit is reached, batches are detached, or no judge is left. `.run` is the
+            unfinished run; the same call resumes it.
     """
     return blocking(ascore(**locals()))
 
@@ -228,24 +239,25 @@ def rejudge(
     panel: PanelOptions | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge a run of any job again with other judges, prompts, metrics or votes. A run of `measure` is recomputed.
+    """Judge a run of any job again with other judges, prompts, metrics or votes. A run of `measure`
+    is recomputed.
 
-    Claims come from the run unless you name another `extractor` or `extract_prompt`. A verdict is reused if judge
-    settings, prompt, evidence and claim are the same. With only another `panel` or fewer `metrics`, the votes are
-    counted again without a call. `summary.cost` counts new calls and reused replies. `rejudge` blocks, `arejudge` is
-    awaited; both take the same arguments.
+    Claims come from the run unless you name another `extractor` or `extract_prompt`. A verdict is
+    reused if judge settings, prompt, evidence and claim are the same. With only another `panel` or
+    fewer `metrics`, the votes are counted again without a call. `summary.cost` counts new calls and
+    reused replies. `rejudge` blocks, `arejudge` is awaited; both take the same arguments.
 
     Args:
-        source: A run of claims, ratings, grades or measures, or its directory; a result file of RAGChecker; or
-            data as for `score`.
+        source: A run of claims, ratings, grades or measures, or its directory; a result file of
+            RAGChecker; or data as for `score`.
         judges: Judges to ask, or names of judges of the run. None: all of the run.
         keep_verdicts: Keep the verdicts of the run's judges in addition to those of the new judges.
         metrics: As for `score`, or ratings of the run; None: those of the run.
-        extractor: The judge that extracts claims from texts without claims. If it is not the run's extractor, it
-            extracts all claims again.
+        extractor: The judge that extracts claims from texts without claims. If it is not the run's
+            extractor, it extracts all claims again.
         extract_prompt: Extract the claims again, with this prompt.
-        assess_prompt: The prompt that assesses claims, or asks the only judge question of the run. None: that of the
-            run.
+        assess_prompt: The prompt that assesses claims, or asks the only judge question of the run.
+            None: that of the run.
         per_document: As for `score`. None: as in the run; the same applies to the next two.
         shuffle_contexts: As for `score`.
         claims_per_call: As for `score`; None: as the judges of the run were asked.
@@ -255,7 +267,8 @@ def rejudge(
         mapping: As for `score`, for a file of samples.
         group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
         out: As for `score`; not the directory of the source.
         overwrite: As for `score`.
         panel: How verdicts are counted. None, for all or for one field: as in the run.

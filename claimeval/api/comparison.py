@@ -41,8 +41,8 @@ logger = logging.getLogger("claimeval")
 class Comparison:
     """Two or more runs over the same samples, paired by sample id.
 
-    `metrics` compares the last run with the baseline, `against` compares any run with it, and `trend` compares each run
-    with the previous one.
+    `metrics` compares the last run with the baseline, `against` compares any run with it, and
+    `trend` compares each run with the previous one.
     """
 
     def __init__(
@@ -72,17 +72,20 @@ class Comparison:
 
     @cached_property
     def metrics(self) -> Mapping[str, MetricComparison]:
-        """Differences of the last run to the baseline, by metric: `metrics["faithfulness"].difference.low`."""
+        """Differences of the last run to the baseline, by metric:
+        `metrics["faithfulness"].difference.low`."""
         return {metric.metric: metric for metric in self.against(self._last).metrics}
 
     @property
     def culprit(self) -> Culprit:
-        """What changed from the baseline to the last run: `culprit.sentence`, its metric, causes and documents."""
+        """What changed from the baseline to the last run: `culprit.sentence`, its metric, causes
+        and documents."""
         return self.against(self._last).culprit
 
     @cached_property
     def trend(self) -> Series:
-        """Each run compared with the previous one and with the baseline, in order, and the slope of each metric."""
+        """Each run compared with the previous one and with the baseline, in order, and the slope of
+        each metric."""
         with ExitStack() as stack:
             folders = [stack.enter_context(run.on_disk()) for run in self.runs]
             names = [self._name(number) for number in range(len(folders))]
@@ -92,7 +95,8 @@ class Comparison:
             )
 
     def against(self, run: int) -> PairedRuns:
-        """Compare a run, by its position, with the baseline: differences, tests, and the claims that flipped."""
+        """Compare a run, by its position, with the baseline: differences, tests, and the claims
+        that flipped."""
         if run not in self._pairs:
             with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
                 pair = differences(a, b, cluster=self._cluster, by=self._by, metrics=self._metrics)
@@ -101,7 +105,8 @@ class Comparison:
         return self._pairs[run]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row per run and metric: both means, difference with interval, p, adjusted p."""
+        """Return a table with a row per run and metric: both means, difference with interval, p,
+        adjusted p."""
         columns = (
             "run",
             "metric",
@@ -125,8 +130,10 @@ class Comparison:
         """Return the report of two runs, or the trend of more, as text, and write it to a file.
 
         Args:
-            out: The file to write. None only returns the text. Pictures of Markdown are written next to it.
-            format: `html`, `md`, `json` or, for two runs, `csv`. Default: by the name of the file, else `html`.
+            out: The file to write. None only returns the text. Pictures of Markdown are written
+                next to it.
+            format: `html`, `md`, `json` or, for two runs, `csv`. Default: by the name of the file,
+                else `html`.
         """
         format = format or forms.form_of(out)
         if len(self.runs) > 2:
@@ -146,7 +153,8 @@ class Comparison:
         return f"<Comparison of {len(self.runs)} runs: {changes}>"
 
     def _repr_html_(self) -> str:
-        """Show differences with intervals and tests, and the first flips; for an experiment, its table."""
+        """Show differences with intervals and tests, and the first flips; for an experiment, its
+        table."""
         from claimeval.report import notebook
 
         if self.table:
@@ -157,7 +165,8 @@ class Comparison:
         )
 
     def _name(self, position: int) -> str:
-        """Return the name of a run, with its number if it has no directory or another has the same name."""
+        """Return the name of a run, with its number if it has no directory or another has the same
+        name."""
         names = [run.path.name if run.path else "" for run in self.runs]
         alone = names[position] and names.count(names[position]) == 1
         return names[position] if alone else f"run {position + 1} {names[position]}".strip()
@@ -179,10 +188,13 @@ def compare(
 
     Args:
         runs: Runs or their directories, oldest first.
-        baseline: The run that the others are compared with: its position, or the name of its directory.
+        baseline: The run that the others are compared with: its position, or the name of its
+            directory.
         metrics: Names, as a list or one text with commas. Default: all that the runs share.
-        by: A field of the samples; `.against(run).by` has the metrics for each of its values, as in `metadata.topic`.
-        cluster: The field whose equal values are one cluster in intervals and tests. Default: as in the baseline.
+        by: A field of the samples; `.against(run).by` has the metrics for each of its values, as in
+            `metadata.topic`.
+        cluster: The field whose equal values are one cluster in intervals and tests. Default: as in
+            the baseline.
 
     Returns:
         Differences with intervals and tests (Holm over the metrics), flipped claims, and the trend.
@@ -210,7 +222,8 @@ def compare(
 
 
 def _of_one_job(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs; if their jobs differ, replace runs by attached runs of a job that all of them have."""
+    """Return the runs; if their jobs differ, replace runs by attached runs of a job that all of
+    them have."""
     for job in dict.fromkeys(run.job for run in runs):
         of_job = [run if run.job == job else run.attached.get(job) for run in runs]
         if None not in of_job:
@@ -250,24 +263,28 @@ def experiment(
     Requests that arms share are sent once. Limits such as `max_cost` hold over all arms together.
 
     Args:
-        design: A YAML file or the same mapping: `data`, `judges`, `metrics`, `baseline`, `grid` or `arms`, `labels`.
-            Paths are relative to the file.
-        out: The folder to write, with a run directory for every arm. None keeps the runs in memory; with a final
-            slash, as in `experiments/`, a folder in it that is named after the file.
-        labels: Human labels to compare the arms with: a file, or a run with labels. Default: those of the design.
-        select: Choose the arm that agrees best with the labels on one half of the questions, and report its gain on the
-            other half. Only labeled samples are judged, and the other half by the baseline and the chosen arm only. If
-            the gain is beyond noise, the prompt of the chosen arm is written to `selected.j2` in `out`.
+        design: A YAML file or the same mapping: `data`, `judges`, `metrics`, `baseline`, `grid` or
+            `arms`, `labels`. Paths are relative to the file.
+        out: The folder to write, with a run directory for every arm. None keeps the runs in memory;
+            with a final slash, as in `experiments/`, a folder in it that is named after the file.
+        labels: Human labels to compare the arms with: a file, or a run with labels. Default: those
+            of the design.
+        select: Choose the arm that agrees best with the labels on one half of the questions, and
+            report its gain on the other half. Only labeled samples are judged, and the other half
+            by the baseline and the chosen arm only. If the gain is beyond noise, the prompt of the
+            chosen arm is written to `selected.j2` in `out`.
         anyway: Select with fewer than 60 labels.
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        The arms as runs, in order, their table, the arm that was chosen, and its gain (`table.selection`).
+        The arms as runs, in order, their table, the arm that was chosen, and its gain
+        (`table.selection`).
 
     Raises:
-        UsageError: Before any call, for what you can fix; after it, if the labels are of no claim that was judged.
-        StoppedEarly: A limit was reached, or an arm failed. If an arm failed, the others are finished, and `.run` is
-            their comparison. The same call resumes; files in `out` remain.
+        UsageError: Before any call, for what you can fix; after it, if the labels are of no claim
+            that was judged.
+        StoppedEarly: A limit was reached, or an arm failed. If an arm failed, the others are
+            finished, and `.run` is their comparison. The same call resumes; files in `out` remain.
     """
     from claimeval.api.jobs import blocking
     from claimeval.report import experiments as printing

@@ -1,4 +1,5 @@
-"""Data for the public functions, and `read_samples`, `doctor`, `draw` and `import_replies`, which prepare data."""
+"""Data for the public functions, and `read_samples`, `doctor`, `draw` and `import_replies`, which
+prepare data."""
 
 from __future__ import annotations
 
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     from claimeval.evaluation.measure import MeasureJob
 
 Data = str | Path | Run | Sample | Mapping[str, Any] | Iterable[Any]
-"""A file; a run directory; a `Run`; one sample or dict; rows as dicts, dataclasses or models; a DataFrame, Arrow table
-or Hugging Face Dataset (recognized by shape, never imported); a dict of columns."""
+"""A file; a run directory; a `Run`; one sample or dict; rows as dicts, dataclasses or models; a
+DataFrame, Arrow table or Hugging Face Dataset (recognized by shape, never imported); a dict of
+columns."""
 
 Metrics = str | Sequence[str | Metric]
 """Names and `NAME=CLAIMS_OF:AGAINST`, as a list or one text with commas; or `Metric` records."""
@@ -87,18 +89,22 @@ def read_samples(
     """Read samples one by one; JSON Lines and CSV files are streamed.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
+        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a
+            table.
         mapping: As for `score`; takes precedence over the default names.
         group: As for `score`.
         limit: The number of samples to read, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
 
     Returns:
         The samples, in order.
 
     Raises:
-        DataError: A row is malformed (the message names file, line and field), no column is known, or there is no row.
-        UsageError: `mapping` names a field that samples do not have, or the data have an unsupported type.
+        DataError: A row is malformed (the message names file, line and field), no column is known,
+            or there is no row.
+        UsageError: `mapping` names a field that samples do not have, or the data have an
+            unsupported type.
     """
     return iter(samples_of(data, Read(mapping, limit, skip_malformed, group)))
 
@@ -119,11 +125,13 @@ def doctor(
         group: As for `score`.
 
     Returns:
-        Missing fields per metric, malformed rows with file, line and field, duplicate ids, contexts per sample, and the
-        first sample as it was read. Data without a readable row have `samples` 0.
+        Missing fields per metric, malformed rows with file, line and field, duplicate ids, contexts
+        per sample, and the first sample as it was read. Data without a readable row have `samples`
+        0.
 
     Raises:
-        DataError: The file does not exist, or cannot be split into rows. A malformed row raises nothing.
+        DataError: The file does not exist, or cannot be split into rows. A malformed row raises
+            nothing.
         UsageError: A metric or a field is unknown.
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
@@ -168,20 +176,24 @@ def draw(
 ) -> DrawnRows:
     """Draw a test set from a log of real questions, in one pass and bounded memory.
 
-    Each distinct question is equally likely, however often it was asked. If the log grows, most of the draw stays the
-    same. A trace is one row.
+    Each distinct question is equally likely, however often it was asked. If the log grows, most of
+    the draw stays the same. A trace is one row.
 
     Args:
         log: A file, `-` for JSON Lines on standard input, or rows as mappings.
         n: The number of rows to draw; fewer if the log has fewer distinct questions. Default: 200.
-        every: Draw one in this many distinct questions instead of `n`. Whether a question is drawn does not depend on
-            the rest of the log, so that logs of different days can be drawn separately.
-        stratify: A field, such as `generator` or `metadata.topic`; each of its values gets its share of the rows.
+        every: Draw one in this many distinct questions instead of `n`. Whether a question is drawn
+            does not depend on the rest of the log, so that logs of different days can be drawn
+            separately.
+        stratify: A field, such as `generator` or `metadata.topic`; each of its values gets its
+            share of the rows.
         min_per_stratum: Minimum number of rows for each value, if it has that many.
         seed: Another seed draws other questions.
         keep_duplicates: Draw from all rows, so that frequent questions are drawn more often.
-        duplicate_threshold: Similarity of words, 1 to 100, from which two questions are near duplicates; one is kept.
-        mapping: The path of the question, as `{"question": "input.prompt"}`, if it has none of the default names.
+        duplicate_threshold: Similarity of words, 1 to 100, from which two questions are near
+            duplicates; one is kept.
+        mapping: The path of the question, as `{"question": "input.prompt"}`, if it has none of the
+            default names.
         out: A JSON Lines file to write.
 
     Returns:
@@ -189,8 +201,8 @@ def draw(
 
     Raises:
         DataError: The log holds no question, or no row has the field `stratify`.
-        UsageError: A number is out of range, there are more strata than rows to draw, `every` is given with `n` or
-            `stratify` or draws nothing, or `out` is the log.
+        UsageError: A number is out of range, there are more strata than rows to draw, `every` is
+            given with `n` or `stratify` or draws nothing, or `out` is the log.
     """
     from claimeval.data import sampling
 
@@ -246,20 +258,21 @@ def import_replies(
     panel: PanelOptions = PanelOptions(),
     cluster: str | None = None,
 ) -> Run:
-    """Convert recorded replies of judges, or results of RAGChecker, ragas and DeepEval, into a run, without a call.
+    """Convert recorded replies of judges, or results of RAGChecker, ragas and DeepEval, into a run,
+    without a call.
 
     Args:
         file: The recorded replies: .jsonl, .json, .csv or .parquet.
-        mapping: The mapping of fields, as a YAML file or its content; `ragas` or `deepeval` for statements or claims of
-            these tools; None for result files of RAGChecker.
+        mapping: The mapping of fields, as a YAML file or its content; `ragas` or `deepeval` for
+            statements or claims of these tools; None for result files of RAGChecker.
         out: The run directory to write. None keeps the run in memory.
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
         cluster: The field whose equal values are one cluster in intervals. Default: the question.
 
     Returns:
-        The run. Replies without a readable verdict are unassessed, and listed in `unread.jsonl` of its directory;
-        `import.json` counts how the replies of each judge were read.
+        The run. Replies without a readable verdict are unassessed, and listed in `unread.jsonl` of
+        its directory; `import.json` counts how the replies of each judge were read.
 
     Raises:
         UsageError: The file is not RAGChecker's and there is no mapping, or the mapping is wrong.
@@ -293,7 +306,8 @@ def samples_of(
     references: References | None = None,
     problems: Problems | None = None,
 ) -> Reiterable[Sample]:
-    """Return the samples as an iterable that can be iterated more than once; each pass reads a large file again.
+    """Return the samples as an iterable that can be iterated more than once; each pass reads a
+    large file again.
 
     Args:
         data: Samples, rows, a run, or the path of a file or run directory.
@@ -364,13 +378,15 @@ class ReadSamples(Reiterable[Sample]):
 
 
 ReadFile = Callable[[Problems, range | None], Iterator[Sample]]
-"""Reads the samples in some rows of a file, or in all rows for None; `Problems` collects rows that cannot be read."""
+"""Reads the samples in some rows of a file, or in all rows for None; `Problems` collects rows that
+cannot be read."""
 
 
 class LargeFile(ReadSamples):
     """The samples of a file that is not kept in memory.
 
-    Its beginning is examined before the first call, the remaining rows while samples are judged, some rows ahead.
+    Its beginning is examined before the first call, the remaining rows while samples are judged,
+    some rows ahead.
     """
 
     def __init__(
@@ -425,7 +441,8 @@ class LargeFile(ReadSamples):
         return count if limit is None else min(count, limit)
 
     def part(self, positions: range) -> Reiterable[Sample]:
-        """Return the samples at these positions, without parsing the rows before them if each row is a sample."""
+        """Return the samples at these positions, without parsing the rows before them if each row
+        is a sample."""
         if not self._row_each:
             return super().part(positions)
         return Reiterable(lambda: self.read_ahead(positions) if positions else iter(()))
@@ -442,7 +459,8 @@ Samples = Reiterable[Sample] | Sequence[Sample]
 
 
 class Examination:
-    """A pass over samples before the first call: over all, or over the first ones of a large file."""
+    """A pass over samples before the first call: over all, or over the first ones of a large
+    file."""
 
     def __init__(
         self, samples: Samples, data: Data | None, read: Read, options: RunOptions
@@ -469,7 +487,8 @@ class Examination:
         return None if isinstance(self.samples, LargeFile) and count == EXAMINED else count
 
     def described(self, record: Manifest) -> Manifest:
-        """Return the manifest of a run over these samples, with a note about rows that were left out.
+        """Return the manifest of a run over these samples, with a note about rows that were left
+        out.
 
         Raises UsageError if no sample has the cluster field.
         """
@@ -484,7 +503,8 @@ class Examination:
         return record.model_copy(update={"notes": (*record.notes, note)}) if note else record
 
     def prepared(self, job: Job[Any] | MeasureJob) -> Prepared:
-        """Return the job over these samples. Raises UsageError if no sample has the cluster field."""
+        """Return the job over these samples. Raises UsageError if no sample has the cluster
+        field."""
         return Prepared(job, self.described(job.manifest), self.items, self.total, self.path)
 
     @property

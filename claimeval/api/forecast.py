@@ -31,7 +31,8 @@ from claimeval.types.requests import Judge
 P = ParamSpec("P")
 FIRST = 100
 LEAST = 0.005
-"""Number of samples, from the first, over which cheaper forms are compared, and the least share that is named."""
+"""Number of samples, from the first, over which cheaper forms are compared, and the least share
+that is named."""
 
 
 class _Stopped(Exception):  # ends the function before it asks a judge; not an error
@@ -43,14 +44,15 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
     """Forecast the calls and cost of `door(*args, **kwargs)` without asking a judge.
 
     Args:
-        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `extraction`, `measure`, `write_queries` or one of
-            their asynchronous twins.
+        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `extraction`, `measure`,
+            `write_queries` or one of their asynchronous twins.
         args: Its arguments.
         kwargs: Its keyword arguments.
 
     Returns:
-        Calls, tokens and US dollars per step and judge, without cached requests. Requests shared by arms of an
-        experiment are counted in the first arm. Judges without a known price (`judges_without_price`) have no cost.
+        Calls, tokens and US dollars per step and judge, without cached requests. Requests shared by
+        arms of an experiment are counted in the first arm. Judges without a known price
+        (`judges_without_price`) have no cost.
 
     Raises:
         UsageError: As the function does for these arguments, or if it cannot be planned.
@@ -124,7 +126,8 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
 async def _savings(
     job: ClaimsJob, samples: Iterable[Sample], store: Store | None, options: RunOptions
 ) -> dict[str, float]:
-    """Return the share of the dollars that each cheaper form of asking saves by itself, by option."""
+    """Return the share of the dollars that each cheaper form of asking saves by itself, by
+    option."""
     first = list(islice(samples, FIRST))
     auto = specs.asking("auto")
     judges = tuple(specs.parse_judge(judge, auto) for judge in job.judges)
@@ -161,13 +164,15 @@ def arm_forecasts(
     select: bool = False,
     anyway: bool = False,
 ) -> dict[str, Forecast]:
-    """Return the forecast of each arm of an experiment; requests of an earlier arm are not counted again.
+    """Return the forecast of each arm of an experiment; requests of an earlier arm are not counted
+    again.
 
     Args:
         design: The experiment, as for `experiment`.
         options: The options of the run.
         labels: Labels by people, as for `experiment`.
-        select: Forecast the arms on the choosing half, then the baseline and the most expensive other arm on the other.
+        select: Forecast the arms on the choosing half, then the baseline and the most expensive
+            other arm on the other.
         anyway: Forecast a choice by fewer than 60 labels too.
     """
     prepared = prepared_experiment(read(design, labels), options, select=select, anyway=anyway)
@@ -228,7 +233,8 @@ def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[s
 def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
     """Test a judge with one real question of each kind. A judge that is down does not raise.
 
-    The two questions are paid for and not cached. `.settings` are the recommended lines of a judge file.
+    The two questions are paid for and not cached. `.settings` are the recommended lines of a judge
+    file.
 
     Raises UsageError if a setting is wrong or the judge reads no prompts.
     """

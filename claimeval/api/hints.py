@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with the closest parameter in the error of an argument that it does not have.
+    """Return the function with the closest parameter in the error of an argument that it does not
+    have.
 
     Options that are given as a dict are refused with the class that they need.
     """

@@ -1,4 +1,5 @@
-"""Running a prepared job for the functions of this package: checks, shards, engines, and the resulting `Run`."""
+"""Running a prepared job for the functions of this package: checks, shards, engines, and the
+resulting `Run`."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("claimeval")
 
 JudgeSpec = str | Path | Mapping[str, Any] | Judge
-"""`provider:model`, `openai:model@URL`, the path of a judge file or a panel file, its content, or a `Judge`."""
+"""`provider:model`, `openai:model@URL`, the path of a judge file or a panel file, its content, or a
+`Judge`."""
 Judges = JudgeSpec | Sequence[JudgeSpec]
 
 
@@ -52,7 +54,8 @@ BEFORE_RUN: ContextVar[Callable[[Prepared], None] | None] = ContextVar("before_r
 
 @contextmanager
 def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
-    """Call `inspect` with every job before it runs inside this context; an exception stops the job."""
+    """Call `inspect` with every job before it runs inside this context; an exception stops the
+    job."""
     token = BEFORE_RUN.set(inspect)
     try:
         yield
@@ -213,7 +216,8 @@ async def _run_on_engine(
     *,
     overwrite: bool,
 ) -> Run:
-    """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged already."""
+    """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged
+    already."""
     from claimeval.distributed.parts import Part, begin
     from claimeval.distributed.shards import Recipe, cut
 
@@ -245,7 +249,8 @@ def _progress(prepared: Prepared, total: int | None, options: RunOptions) -> Pro
 
 
 def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) -> None:
-    """Log the device of local judges, and warn if requests are pending in batches that would be paid twice."""
+    """Log the device of local judges, and warn if requests are pending in batches that would be
+    paid twice."""
     if options.offline or isinstance(job, ComputedJob):
         return
     for judge in job.judges:
@@ -264,7 +269,8 @@ def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) ->
 
 
 def folder_for(out: str | Path, prepared: Prepared) -> Path:
-    """Return the run directory: `out`, or if it ends with a slash, a folder in it that is the same for the same call.
+    """Return the run directory: `out`, or if it ends with a slash, a folder in it that is the same
+    for the same call.
 
     That folder is `out/DATA-SETTINGS`, or `RUN/JOB` for a job over a run directory.
     """
@@ -309,7 +315,8 @@ T = TypeVar("T")
 
 
 def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
+    """Run the coroutine to completion. If this thread already runs an event loop, use a new
+    thread."""
     running = None
     with suppress(RuntimeError):
         running = asyncio.get_running_loop()

@@ -46,7 +46,8 @@ def judge(
         mapping: As for `score`.
         group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
         out: As for `score`; `RUN/JOB` adds the results to a run.
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.

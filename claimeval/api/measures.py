@@ -38,24 +38,31 @@ def measure(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Compute metrics without a judge: lexical and rank metrics, those of local models, or custom functions.
+    """Compute metrics without a judge: lexical and rank metrics, those of local models, or custom
+    functions.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
-        metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `overlap`, `retrieval`, `perplexity`,
-            `reward`, `similarity`), as a list or one text with commas; or functions by name, which return None for an
-            undefined value.
+        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a
+            table.
+        metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `overlap`,
+            `retrieval`, `perplexity`, `reward`, `similarity`), as a list or one text with commas;
+            or functions by name, which return None for an undefined value.
         match: How a retrieved document is matched with a reference: by its id, or by its text.
-        collapse_ids: A regular expression to remove from document ids, so that passages become documents.
+        collapse_ids: A regular expression to remove from document ids, so that passages become
+            documents.
         normalization: How words are normalized before they are compared.
-        local: The local model of `query_likelihood`, `answer_reward` or `answer_similarity`, and how it reads.
-        mapping: Where the fields of samples are: paths by field, as in `{"answer": "output.answer"}`, or a YAML file.
-        group: Columns, separated by commas, whose equal values make rows with one document each one sample; `none` for
-            rows that are samples.
+        local: The local model of `query_likelihood`, `answer_reward` or `answer_similarity`, and
+            how it reads.
+        mapping: Where the fields of samples are: paths by field, as in `{"answer":
+            "output.answer"}`, or a YAML file.
+        group: Columns, separated by commas, whose equal values make rows with one document each one
+            sample; `none` for rows that are samples.
         limit: The number of samples to measure, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
-        out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in it
-            that is named after data and settings, or `RUN/measure` if the data are a run directory.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
+        out: The run directory to write. None keeps the run in memory; with a final slash, as in
+            `runs/`, a folder in it that is named after data and settings, or `RUN/measure` if the
+            data are a run directory.
         overwrite: Replace a run with other settings in `out`.
         options: `cluster` for intervals, `cache` for results of local models, and `progress`.
 
@@ -64,7 +71,8 @@ def measure(
 
     Raises:
         UsageError: A metric is unknown, or an option does not fit it.
-        DataError: A row of the data is malformed, two samples have the same id, or there is no sample.
+        DataError: A row of the data is malformed, two samples have the same id, or there is no
+            sample.
     """
     job = make_job(
         Measurement(
@@ -100,28 +108,33 @@ def extraction(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Measure the quality of claims: what they lose of their texts, and precision and recall against gold claims.
+    """Measure the quality of claims: what they lose of their texts, and precision and recall
+    against gold claims.
 
-    The measures are computed from the words alone, without a call, unless an extractor makes the claims.
+    The measures are computed from the words alone, without a call, unless an extractor makes the
+    claims.
 
     Args:
         source: A run, whose claims are measured, or data as for `score`.
-        claims: The claims to measure: a field of the data (`human_claims`, or `sentences.facts.text` through lists), or
-            a prompt for the `extractor`. None: those of the run, if `source` is one.
-        extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None. Default
-            for data without a run: `local:lexical`.
-        gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or `text` (one claim).
+        claims: The claims to measure: a field of the data (`human_claims`, or
+            `sentences.facts.text` through lists), or a prompt for the `extractor`. None: those of
+            the run, if `source` is one.
+        extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that
+            is None. Default for data without a run: `local:lexical`.
+        gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or
+            `text` (one claim).
         mapping: As for `score`.
         group: As for `score`.
         limit: The number of samples, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
         out: As for `score`; `RUN/extraction` adds the numbers to a run.
         overwrite: Replace a run with other settings in `out`.
         options: How the extractor is asked, and what may be spent.
 
     Returns:
-        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts for gold claims, and
-        remarks; each result lists the sentences behind the counts.
+        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts
+        for gold claims, and remarks; each result lists the sentences behind the counts.
 
     Raises:
         UsageError: Before any call, for what you can fix: an unknown field or prompt.

@@ -1,4 +1,5 @@
-"""Human labels: `agreement` of judges with people, `correct` for corrected scores, and `annotate` to give labels."""
+"""Human labels: `agreement` of judges with people, `correct` for corrected scores, and `annotate`
+to give labels."""
 
 from __future__ import annotations
 
@@ -46,40 +47,48 @@ def agreement(
     measures: str = MEASURES,
     out: str | Path | None = None,
 ) -> Agreement:
-    """Compare the judges of a run with people or with each other, scores with human ratings, or grades of documents.
+    """Compare the judges of a run with people or with each other, scores with human ratings, or
+    grades of documents.
 
     Args:
-        run: A run, or its directory; a table with scores and ratings; or files of grades (qrels, tables) by one or
-            several assessors. A run of `grade` needs grades by people as `labels`.
-        labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
-            `annotator`; or with `id` and `rating`, a number for the whole answer; or of grades. None: those from
-            `annotate`, else those that the run was imported with; if there are none, judges are compared with each
-            other.
-        evidence: The evidence that the labels are about, if the run has several kinds and the labels name none.
-        scores: For a run, the metrics to compare with ratings (default: all); for a table, the fields of scores, as in
-            `responses.f1`. An object has one score for each of its fields.
-        ratings: The fields of the ratings; a list has the ratings of several annotators. Default: `rating`.
-        pairs: Each row of a table has two scores, of two answers, and a rating that is higher the more the second
-            answer is preferred.
-        by: A field of the samples, such as `metadata.topic`; `.slices` has agreement and confusion for each value.
-        half_width: Target half-width of the interval of the share of labels equal to people's; `labels_needed` of a
-            rater is the number of additional labels that this takes.
+        run: A run, or its directory; a table with scores and ratings; or files of grades (qrels,
+            tables) by one or several assessors. A run of `grade` needs grades by people as
+            `labels`.
+        labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`,
+            `against` and `annotator`; or with `id` and `rating`, a number for the whole answer; or
+            of grades. None: those from `annotate`, else those that the run was imported with; if
+            there are none, judges are compared with each other.
+        evidence: The evidence that the labels are about, if the run has several kinds and the
+            labels name none.
+        scores: For a run, the metrics to compare with ratings (default: all); for a table, the
+            fields of scores, as in `responses.f1`. An object has one score for each of its fields.
+        ratings: The fields of the ratings; a list has the ratings of several annotators. Default:
+            `rating`.
+        pairs: Each row of a table has two scores, of two answers, and a rating that is higher the
+            more the second answer is preferred.
+        by: A field of the samples, such as `metadata.topic`; `.slices` has agreement and confusion
+            for each value.
+        half_width: Target half-width of the interval of the share of labels equal to people's;
+            `labels_needed` of a rater is the number of additional labels that this takes.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
         scale: The scale of grades: `umbrela` (0 to 3), `graded` (0 to 2), `binary`, or a YAML file.
-        assessors: Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one.
+        assessors: Names of the assessors in a list of `grades` in a table: a JSON list, or an
+            object with one.
         trec_runs: TREC runs to order by the grades of both.
         measures: Rank measures that order the TREC runs.
         out: A folder, to which the grades of each assessor on the scale are written as qrels.
 
     Returns:
-        For ratings (`.ratings`): correlations with each score, and between annotators. For grades (`.assessors`): kappa
-        and confusion of each assessor with people, and the order of the TREC runs by both. Otherwise accuracy,
-        precision, recall, kappa and confusion of each judge and the panel; kappa between any two raters; Krippendorff's
-        alpha and Gwet's AC1 of the judges. `raters` is empty without labels.
+        For ratings (`.ratings`): correlations with each score, and between annotators. For grades
+        (`.assessors`): kappa and confusion of each assessor with people, and the order of the TREC
+        runs by both. Otherwise accuracy, precision, recall, kappa and confusion of each judge and
+        the panel; kappa between any two raters; Krippendorff's alpha and Gwet's AC1 of the judges.
+        `raters` is empty without labels.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
-        UsageError: No label fits a claim or sample of the run, or an option is for another kind of comparison.
+        UsageError: No label fits a claim or sample of the run, or an option is for another kind of
+            comparison.
     """
     if not 0 < half_width < 1:
         raise UsageError(f"half_width: {half_width}; give a number between 0 and 1")
@@ -187,21 +196,22 @@ def correct(
     method: Method = "auto",
     cluster: str | None = None,
 ) -> Correction:
-    """Correct the scores of the judges with human labels of some claims or answers: the macro and the micro score.
+    """Correct the scores of the judges with human labels of some claims or answers: the macro and
+    the micro score.
 
     Args:
-        run: A run of claims or of ratings, or its directory. Labels of rated answers are words of their scale, and the
-            mean rating is corrected (`micro`).
-        labels: A file of labels of claims or of whole samples. None: those from `annotate`, else those that the run was
-            imported with.
+        run: A run of claims or of ratings, or its directory. Labels of rated answers are words of
+            their scale, and the mean rating is corrected (`micro`).
+        labels: A file of labels of claims or of whole samples. None: those from `annotate`, else
+            those that the run was imported with.
         metric: The metric to correct. Default: the first of the run.
-        method: `auto` takes labels from elsewhere as a random sample of the claims; with `rogan-gladen`, only the
-            judges' error rates on them apply.
+        method: `auto` takes labels from elsewhere as a random sample of the claims; with
+            `rogan-gladen`, only the judges' error rates on them apply.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
 
     Returns:
-        For the macro and the micro score: the score by the judges, the corrected score, and the score by people alone,
-        each with its interval. Fewer than 15 labels have no interval.
+        For the macro and the micro score: the score by the judges, the corrected score, and the
+        score by people alone, each with its interval. Fewer than 15 labels have no interval.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
@@ -231,21 +241,26 @@ def annotate(
     group: str | None = None,
     out: str | Path | None = None,
 ) -> Annotation:
-    """Draw claims or rated answers of a run, or retrieved documents, for people to label; verdicts are not shown.
+    """Draw claims or rated answers of a run, or retrieved documents, for people to label; verdicts
+    are not shown.
 
-    Iterate the result and call `item.label(...)`. Each label is saved at once, and labeled items are left out.
+    Iterate the result and call `item.label(...)`. Each label is saved at once, and labeled items
+    are left out.
 
     Args:
-        run: A run with a path, or its directory. With `documents`, any data; with `corpus`, queries.
-        n: The number of claims to draw, those of an earlier draw included (default 100), or with `documents` of
-            questions (default 50).
-        metric: The metric whose claims are drawn, or the rating whose answers are. Default: the first of the run.
-        design: How claims are drawn: `even` with equal probability, evenly over the share of judges that support them;
-            `label` with at least 15 for each label of the judges, for agreement.
+        run: A run with a path, or its directory. With `documents`, any data; with `corpus`,
+            queries.
+        n: The number of claims to draw, those of an earlier draw included (default 100), or with
+            `documents` of questions (default 50).
+        metric: The metric whose claims are drawn, or the rating whose answers are. Default: the
+            first of the run.
+        design: How claims are drawn: `even` with equal probability, evenly over the share of judges
+            that support them; `label` with at least 15 for each label of the judges, for agreement.
         seed: Seed of the draw.
         annotator: A name to store with each label of a claim.
-        disputed: Instead of a draw, the claims on which judges or replicates differ, or people differ from the panel;
-            at most `n`. They are no random sample: `correct` leaves their labels out.
+        disputed: Instead of a draw, the claims on which judges or replicates differ, or people
+            differ from the panel; at most `n`. They are no random sample: `correct` leaves their
+            labels out.
         documents: Label retrieved documents (`good`, `bad`, `unsure`) instead of claims.
         depth: The number of top documents to label for each question (default 10).
         corpus: The documents of a collection, for queries; needs `trec_run`.
@@ -259,8 +274,8 @@ def annotate(
         The drawn items with their labels so far; the same options give the same items.
 
     Raises:
-        UsageError: A number is below 1, the run has no path or too few judged claims, or items were drawn before with
-            other options.
+        UsageError: A number is below 1, the run has no path or too few judged claims, or items were
+            drawn before with other options.
         DataError: The directory holds no finished run.
     """
     check_at_least(1, n=n, depth=depth)

@@ -1,4 +1,5 @@
-"""`Run.push`: the scores and verdicts that it sends, each under a stable id, and the platforms that receive them."""
+"""`Run.push`: the scores and verdicts that it sends, each under a stable id, and the platforms that
+receive them."""
 
 from __future__ import annotations
 
@@ -87,7 +88,8 @@ def push(run: Run, to: str, settings: Settings) -> Pushed:
     """Send a run to a platform.
 
     Raises:
-        UsageError: The platform is unknown, its package is not installed, or it refuses what is sent.
+        UsageError: The platform is unknown, its package is not installed, or it refuses what is
+            sent.
     """
     if to not in get_args(Platform):
         raise unknown_name("platform", to, get_args(Platform))

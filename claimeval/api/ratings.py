@@ -52,19 +52,21 @@ def rate(
     Args:
         data: As for `score`.
         judges: As for `score`.
-        ask: Any of `relevance`, `faithfulness`, `correctness`, `abstention`, as a list or one text with commas. None:
-            all whose fields the data has.
-        criteria: Criteria of your own by name, as in `{"polite": "The answer stays polite."}`: how far an answer meets
-            each, fully (1), partly (0.5) or not (0). `NAME:contexts` or `NAME:reference` also shows these texts.
-            Without `ask`, nothing else is asked.
+        ask: Any of `relevance`, `faithfulness`, `correctness`, `abstention`, as a list or one text
+            with commas. None: all whose fields the data has.
+        criteria: Criteria of your own by name, as in `{"polite": "The answer stays polite."}`: how
+            far an answer meets each, fully (1), partly (0.5) or not (0). `NAME:contexts` or
+            `NAME:reference` also shows these texts. Without `ask`, nothing else is asked.
         prompts: Names or paths of prompts by question.
         mapping: As for `score`.
         group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
         out: As for `score`; `RUN/rate` adds the ratings to a run.
         overwrite: Replace a run with other settings in `out`.
-        panel: How the ratings of several judges are counted. Default: relevance by the median, the rest by majority.
+        panel: How the ratings of several judges are counted. Default: relevance by the median, the
+            rest by majority.
         options: How the judges are asked, and what may be spent.
 
     Returns:
@@ -134,13 +136,16 @@ def grade(
     """Judge how relevant documents are to a question.
 
     Args:
-        data: As for `score`; the contexts of the samples are graded. With `corpus`, the queries; None for a BEIR folder
-            in `corpus`.
+        data: As for `score`; the contexts of the samples are graded. With `corpus`, the queries;
+            None for a BEIR folder in `corpus`.
         judges: As for `score`.
-        against: Grade documents against the `question`, or match them with the `reference_contexts` of their sample.
+        against: Grade documents against the `question`, or match them with the `reference_contexts`
+            of their sample.
         scale: `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`.
-        prompt: Name or path of the prompt. Default: `steps`, or `same_content` against reference contexts.
-        documents_per_call: Documents in one call; with several, a grade also depends on the other documents.
+        prompt: Name or path of the prompt. Default: `steps`, or `same_content` against reference
+            contexts.
+        documents_per_call: Documents in one call; with several, a grade also depends on the other
+            documents.
         measures: Rank metrics of matches.
         corpus: The documents of a collection.
         trec_runs: With `corpus`: TREC runs whose top documents are graded.
@@ -149,19 +154,22 @@ def grade(
         mapping: As for `score`.
         group: As for `score`.
         limit: The number of samples or queries, from the first; None for all.
-        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
+            warning.
         out: As for `score`; if documents have grades, the folder also gets `qrels.txt`.
         overwrite: Replace a run with other settings in `out`.
-        panel: How several judges' grades become one. Default: the median; for matches, the majority.
+        panel: How several judges' grades become one. Default: the median; for matches, the
+            majority.
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        The grades of every sample, and their summary; `.qrels` are the grades by sample and document.
+        The grades of every sample, and their summary; `.qrels` are the grades by sample and
+        document.
 
     Raises:
         UsageError: Before any call, for what you can fix.
-        DataError: A row of the data is malformed, an id cannot stand in a qrels file, or people graded none of the
-            documents.
+        DataError: A row of the data is malformed, an id cannot stand in a qrels file, or people
+            graded none of the documents.
         StoppedEarly: As for `score`.
     """
     return blocking(agrade(**locals()))
@@ -232,7 +240,8 @@ def graded_samples(
     depth: int,
     human: ir.Qrels | None,
 ) -> Samples:
-    """Return the samples whose contexts are graded: those of the data, or one per query of the collection.
+    """Return the samples whose contexts are graded: those of the data, or one per query of the
+    collection.
 
     Args:
         data: Samples with contexts, or the queries of a collection.

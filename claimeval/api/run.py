@@ -1,4 +1,5 @@
-"""`Run`, what every job returns: its results in memory or on disk, their summary, gates, tables and pages."""
+"""`Run`, what every job returns: its results in memory or on disk, their summary, gates, tables and
+pages."""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ class MetricSummaries(dict[str, MetricSummary]):
 class Run:
     """The result of a job: its settings, a result for every sample, and their summary.
 
-    `len(run)` is the number of samples, iterating gives their results, and `run["faithfulness"]` is the summary of a
-    metric. Results of a run with a `path` are read from disk when they are needed.
+    `len(run)` is the number of samples, iterating gives their results, and `run["faithfulness"]` is
+    the summary of a metric. Results of a run with a `path` are read from disk when they are needed.
     """
 
     def __init__(
@@ -113,7 +114,8 @@ class Run:
     def notes(self) -> tuple[str, ...]:
         """What to know before trusting the numbers, most serious first.
 
-        The command prints the same notes, functions warn of them (`NoteWarning`), and the report shows them.
+        The command prints the same notes, functions warn of them (`NoteWarning`), and the report
+        shows them.
         """
         return tuple(note.text for note in notes(self.record, self.manifest.short_names))
 
@@ -136,7 +138,8 @@ class Run:
 
     @property
     def qrels(self) -> dict[str, dict[str, int]]:
-        """The grades of documents by sample, in the form that `claimeval.ir` takes; ungraded documents are left out.
+        """The grades of documents by sample, in the form that `claimeval.ir` takes; ungraded
+        documents are left out.
 
         For `write_queries`, the source of each question has grade 1.
         """
@@ -150,7 +153,8 @@ class Run:
 
     @property
     def attached(self) -> Mapping[str, Run]:
-        """The attached runs, by job: runs of other jobs over this run. Empty for a run in memory."""
+        """The attached runs, by job: runs of other jobs over this run. Empty for a run in
+        memory."""
         if self.path is None:
             return {}
         folders = (folder.parent for folder in sorted(self.path.glob(f"*/{MANIFEST}")))
@@ -167,7 +171,8 @@ class Run:
         return iter(self.results)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether manifest, summary and results are equal; time and path of a run are ignored."""
+        """Return whether manifest, summary and results are equal; time and path of a run are
+        ignored."""
         if not isinstance(other, Run):
             return NotImplemented
         manifest, other_manifest = (
@@ -196,13 +201,14 @@ class Run:
         """Return each metric per value of a field of the samples.
 
         Args:
-            field: `generator`, another field of a sample, or one of its metadata, as in `metadata.topic`.
+            field: `generator`, another field of a sample, or one of its metadata, as in
+                `metadata.topic`.
             metrics: Names, as a list or one text with commas; None for all of the run.
 
         Returns:
-            Per value and metric: n, mean with its interval, and the contribution to the loss, which adds up to one
-            minus the mean of the run, or to the mean for metrics of faults such as `hallucination`. Samples without
-            the field are under None.
+            Per value and metric: n, mean with its interval, and the contribution to the loss, which
+            adds up to one minus the mean of the run, or to the mean for metrics of faults such as
+            `hallucination`. Samples without the field are under None.
 
         Raises:
             UsageError: No sample has the field.
@@ -219,14 +225,16 @@ class Run:
         )
 
     def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
-        """Count the samples in which retrieval missed it, the model ignored it, it was made up, or all is fine.
+        """Count the samples in which retrieval missed it, the model ignored it, it was made up, or
+        all is fine.
 
         Args:
-            threshold: The value from which context recall and faithfulness count as high, from 0 to 1.
+            threshold: The value from which context recall and faithfulness count as high, from 0 to
+                1.
 
         Returns:
-            The counts; None unless samples have both metrics, and if a judge only compares words. For one sample see
-            `claimeval.runs.slices.diagnose`.
+            The counts; None unless samples have both metrics, and if a judge only compares words.
+            For one sample see `claimeval.runs.slices.diagnose`.
         """
         tally = DiagnosisTally(threshold, concludes=self.manifest.concludes)
         for result in self.results:
@@ -246,8 +254,9 @@ class Run:
         """Return a table of the run; undefined values are NaN, and None in columns of text.
 
         Args:
-            table: `samples` has one row per sample, indexed by id, with value, reason and counts of each metric;
-                `claims` one row per claim and evidence; `verdicts` one per verdict; `calls` one per call.
+            table: `samples` has one row per sample, indexed by id, with value, reason and counts of
+                each metric; `claims` one row per claim and evidence; `verdicts` one per verdict;
+                `calls` one per call.
 
         Raises:
             UsageError: pandas is not installed, or there is no such table.
@@ -270,10 +279,11 @@ class Run:
         """Check means and failures against limits; an undefined mean fails its gate.
 
         Args:
-            fail_under: Metric to the lowest mean allowed. Where bounds are reported in place of an interval, the lower
-                bound counts.
+            fail_under: Metric to the lowest mean allowed. Where bounds are reported in place of an
+                interval, the lower bound counts.
             fail_over: Metric to the highest mean allowed; of bounds, the upper one counts.
-            max_missing: The largest share of samples or claims of a metric that may be lost to failures, from 0 to 1.
+            max_missing: The largest share of samples or claims of a metric that may be lost to
+                failures, from 0 to 1.
 
         Returns:
             A line for each gate that failed; empty if all hold.
@@ -319,13 +329,15 @@ class Run:
         """Assert that metrics reach a value: `run.assert_at_least(faithfulness=0.9)`.
 
         Args:
-            figure: The figure that must reach the value: the `mean`, the low end of its interval or bounds (`low`), or
-                a count: `hits` (supported claims), `judged` (claims with a label), `n` (samples with a value).
+            figure: The figure that must reach the value: the `mean`, the low end of its interval or
+                bounds (`low`), or a count: `hits` (supported claims), `judged` (claims with a
+                label), `n` (samples with a value).
             least: The minimum for each metric.
 
         Raises:
-            AssertionError: A metric is lower or undefined, or over 1 % of its samples or claims were lost to failures;
-                the message has the interval, the counts and the worst claims.
+            AssertionError: A metric is lower or undefined, or over 1 % of its samples or claims
+                were lost to failures; the message has the interval, the counts and the worst
+                claims.
             UsageError: The run has no such metric, or a limit is out of range.
         """
         __tracebackhide__ = True
@@ -360,8 +372,8 @@ class Run:
     def worst_claims(self, *metrics: str, limit: int = WORST) -> list[str]:
         """Return claims that are not supported, with verdicts and evidence, in words.
 
-        Contradicted claims come first, then claims not found, then claims without a label; equal labels are ordered by
-        score, lowest first.
+        Contradicted claims come first, then claims not found, then claims without a label; equal
+        labels are ordered by score, lowest first.
 
         Args:
             metrics: The metrics that count the claims. Default: all.
@@ -391,10 +403,10 @@ class Run:
 
         Args:
             out: The file to write. None only returns the text.
-            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`. Default: by
-                the name of the file, else `html`.
-            rows: The rows of a `csv`: `samples` (default), `claims`, or a table of the report, such as `scores` or
-                `cost`.
+            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`.
+                Default: by the name of the file, else `html`.
+            rows: The rows of a `csv`: `samples` (default), `claims`, or a table of the report, such
+                as `scores` or `cost`.
 
         Returns:
             The content of the report.
@@ -429,11 +441,15 @@ class Run:
         Events of OpenTelemetry cannot be replaced: they are added again under the same ids.
 
         Args:
-            to: `otlp` (an event for each score and verdict, to a collector of OpenTelemetry), `mlflow` (a run with
-                metrics, tables and the report) or `langfuse` (scores of traces).
-            url: Address of the collector, tracking server or host. Default: the platform's usual environment variable.
-            experiment: The experiment of `mlflow`. Default: MLFLOW_EXPERIMENT_NAME, else `claimeval`.
-            field: The metadata that holds the id of a sample's trace; `id` is the id of the sample itself.
+            to: `otlp` (an event for each score and verdict, to a collector of OpenTelemetry),
+                `mlflow` (a run with metrics, tables and the report) or `langfuse` (scores of
+                traces).
+            url: Address of the collector, tracking server or host. Default: the platform's usual
+                environment variable.
+            experiment: The experiment of `mlflow`. Default: MLFLOW_EXPERIMENT_NAME, else
+                `claimeval`.
+            field: The metadata that holds the id of a sample's trace; `id` is the id of the sample
+                itself.
             dry_run: Count what would be sent, and send nothing.
             progress: Called as records are sent.
 
@@ -441,8 +457,8 @@ class Run:
             Counts of the records that were sent, by kind, and of those left out, by reason.
 
         Raises:
-            UsageError: The platform's package is not installed, a key is missing, no sample has a trace where one is
-                needed, or the platform cannot be reached or refuses the records.
+            UsageError: The platform's package is not installed, a key is missing, no sample has a
+                trace where one is needed, or the platform cannot be reached or refuses the records.
         """
         return push(self, to, Settings(url, experiment, field, dry_run, progress))
 
@@ -486,11 +502,14 @@ class Run:
             compress: Write `results.jsonl.gz` instead of `results.jsonl`.
 
         Returns:
-            The run. For up to 20,000 samples its report is written too; use `run.report` for larger runs.
+            The run. For up to 20,000 samples its report is written too; use `run.report` for larger
+            runs.
 
         Raises:
-            UsageError: Shards are missing, or a part is truncated or has other settings, data or versions.
-            StoppedEarly: The run directory cannot be written, as on a full disk; the same call starts again.
+            UsageError: Shards are missing, or a part is truncated or has other settings, data or
+                versions.
+            StoppedEarly: The run directory cannot be written, as on a full disk; the same call
+                starts again.
         """
         from claimeval.distributed.parts import merge
 

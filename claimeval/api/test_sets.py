@@ -46,8 +46,9 @@ def write_queries(
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        A result for every document, with its questions and the reasons for rejections; `.samples` are the questions
-        that were kept, with answer, passage and source, and `.qrels` their sources.
+        A result for every document, with its questions and the reasons for rejections; `.samples`
+        are the questions that were kept, with answer, passage and source, and `.qrels` their
+        sources.
 
     Raises:
         UsageError: Before any call, for what you can fix.
@@ -71,7 +72,8 @@ async def awrite_queries(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Write queries as `write_queries` does, in an asynchronous program. The arguments are the same."""
+    """Write queries as `write_queries` does, in an asynchronous program. The arguments are the
+    same."""
     check_at_least(1, n=n, per_document=per_document)
     job = make_job(
         parse_spec(judge),

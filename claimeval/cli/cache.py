@@ -1,4 +1,5 @@
-"""`claimeval cache` and `batch`: commands about the content of a reply cache, and about its pending batches."""
+"""`claimeval cache` and `batch`: commands about the content of a reply cache, and about its pending
+batches."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ R = TypeVar("R")
 
 @command("cache stats")
 class StatsCommand(CacheOptions):
-    """Show the content of the reply cache: number, size and dates of replies by model and prompt."""
+    """Show the content of the reply cache: number, size and dates of replies by model and
+    prompt."""
 
     def do(self) -> int:
         with Store(existing_cache(self.cache)) as store:
@@ -108,9 +110,11 @@ class VerifyCommand(CacheOptions):
 class ExportCommand(CacheOptions):
     """Write replies as JSON Lines: cache key, origin, checksum, and the body as it was received.
 
-    The file holds the replies in plain text, never an API key. Exits with 1 if replies had to be left out.
+    The file holds the replies in plain text, never an API key. Exits with 1 if replies had to be
+    left out.
 
-    Example: claimeval cache export replies.jsonl, or claimeval cache export - --run runs/a | gzip > replies.jsonl.gz
+    Example: claimeval cache export replies.jsonl, or claimeval cache export - --run runs/a | gzip >
+    replies.jsonl.gz
     """
 
     file: Annotated[Path, "FILE"]
@@ -155,10 +159,11 @@ class ExportCommand(CacheOptions):
 
 @command("cache import")
 class ImportCommand(CacheOptions):
-    """Add the replies of an exported file to the cache, each line checked. Importing it again changes nothing.
+    """Add the replies of an exported file to the cache, each line checked. Importing it again
+    changes nothing.
 
-    If the cache has another reply to the same question, it keeps that one; conflicts are counted and the exit code is
-    1.
+    If the cache has another reply to the same question, it keeps that one; conflicts are counted
+    and the exit code is 1.
 
     Example: claimeval cache import replies.jsonl --cache other/cache
     """
@@ -192,7 +197,8 @@ group("cache", "Inspect, verify, export and import cached replies.")
 
 @command("batch list")
 class BatchListCommand(CacheOptions):
-    """List the batches that a reply cache waits for. With --refresh, ask the providers for their status.
+    """List the batches that a reply cache waits for. With --refresh, ask the providers for their
+    status.
 
     Example: claimeval batch list --refresh
     """
@@ -218,10 +224,11 @@ class BatchListCommand(CacheOptions):
 
 @command("batch collect")
 class CollectCommand(CacheOptions):
-    """Read the results of all batches that have ended into the reply cache. Exits with 3 while others are pending.
+    """Read the results of all batches that have ended into the reply cache. Exits with 3 while
+    others are pending.
 
-    Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run itself can resume
-    later.
+    Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run
+    itself can resume later.
     """
 
     def do(self) -> int:
@@ -266,7 +273,8 @@ class CollectCommand(CacheOptions):
 class CancelCommand(CacheOptions):
     """Cancel batches at the provider. A run sends their requests again.
 
-    Requests that have been processed by then are charged; `claimeval batch collect` still reads their results.
+    Requests that have been processed by then are charged; `claimeval batch collect` still reads
+    their results.
 
     Example: claimeval batch cancel 3f2a9c01
     """

@@ -1,8 +1,9 @@
 """Commands from frozen dataclasses: each field is an option, and its docstring is the help text.
 
-The texts that annotate a field are the names of its option, if they are not `--` and the name of the field; a text
-without a hyphen is the placeholder of a positional argument. The fields of nested dataclasses are options too. Values
-are checked by the dataclass, so that the command line and Python refuse the same values with the same messages.
+The texts that annotate a field are the names of its option, if they are not `--` and the name of
+the field; a text without a hyphen is the placeholder of a positional argument. The fields of nested
+dataclasses are options too. Values are checked by the dataclass, so that the command line and
+Python refuse the same values with the same messages.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
 }
 """The click type and placeholder of each type; for a union, the first one listed here."""
 SOURCES = "claimeval.settings"
-"""Where a context keeps the file or variable of each setting that a command took from the project."""
+"""Where a context keeps the file or variable of each setting that a command took from the
+project."""
 SAID = "claimeval.said"
 """Where a context keeps the lines of messages that the terminal shows."""
 WIDTH = 100
@@ -86,13 +88,15 @@ COLUMN = 26
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of the pairs of a mapping, such as `FIELD=COLUMN`; each use of the option adds one."""
+    """The form of the pairs of a mapping, such as `FIELD=COLUMN`; each use of the option adds
+    one."""
 
     text: str
 
 
 class Heading:
-    """The heading of a field, or of some fields of a nested dataclass; fields without a heading are no options."""
+    """The heading of a field, or of some fields of a nested dataclass; fields without a heading are
+    no options."""
 
     def __init__(self, name: str, *names: str) -> None:
         self.name = name
@@ -172,7 +176,8 @@ class RecordCommand(click.Command):
         self.record = record
         self.entries = list(_entries(record, "Options"))
         self.door: Callable[..., Any] | None = getattr(record, "door", None)
-        """Calls the API function of the command with its record and run options; None if it cannot be planned."""
+        """Calls the API function of the command with its record and run options; None if it cannot
+        be planned."""
         self.run: Callable[[Any], int] = record.do
         """Runs the command with its record, and returns the exit code."""
         super().__init__(
@@ -180,7 +185,8 @@ class RecordCommand(click.Command):
         )
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command with the options of the context, print what it logs and warns of, and exit."""
+        """Run the command with the options of the context, print what it logs and warns of, and
+        exit."""
         from claimeval.cli.printer import notes_on_stderr
 
         record = self.record(**_field_values(self.record, ctx.params))
@@ -195,7 +201,8 @@ class RecordCommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Return the context, with the settings of the project in place of options that are not typed.
+        """Return the context, with the settings of the project in place of options that are not
+        typed.
 
         Prints each that is used with its source, and keeps the sources for the JSON object.
         """
@@ -254,8 +261,9 @@ class RecordCommand(click.Command):
 def command(name: str) -> Callable[[Record], Record]:
     """Make a class a command: a frozen dataclass whose fields are the options.
 
-    Its method `do` runs the command and returns the exit code. The method `door`, if there is one, calls the API
-    function with other `RunOptions`, so that `claimeval plan` can forecast the command.
+    Its method `do` runs the command and returns the exit code. The method `door`, if there is one,
+    calls the API function with other `RunOptions`, so that `claimeval plan` can forecast the
+    command.
 
     Args:
         name: The name; of two words for a command of a group.
@@ -295,7 +303,8 @@ def group(name: str, text: str) -> None:
 
 @cache
 def field_texts(record: type) -> dict[str, str]:
-    """Return the first paragraph of each field's docstring, read from the source of the record and its bases."""
+    """Return the first paragraph of each field's docstring, read from the source of the record and
+    its bases."""
     import ast
     from textwrap import dedent
 
@@ -317,7 +326,8 @@ def field_texts(record: type) -> dict[str, str]:
 
 
 def _field_values(record: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a record's fields; nested records are their defaults with these values."""
+    """Return the values of a record's fields; nested records are their defaults with these
+    values."""
     plain = {field.name: values[field.name] for field in fields(record) if field.name in values}
     nested: dict[str, Any] = {
         field.name: field.default for field in fields(record) if is_dataclass(field.default)
@@ -341,7 +351,8 @@ def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
 def _entries(
     record: type, heading: str, only: Iterable[str] = (), defaults: object = None
 ) -> Iterator[CommandParameter]:
-    """Yield the parameters of a record, its own before inherited ones; `defaults` is the default of a nested record."""
+    """Yield the parameters of a record, its own before inherited ones; `defaults` is the default of
+    a nested record."""
     by_name = {field.name: field for field in fields(record)}
     own_first = dict.fromkeys(
         name for base in record.__mro__ for name in inspect.get_annotations(base)
@@ -367,7 +378,8 @@ def _mapping(
 ) -> Any:
     """Return pairs as a mapping, whose values are numbers, texts or tuples of texts.
 
-    A tuple may have empty texts. Raises UsageError for another form, and if a name has two values that are no tuple.
+    A tuple may have empty texts. Raises UsageError for another form, and if a name has two values
+    that are no tuple.
     """
     values = dict[str, Any]()
     for pair in given:

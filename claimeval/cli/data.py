@@ -1,4 +1,5 @@
-"""`claimeval doctor`, `draw`, `write-queries` and `import-replies`: checking, drawing, writing and importing data."""
+"""`claimeval doctor`, `draw`, `write-queries` and `import-replies`: checking, drawing, writing and
+importing data."""
 
 from __future__ import annotations
 
@@ -34,16 +35,18 @@ WIDTH = 110
 
 @command("doctor")
 class DoctorCommand(OutputOptions):
-    """Check a data file: the metrics that it has the fields for, missing fields, and malformed rows.
+    """Check a data file: the metrics that it has the fields for, missing fields, and malformed
+    rows.
 
-    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tests a judge with
-    two short questions, and exits with 1 if it cannot be used with these settings. With both, also counts the samples
-    that exceed the judge's context window.
+    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge,
+    tests a judge with two short questions, and exits with 1 if it cannot be used with these
+    settings. With both, also counts the samples that exceed the judge's context window.
 
-    Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or objects with
-    `id`, `text`, `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`,
-    `generator`, `evidence` (named lists of texts), `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker
-    are recognized; `--field` maps any other.
+    Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or
+    objects with `id`, `text`, `title`), `reference_answers`, `reference_contexts`,
+    `reference_context_ids`, `is_answerable`, `generator`, `evidence` (named lists of texts),
+    `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker are recognized; `--field`
+    maps any other.
 
     Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
     """
@@ -111,7 +114,8 @@ class DoctorCommand(OutputOptions):
         return output.result("doctor", record, exit_code=failed if found.ok else 1)
 
     def _long(self, data: Path) -> list[dict[str, object]]:
-        """Print how many samples exceed the context windows of the judges, and return the counts."""
+        """Print how many samples exceed the context windows of the judges, and return the
+        counts."""
         try:
             ahead = ce.plan(
                 ce.score, data, judges=self.judges, metrics=self.metrics, **arguments(self.rows)
@@ -127,8 +131,8 @@ class DoctorCommand(OutputOptions):
 class DrawCommand(OutputOptions):
     """Draw a test set from logs, in one pass over a log of any size, seeded.
 
-    Each row keeps its fields and gets `drawn`: its file and row, its stratum, and the probability of drawing a question
-    like it, for estimates about the whole log.
+    Each row keeps its fields and gets `drawn`: its file and row, its stratum, and the probability
+    of drawing a question like it, for estimates about the whole log.
 
     Example: claimeval draw log.jsonl --n 200 --stratify metadata.topic -o test.jsonl
 
@@ -138,7 +142,8 @@ class DrawCommand(OutputOptions):
     """
 
     log: Annotated[Path, "LOG"]
-    """Questions as they were asked, or traces: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
+    """Questions as they were asked, or traces: .jsonl, .json, .csv or .parquet; `-` is JSON Lines
+    on standard input."""
     n: Annotated[int | None, "-n", "--n"] = None
     """Rows to draw.  [default: 200]"""
     every: int | None = None
@@ -150,7 +155,8 @@ class DrawCommand(OutputOptions):
     seed: int = 0
     """Another seed draws other rows."""
     keep_duplicates: bool = False
-    """Draw from all rows. By default, equal questions count once and one of near duplicates is kept."""
+    """Draw from all rows. By default, equal questions count once and one of near duplicates is
+    kept."""
     duplicate_threshold: float = 90.0
     """Similarity of words, 1 to 100, from which two questions are near duplicates."""
     fields: Fields = field(default_factory=dict)
@@ -212,10 +218,11 @@ class DrawCommand(OutputOptions):
 class WriteQueriesCommand(OutputOptions):
     """Have a judge write questions that documents answer, and keep the useful ones as a test set.
 
-    A question is kept if its passage is in the document, if it does not refer to the document, copy it or contain its
-    answer, if it is no near duplicate, and if the checker finds it answerable, self-contained and realistic. Writes
-    `queries.jsonl` with answers, passages and sources, which every command reads, `qrels.txt` with the source of each
-    question, and the rejected questions with reasons.
+    A question is kept if its passage is in the document, if it does not refer to the document, copy
+    it or contain its answer, if it is no near duplicate, and if the checker finds it answerable,
+    self-contained and realistic. Writes `queries.jsonl` with answers, passages and sources, which
+    every command reads, `qrels.txt` with the source of each question, and the rejected questions
+    with reasons.
 
     Example: claimeval write-queries docs.jsonl -j openai:gpt-5-mini --n 200
     """
@@ -267,10 +274,12 @@ class WriteQueriesCommand(OutputOptions):
 
 @command("import-replies")
 class ImportRepliesCommand(OutputOptions):
-    """Convert recorded replies of judges, or results of another tool, into a run that can be voted on and rejudged.
+    """Convert recorded replies of judges, or results of another tool, into a run that can be voted
+    on and rejudged.
 
-    Nothing is guessed: a reply that says both yes and no, or neither, is unassessed and listed in `unread.jsonl` of the
-    run. A mapping for rows such as {"row": 1, "question": "...", "answer": "...", "human": "Yes", "gpt": "Yes, ..."}:
+    Nothing is guessed: a reply that says both yes and no, or neither, is unassessed and listed in
+    `unread.jsonl` of the run. A mapping for rows such as {"row": 1, "question": "...", "answer":
+    "...", "human": "Yes", "gpt": "Yes, ..."}:
 
     \b
         id: row
@@ -282,8 +291,9 @@ class ImportRepliesCommand(OutputOptions):
         forms: [first_word, answer, statement]
         human_label: human
 
-    Forms: `first_word`, `answer` ("Answer: No"), `brackets` ("[[Yes]]"), `statement`, `tag:answer`, `json:verdict`,
-    `score` ("##final score: 2"), `word`, `number`. `docs/rejudging.md` has mappings for several published files.
+    Forms: `first_word`, `answer` ("Answer: No"), `brackets` ("[[Yes]]"), `statement`, `tag:answer`,
+    `json:verdict`, `score` ("##final score: 2"), `word`, `number`. `docs/rejudging.md` has mappings
+    for several published files.
 
     Example: claimeval import-replies judged.jsonl --mapping judged.yaml --out runs/judged
     """
@@ -293,8 +303,9 @@ class ImportRepliesCommand(OutputOptions):
     out: Annotated[Path, "-o", "--out"]
     """Run directory."""
     mapping: Path | None = None
-    """YAML file with the fields of sample, claim, replies and human label, and the forms of replies. Or
-    `ragas` or `deepeval`; what they read is in docs/rejudging.md. Not needed for results of RAGChecker."""
+    """YAML file with the fields of sample, claim, replies and human label, and the forms of
+    replies. Or `ragas` or `deepeval`; what they read is in docs/rejudging.md. Not needed for
+    results of RAGChecker."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]"""
     overwrite: bool = False

@@ -1,7 +1,8 @@
-"""The command line. The module of a command is imported when it is called; errors are one line and an exit code.
+"""The command line. The module of a command is imported when it is called; errors are one line and
+an exit code.
 
-Exit codes: 0 done, 1 finished but a gate failed, 2 usage error, 3 stopped early and resumable, 130 interrupted by
-Ctrl-C, SIGTERM or SIGHUP, 70 a bug in claimeval.
+Exit codes: 0 done, 1 finished but a gate failed, 2 usage error, 3 stopped early and resumable, 130
+interrupted by Ctrl-C, SIGTERM or SIGHUP, 70 a bug in claimeval.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ COMMANDS = {
     "merge": ("Upkeep", "score", "Merge the shards of a run."),
     "completion": ("Upkeep", "metrics", "Complete commands, metrics and prompts in a shell."),
 }
-"""The heading of each command in `--help`, its module, which is imported when it is called, and its text."""
+"""The heading of each command in `--help`, its module, which is imported when it is called, and its
+text."""
 UNLISTED = dict.fromkeys(("lexical", "perplexity", "reward", "retrieval"), "measure")
 """Commands that `--help` does not list, and the command they are a variant of."""
 HINTS = {
@@ -88,8 +90,9 @@ LOST = "the cluster lost its head, or the node of this command; run the same com
 CRASHED = 70
 """The exit code for a bug, EX_SOFTWARE of sysexits.h."""
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
-"""New objects between two garbage collections: more than a short command creates. By default the collector runs 200
-times while modules are loaded, and twice over all objects at exit: a quarter of the time, without freeing anything."""
+"""New objects between two garbage collections: more than a short command creates. By default the
+collector runs 200 times while modules are loaded, and twice over all objects at exit: a quarter of
+the time, without freeing anything."""
 JUDGES = ("judges", "judge")
 NO_JUDGE = (
     "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini,"
@@ -131,7 +134,8 @@ class Root(CommandGroup):
         return MADE[name]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that complete a word, without importing their modules, or the options."""
+        """Return the commands that complete a word, without importing their modules, or the
+        options."""
         from click.shell_completion import CompletionItem
 
         listed = [

@@ -1,4 +1,5 @@
-"""`claimeval measure`, its variants `lexical`, `retrieval`, `perplexity` and `reward`, and `extraction`."""
+"""`claimeval measure`, its variants `lexical`, `retrieval`, `perplexity` and `reward`, and
+`extraction`."""
 
 from __future__ import annotations
 
@@ -24,16 +25,18 @@ Options = Annotated[
 
 @command("measure")
 class MeasureCommand(JobOptions):
-    """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
+    """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is
+    asked.
 
-    Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1, -2, -Lsum, BLEU and
-    chrF; needs the extra `lexical`), retrieval (ranks of the reference contexts, as in trec_eval),
-    perplexity (query likelihood of the contexts under a small model), reward (a reward model's score of the answer),
-    similarity (of the embeddings of answer and reference). The last three need the extra `local`. The metrics of
-    a run become RUN/measure, and are shown with its scores.
+    Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1,
+    -2, -Lsum, BLEU and chrF; needs the extra `lexical`), retrieval (ranks of the reference
+    contexts, as in trec_eval), perplexity (query likelihood of the contexts under a small model),
+    reward (a reward model's score of the answer), similarity (of the embeddings of answer and
+    reference). The last three need the extra `local`. The metrics of a run become RUN/measure, and
+    are shown with its scores.
 
-    `lexical`, `retrieval`, `perplexity` and `reward` are the same command with that group by default; the metrics of a
-    run become RUN/lexical and so on.
+    `lexical`, `retrieval`, `perplexity` and `reward` are the same command with that group by
+    default; the metrics of a run become RUN/lexical and so on.
 
     Example: claimeval measure runs/a -m rouge_l,token_f1,recall@5
     """
@@ -45,8 +48,8 @@ class MeasureCommand(JobOptions):
     match: Literal["ids", "text"] = "ids"
     """Match contexts with references by ids, or by text."""
     collapse_ids: str | None = None
-    """Regular expression to remove from context ids; the best of equal ids stays. '#.*' turns report#p12 into
-    report."""
+    """Regular expression to remove from context ids; the best of equal ids stays. '#.*' turns
+    report#p12 into report."""
     normalization: Literal["squad", "multilingual"] = "squad"
     """squad (English: no case, punctuation, articles) or multilingual."""
     local: Local = LocalOptions()
@@ -81,7 +84,8 @@ for _group in ("lexical", "retrieval", "perplexity", "reward"):
 
 
 def _remarks(finished: Finished) -> dict[str, object]:
-    """Return remarks about local models: device, truncated texts, and the deviation by reduced precision."""
+    """Return remarks about local models: device, truncated texts, and the deviation by reduced
+    precision."""
     from claimeval.evaluation.measure import AnswerReward, MeasureJob, QueryLikelihood
 
     job = finished.prepared and finished.prepared.job
@@ -108,12 +112,15 @@ def _remarks(finished: Finished) -> dict[str, object]:
 
 @command("extraction")
 class ExtractionCommand(JobOptions):
-    """Measure the quality of claims: what they lose of their texts, and how they compare with claims by people.
+    """Measure the quality of claims: what they lose of their texts, and how they compare with
+    claims by people.
 
-    From the words alone, without a call: statements without a claim, and the numbers, dates, names, negations and
-    hedges that no claim has. With --gold, precision and recall against claims by people, paired one to one.
+    From the words alone, without a call: statements without a claim, and the numbers, dates, names,
+    negations and hedges that no claim has. With --gold, precision and recall against claims by
+    people, paired one to one.
 
-    A field may be inside lists, such as sentences.facts.text. The metrics of a run become RUN/extraction.
+    A field may be inside lists, such as sentences.facts.text. The metrics of a run become
+    RUN/extraction.
 
     Example: claimeval extraction runs/a
 

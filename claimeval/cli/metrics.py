@@ -1,4 +1,5 @@
-"""`claimeval metrics` and `completion`: list of all metrics and vote rules, and completion of words in a shell."""
+"""`claimeval metrics` and `completion`: list of all metrics and vote rules, and completion of words
+in a shell."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\
 """Loads zsh's completion, in case the user's file does not."""
 CUT = 'string split ","'
 WHOLE = 'string split -m 1 ","'
-"""What click's script for fish has, which cuts values and texts at their first comma, and what keeps them whole."""
+"""What click's script for fish has, which cuts values and texts at their first comma, and what
+keeps them whole."""
 
 
 @command("metrics")
@@ -93,8 +95,8 @@ def rows() -> Iterator[MetricRow]:
 class CompletionCommand(OutputOptions):
     """Print the script with which a shell completes commands, options, metrics, prompts and judges.
 
-    bash: add `eval "$(claimeval completion bash)"` to ~/.bashrc; zsh: `eval "$(claimeval completion zsh)"` to ~/.zshrc;
-    fish: `claimeval completion fish | source` to ~/.config/fish/config.fish.
+    bash: add `eval "$(claimeval completion bash)"` to ~/.bashrc; zsh: `eval "$(claimeval completion
+    zsh)"` to ~/.zshrc; fish: `claimeval completion fish | source` to ~/.config/fish/config.fish.
     """
 
     shell: Annotated[Literal["bash", "zsh", "fish"], "SHELL"]

@@ -1,4 +1,5 @@
-"""`claimeval annotate`, `agreement` and `correct`: labeling in the terminal, and judges next to people."""
+"""`claimeval annotate`, `agreement` and `correct`: labeling in the terminal, and judges next to
+people."""
 
 from __future__ import annotations
 
@@ -32,15 +33,18 @@ LEAST = 6
 
 @command("annotate")
 class AnnotateCommand(OutputOptions):
-    """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b back.
+    """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b
+    back.
 
-    You see the question, the claim and the evidence, but no verdict. Every label is saved at once; stop with q and
-    resume with the same command. `claimeval agreement RUN` then compares the judges with you, and `claimeval correct
-    RUN` corrects the score. Of a run of ratings you label whole answers, with the words of the rating. To label in the
-    browser, use `claimeval view FOLDER --label-as NAME`.
+    You see the question, the claim and the evidence, but no verdict. Every label is saved at once;
+    stop with q and resume with the same command. `claimeval agreement RUN` then compares the judges
+    with you, and `claimeval correct RUN` corrects the score. Of a run of ratings you label whole
+    answers, with the words of the rating. To label in the browser, use `claimeval view FOLDER
+    --label-as NAME`.
 
-    With --documents you label the top retrieved documents: y good, n not, ? unsure, b back, m the whole text. The share
-    of good documents is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
+    With --documents you label the top retrieved documents: y good, n not, ? unsure, b back, m the
+    whole text. The share of good documents is LGTM@DEPTH, and the labels are qrels, which
+    `claimeval rank` reads.
 
     Example: claimeval annotate answers.jsonl --documents --n 30 --out labels.qrels
 
@@ -50,19 +54,20 @@ class AnnotateCommand(OutputOptions):
     run: Annotated[Path, "RUN|DATA"]
     """A run directory; with --documents also samples, or queries if there is a --corpus."""
     n: Annotated[int | None, "-n", "--n"] = None
-    """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw (default: 50)."""
+    """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw
+    (default: 50)."""
     metric: str | None = None
     """Metric whose claims are drawn, or rating whose answers are.  [default: the first of the run]"""
     design: str = "even"
-    """even (with equal probability, evenly over how many judges support a claim), or label (at least 15 of each label
-    of the judges, for agreement)."""
+    """even (with equal probability, evenly over how many judges support a claim), or label (at
+    least 15 of each label of the judges, for agreement)."""
     seed: int = 0
     """Another seed draws other claims or questions."""
     annotator: str = ""
     """Your name, stored with each label; each name gets all drawn claims to label."""
     disputed: bool = False
-    """Instead of a draw, label the claims on which judges or replicates differ, or people differ from the panel; at
-    most --n. `correct` leaves these labels out."""
+    """Instead of a draw, label the claims on which judges or replicates differ, or people differ
+    from the panel; at most --n. `correct` leaves these labels out."""
     export: Path | None = None
     """Write the drawn claims to this CSV file, for labeling elsewhere, and exit."""
     documents: Annotated[bool, DOCUMENTS] = False
@@ -234,14 +239,17 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
 
 @command("agreement")
 class AgreementCommand(OutputOptions):
-    """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
+    """Compare judges and panel with human labels, or with each other. Intervals resample whole
+    questions; no calls.
 
-    Prints accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the
-    confusion of labels; kappa between any two raters, Krippendorff's alpha and Gwet's AC1.
+    Prints accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives
+    probabilities, and the confusion of labels; kappa between any two raters, Krippendorff's alpha
+    and Gwet's AC1.
 
-    A file of labels has `id` (of the sample), `claim_id` or `text` (the claim, or a passage of the answer; neither for
-    the whole sample), `label` (supported, contradicted, not_found, yes, no, or a grade), and, if needed, `against` and
-    `annotator`. With `rating`, a number for the whole answer, the ratings are correlated with the scores.
+    A file of labels has `id` (of the sample), `claim_id` or `text` (the claim, or a passage of the
+    answer; neither for the whole sample), `label` (supported, contradicted, not_found, yes, no, or
+    a grade), and, if needed, `against` and `annotator`. With `rating`, a number for the whole
+    answer, the ratings are correlated with the scores.
 
     Example: claimeval agreement runs/a --labels labels.csv --evidence contexts
 
@@ -251,29 +259,35 @@ class AgreementCommand(OutputOptions):
     """
 
     run: Annotated[tuple[Path, ...], "RUN"]
-    """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several assessors."""
+    """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several
+    assessors."""
     labels: Path | None = None
     """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an import]"""
     evidence: str | None = None
-    """Evidence that the labels are about, if claims were assessed against several: contexts, reference, ..."""
+    """Evidence that the labels are about, if claims were assessed against several: contexts,
+    reference, ..."""
     by: str | None = None
     """Also print agreement and confusion by this field, as in metadata.topic."""
     half_width: float = 0.05
-    """Target half-width of the interval of the share of equal labels, for the number of labels still needed."""
+    """Target half-width of the interval of the share of equal labels, for the number of labels
+    still needed."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the run]"""
     plot: Path | None = None
-    """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater with people."""
+    """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater
+    with people."""
     scores: Annotated[tuple[str, ...], "--score", ANSWERS] = ()
     """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
     ratings: Annotated[tuple[str, ...], "--rating", ANSWERS] = ()
     """Field of ratings by people (numbers); repeatable.  [default: rating]"""
     pairs: Annotated[bool, ANSWERS] = False
-    """Each row has scores of two answers, and a rating that is higher the more the second is preferred."""
+    """Each row has scores of two answers, and a rating that is higher the more the second is
+    preferred."""
     scale: Annotated[str, DOCUMENTS] = "umbrela"
     """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
     assessors: Annotated[Path | None, DOCUMENTS] = None
-    """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one."""
+    """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with
+    one."""
     trec_runs: Annotated[tuple[Path, ...], "--trec-run", DOCUMENTS] = ()
     """TREC run to order by the grades of both; repeatable."""
     measures: Annotated[str, "-m", "--measures", DOCUMENTS] = MEASURES
@@ -315,7 +329,8 @@ class AgreementCommand(OutputOptions):
 
 
 def _print_next(args: AgreementCommand, report: Measured) -> None:
-    """Print how many more labels are needed, and what `correct` and `experiment` could do with the labels."""
+    """Print how many more labels are needed, and what `correct` and `experiment` could do with the
+    labels."""
     from claimeval.statistics.selection import power
 
     counts = [rater.labels_needed for rater in report.raters if rater.labels_needed is not None]
@@ -338,10 +353,12 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
 
 @command("correct")
 class CorrectCommand(OutputOptions):
-    """Correct a score with human labels: prints the judges' score, the corrected score, and the score by people alone.
+    """Correct a score with human labels: prints the judges' score, the corrected score, and the
+    score by people alone.
 
-    The judges are compared with people on the labeled claims, and their scores on all claims are shifted by their
-    errors: the macro score, which `score` prints first, and the micro score. Intervals resample whole questions.
+    The judges are compared with people on the labeled claims, and their scores on all claims are
+    shifted by their errors: the macro score, which `score` prints first, and the micro score.
+    Intervals resample whole questions.
 
     Example: claimeval annotate runs/a --n 150, then claimeval correct runs/a
     """
@@ -353,7 +370,8 @@ class CorrectCommand(OutputOptions):
     metric: str | None = None
     """Metric to correct.  [default: the first of the run]"""
     method: Literal["auto", "rogan-gladen"] = "auto"
-    """auto, or rogan-gladen for labels from elsewhere, of which only the judges' error rates apply."""
+    """auto, or rogan-gladen for labels from elsewhere, of which only the judges' error rates
+    apply."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the run]"""
 

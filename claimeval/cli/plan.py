@@ -33,7 +33,8 @@ Example: claimeval plan experiment.yaml"""
 
 
 class Plan(CommandGroup):
-    """Has the commands that can be planned; what names none is the data of `score`, or the file of `experiment`."""
+    """Has the commands that can be planned; what names none is the data of `score`, or the file of
+    `experiment`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands that can be planned: those with a `door`, and experiment."""
@@ -58,7 +59,8 @@ class Plan(CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name, or the default. Raises UsageError if it cannot be planned."""
+        """Return the command that the arguments name, or the default. Raises UsageError if it
+        cannot be planned."""
         if args[0] in ("-h", "--help"):
             write_plain(ctx.get_help() + "\n")
             ctx.exit()

@@ -1,4 +1,5 @@
-"""Output of commands: lines, tables, notes on standard error, and one JSON object. Only this module uses `rich`.
+"""Output of commands: lines, tables, notes on standard error, and one JSON object. Only this module
+uses `rich`.
 
 Whatever is printed for people is escaped here: data may hold escape codes of terminals.
 """
@@ -73,8 +74,8 @@ class Output:
     ) -> None:
         """Print a line that begins with `bold`, in the style `lead`, folded between words.
 
-        Indented text may have lines of its own, and is folded at 100 columns at most. Without a terminal, other text is
-        not folded.
+        Indented text may have lines of its own, and is folded at 100 columns at most. Without a
+        terminal, other text is not folded.
         """
         from rich.text import Text
 
@@ -157,8 +158,9 @@ class Output:
     def _table(self, shown: Table) -> None:
         """Print a table.
 
-        Columns of texts are folded, and columns of a high rank left out where a terminal is too narrow; where the rest
-        does not fit either, each row is a block of lines with name and value.
+        Columns of texts are folded, and columns of a high rank left out where a terminal is too
+        narrow; where the rest does not fit either, each row is a block of lines with name and
+        value.
         """
         from rich.table import Table as Grid
         from rich.text import Text
@@ -259,7 +261,8 @@ class Output:
 
 @contextmanager
 def notes_on_stderr(*, quiet: bool = False) -> Iterator[list[str]]:
-    """Print what doors log and warn of as lines on standard error, and yield the lines on a terminal so far."""
+    """Print what doors log and warn of as lines on standard error, and yield the lines on a
+    terminal so far."""
     said = list[str]()
     logger = logging.getLogger("claimeval")
     handler = _Said(said)
@@ -293,7 +296,8 @@ def _lines(text: str) -> str:
 
 
 def _width(column: Column, cells: Iterable[str], words: int, lines: int) -> int:
-    """Return the least width of a column with its padding; texts are folded at `words`, its name in `lines`."""
+    """Return the least width of a column with its padding; texts are folded at `words`, its name in
+    `lines`."""
     from rich.cells import cell_len
 
     widest = max(map(cell_len, cells), default=0)

@@ -17,7 +17,8 @@ from claimeval.types.errors import UsageError
 class RankCommand:
     """Evaluate rankings against qrels, as trec_eval does.
 
-    The numbers are those of trec_eval 10.0, and -q -n -c -M -N -R -Z -l -J -m mean what they mean there.
+    The numbers are those of trec_eval 10.0, and -q -n -c -M -N -R -Z -l -J -m mean what they mean
+    there.
 
     Example: claimeval rank qrels.txt bm25.run dense.run -m ndcg@10,map --plot runs.svg
 
@@ -25,13 +26,15 @@ class RankCommand:
     """
 
     qrels: Annotated[Path, "QRELS"]
-    """A TREC file (query, iteration, document, grade), JSON (query to document to grade), or a BEIR folder."""
+    """A TREC file (query, iteration, document, grade), JSON (query to document to grade), or a BEIR
+    folder."""
     trec_runs: Annotated[tuple[Path, ...], "TREC_RUN"]
-    """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
-    to document to score; `-` is standard input."""
+    """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON
+    objects of query to document to score; `-` is standard input."""
     measures: Annotated[tuple[str, ...], "-m", "--measures"] = ()
-    """ndcg@10, P@5, recall@100, map, mrr, hit@5, ERR@20, rbp(p=0.8), P(rel=2)@5, ...; comma-separated or repeated.
-    Names of trec_eval work too: ndcg_cut.10,20, official, set, all_trec."""
+    """ndcg@10, P@5, recall@100, map, mrr, hit@5, ERR@20, rbp(p=0.8), P(rel=2)@5, ...;
+    comma-separated or repeated. Names of trec_eval work too: ndcg_cut.10,20, official, set,
+    all_trec."""
     per_query: Annotated[bool, "-q", "--per-query"] = False
     """Also show the values of each query."""
     no_summary: Annotated[bool, "-n", "--no-summary"] = False
@@ -59,8 +62,8 @@ class RankCommand:
     no_relevant: Literal["zero", "undefined"] = "zero"
     """Value of queries without a relevant document: zero or undefined."""
     collapse_ids: str | None = None
-    """Regular expression to remove from document ids; the best of equal ids stays. '#.*' turns report#p12 into
-    report."""
+    """Regular expression to remove from document ids; the best of equal ids stays. '#.*' turns
+    report#p12 into report."""
     split: str = "test"
     """Qrels of a BEIR folder: qrels/SPLIT.tsv."""
     paired: bool = False
@@ -68,7 +71,8 @@ class RankCommand:
     trec: bool = False
     """Print what trec_eval 10.0 prints."""
     plot: Path | None = None
-    """SVG file for a picture: nDCG over k, precision over recall and, for two runs, differences per query."""
+    """SVG file for a picture: nDCG over k, precision over recall and, for two runs, differences per
+    query."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -151,11 +155,11 @@ class FuseCommand(OutputOptions):
     """
 
     trec_runs: Annotated[tuple[Path, ...], "TREC_RUN"]
-    """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
-    to document to score."""
+    """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON
+    objects of query to document to score."""
     method: Literal["rrf", "sum", "mnz", "min", "max", "anz", "med"] = "rrf"
-    """rrf (reciprocal rank), or combine normalized scores: sum (CombSUM), mnz (sum times the number of runs that
-    retrieved the document), min, max, anz (mean) or med (median)."""
+    """rrf (reciprocal rank), or combine normalized scores: sum (CombSUM), mnz (sum times the number
+    of runs that retrieved the document), min, max, anz (mean) or med (median)."""
     normalization: Literal["min-max", "max", "sum", "zmuv", "rank", "none"] = "min-max"
     """Normalization of each query's scores, to make runs comparable; not used by rrf."""
     weights: str | None = None

@@ -1,4 +1,5 @@
-"""`claimeval rate` and `grade`, and commands of jobs from other packages: judging whole answers and documents."""
+"""`claimeval rate` and `grade`, and commands of jobs from other packages: judging whole answers and
+documents."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class RateCommand(JobOptions):
     """Judge whole answers: relevant, faithful, correct, declining?
 
-    Takes one call per question, answer and judge: cheaper and coarser than claims. The ratings of a run become
-    RUN/rate, and are compared with its claims.
+    Takes one call per question, answer and judge: cheaper and coarser than claims. The ratings of a
+    run become RUN/rate, and are compared with its claims.
 
     Example: claimeval rate runs/a -j openai:gpt-5-mini --ask relevance
     """
@@ -40,7 +41,8 @@ class RateCommand(JobOptions):
     criteria: Annotated[Mapping[str, str], "--criterion", Form("NAME=SENTENCE"), QUESTIONS] = field(
         default_factory=dict
     )
-    """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
+    """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts
+    too. Repeatable."""
     prompts: Annotated[Mapping[str, str], "--prompt", Form("QUESTION=FILE"), QUESTIONS] = field(
         default_factory=dict
     )
@@ -86,13 +88,14 @@ class RateCommand(JobOptions):
 class GradeCommand(JobOptions):
     """Grade how relevant documents are to a question; write qrels.
 
-    A pair that could not be graded is unassessed with its reason, never a 0. Samples also get the metrics
-    `context_relevance` (share of relevant contexts), `context_grade` (mean grade) and `context_precision_ap`. Stop at
-    any time; the same command resumes and pays nothing twice.
+    A pair that could not be graded is unassessed with its reason, never a 0. Samples also get the
+    metrics `context_relevance` (share of relevant contexts), `context_grade` (mean grade) and
+    `context_precision_ap`. Stop at any time; the same command resumes and pays nothing twice.
 
     Example: claimeval grade answers.jsonl -j openai:gpt-5-mini -o runs/grades
 
-    Example: claimeval grade queries.tsv --corpus docs.jsonl --trec-run bm25.run -j openai:gpt-5-mini
+    Example: claimeval grade queries.tsv --corpus docs.jsonl --trec-run bm25.run -j
+    openai:gpt-5-mini
     """
 
     data: Annotated[Path, "DATA"]
@@ -106,14 +109,16 @@ class GradeCommand(JobOptions):
     depth: int = 10
     """Documents to grade for each query and TREC run."""
     qrels: Path | None = None
-    """Human grades to compare with: TREC, BEIR or a table with query_id, doc_id, grade. With --corpus, these pairs
-    are graded too."""
+    """Human grades to compare with: TREC, BEIR or a table with query_id, doc_id, grade. With
+    --corpus, these pairs are graded too."""
     measures: Annotated[str | None, "-m", "--measures"] = None
-    """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of the samples."""
+    """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of
+    the samples."""
     against: Annotated[Literal["question", "reference_contexts"], QUESTIONS] = "question"
     """question, or reference_contexts: whether a context has the content of one of them."""
     scale: Annotated[str, QUESTIONS] = "umbrela"
-    """umbrela (0 to 3), graded (0 to 2), binary, or a YAML file with `meanings` and `positive_from`."""
+    """umbrela (0 to 3), graded (0 to 2), binary, or a YAML file with `meanings` and
+    `positive_from`."""
     prompt: Annotated[str | None, QUESTIONS] = None
     """steps, plain, or a .j2 file.  [default: steps]"""
     documents_per_call: Annotated[int, QUESTIONS] = 1
@@ -204,7 +209,8 @@ class GradeCommand(JobOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged(JobOptions):
-    """The command of a job from another package: the options that all judged jobs share, and `questions` of its own."""
+    """The command of a job from another package: the options that all judged jobs share, and
+    `questions` of its own."""
 
     kind: ClassVar[JobKind]
     data: Data

@@ -1,4 +1,5 @@
-"""`claimeval report`, `view`, `compare` and `push`: looking at runs, comparing them, and export to platforms."""
+"""`claimeval report`, `view`, `compare` and `push`: looking at runs, comparing them, and export to
+platforms."""
 
 from __future__ import annotations
 
@@ -18,11 +19,14 @@ from claimeval.types.options import require_at_least
 
 @command("report")
 class ReportCommand(OutputOptions):
-    """Write the page, Markdown or tables of a run, from its directory alone: no network, no key, no call.
+    """Write the page, Markdown or tables of a run, from its directory alone: no network, no key, no
+    call.
 
-    `claimeval score` already writes the page; this command writes it again, compares two runs, or writes other formats.
+    `claimeval score` already writes the page; this command writes it again, compares two runs, or
+    writes other formats.
 
-    Examples: claimeval report runs/a --compare runs/b; claimeval report runs/a --format md > comment.md
+    Examples: claimeval report runs/a --compare runs/b; claimeval report runs/a --format md >
+    comment.md
     """
 
     run: Annotated[Path, "RUN"]
@@ -65,10 +69,12 @@ class ReportCommand(OutputOptions):
 
 @command("view")
 class ViewCommand(OutputOptions):
-    """Browse the runs and experiments in a folder, with their trends, and compare any of them. Press Ctrl-C to stop.
+    """Browse the runs and experiments in a folder, with their trends, and compare any of them.
+    Press Ctrl-C to stop.
 
-    Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With --label-as you label
-    claims, answers and documents in the browser; labels go to the files of `claimeval annotate`.
+    Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With
+    --label-as you label claims, answers and documents in the browser; labels go to the files of
+    `claimeval annotate`.
 
     Examples: claimeval view runs; claimeval view runs --label-as ada
     """
@@ -102,19 +108,21 @@ class ViewCommand(OutputOptions):
 class PushCommand(OutputOptions):
     """Send the scores of a run and the verdicts on claims to a platform.
 
-    Prints what the platform shows of them, and what it cannot. A second push changes nothing in MLflow and Langfuse.
-    OpenTelemetry events cannot be replaced, but keep their ids, so that a back end can drop duplicates. Platforms that
-    take traces only, such as Phoenix, take no scores.
+    Prints what the platform shows of them, and what it cannot. A second push changes nothing in
+    MLflow and Langfuse. OpenTelemetry events cannot be replaced, but keep their ids, so that a back
+    end can drop duplicates. Platforms that take traces only, such as Phoenix, take no scores.
 
     Keys and addresses come from the platform's usual environment variables.
 
-    Examples: claimeval push runs/a --to langfuse --dry-run; claimeval push runs/a --to otlp --url http://localhost:4318
+    Examples: claimeval push runs/a --to langfuse --dry-run; claimeval push runs/a --to otlp --url
+    http://localhost:4318
     """
 
     run: Annotated[Path, "RUN"]
     """A run directory."""
     to: Literal["otlp", "mlflow", "langfuse"]
-    """otlp (events for a collector of OpenTelemetry), mlflow (a run) or langfuse (scores of traces)."""
+    """otlp (events for a collector of OpenTelemetry), mlflow (a run) or langfuse (scores of
+    traces)."""
     url: str | None = None
     """Collector, tracking server or host.  [default: from the environment]"""
     experiment: str | None = None
@@ -141,19 +149,23 @@ class PushCommand(OutputOptions):
 
 @command("compare")
 class CompareCommand(OutputOptions):
-    """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers that it rests on.
+    """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers
+    that it rests on.
 
-    The first line names the cause where the data can tell it: a document that retrieval lost, other answers, another
-    judge, one slice. --details prints tests, the causes of all metrics and the claims that flipped.
+    The first line names the cause where the data can tell it: a document that retrieval lost, other
+    answers, another judge, one slice. --details prints tests, the causes of all metrics and the
+    claims that flipped.
 
-    Samples are paired by id, and samples of one run only are counted. Runs of two systems, judges or prompts can be
-    compared if they have metrics in common, also runs without a judge. With three or more runs, oldest first, each is
-    compared with the previous one and the last with the first (or with --baseline), and the trend over all of them is
-    tested, which also finds a slow decline. No judge is asked.
+    Samples are paired by id, and samples of one run only are counted. Runs of two systems, judges
+    or prompts can be compared if they have metrics in common, also runs without a judge. With three
+    or more runs, oldest first, each is compared with the previous one and the last with the first
+    (or with --baseline), and the trend over all of them is tested, which also finds a slow decline.
+    No judge is asked.
 
     Example: claimeval compare runs/before runs/after --out comparison.html
 
-    Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness --plot trend.svg
+    Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness --plot
+    trend.svg
     """
 
     runs: Annotated[tuple[Path, ...], "RUN"]
@@ -167,9 +179,11 @@ class CompareCommand(OutputOptions):
     details: bool = False
     """Print all numbers: settings, tests, causes of every metric, flipped claims."""
     flips: int = 10
-    """Flipped claims that --details prints; with three or more runs, changed samples (at most 5)."""
+    """Flipped claims that --details prints; with three or more runs, changed samples (at most
+    5)."""
     out: Out = None
-    """File for the report: a page (.html), Markdown with pictures next to it (.md) or the numbers (.json)."""
+    """File for the report: a page (.html), Markdown with pictures next to it (.md) or the numbers
+    (.json)."""
     plot: Path | None = None
     """SVG file for a picture: the differences of two runs, or each metric over three or more."""
     cluster: str | None = None

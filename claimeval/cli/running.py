@@ -1,4 +1,5 @@
-"""Running a job with a progress line, printing its run with what it cost, and checking the gates."""
+"""Running a job with a progress line, printing its run with what it cost, and checking the
+gates."""
 
 from __future__ import annotations
 
@@ -146,7 +147,8 @@ class Finished(NamedTuple):
         return {"shard": str(part.shard), **run.record.model_dump(), "notes": run.notes}
 
     def _screen(self, folder: Path, shown: Shown | None) -> dict[str, object]:
-        """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
+        """Print the first screen, and with `--details` or without one all tables; with `--quiet` a
+        line of scores."""
         run = self.run
         output = self.output
         details = shown is None or shown.details
@@ -182,7 +184,8 @@ def watch(
     gates: Gates,
     output: Output,
 ) -> Finished:
-    """Call an API function with a progress line and check the gates; a run that stopped early is returned too."""
+    """Call an API function with a progress line and check the gates; a run that stopped early is
+    returned too."""
     if options.shard and (gates.fail_under or gates.fail_over or gates.by):
         raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
     progress = Progress()
@@ -309,7 +312,8 @@ def _ends(score: FrontScore) -> str:
 
 
 def bar(share: float | None) -> str:
-    """Return a bar of `CELLS` characters, in ASCII where standard output has no others; blank without a share."""
+    """Return a bar of `CELLS` characters, in ASCII where standard output has no others; blank
+    without a share."""
     if share is None:
         return " " * CELLS
     filled = round(max(0.0, min(1.0, share)) * CELLS)
@@ -326,7 +330,8 @@ def fitted(text: str, width: int) -> str:
 
 
 def report_line(folder: Path) -> str:
-    """Return a line with the path of the report or, as for a large run, with the command that writes it."""
+    """Return a line with the path of the report or, as for a large run, with the command that
+    writes it."""
     report = folder / "report.html"
     return (
         f"Report: {report}"
@@ -341,7 +346,8 @@ def front_of(run: Run, top: int = views.READ) -> Front:
 
 
 def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> None:
-    """Print all tables of a run, after its `front` if that is not printed yet, and the run directory."""
+    """Print all tables of a run, after its `front` if that is not printed yet, and the run
+    directory."""
     assert run.path, "the run is on disk"
     sides = beside(run.path, run.record.metrics)
     diagnosis = run.diagnosis() if run.record.samples <= MANY else None
@@ -352,7 +358,8 @@ def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> 
 
 
 def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
-    """Return what a command paid for its calls and what all replies of the run are worth; empty if they are free."""
+    """Return what a command paid for its calls and what all replies of the run are worth; empty if
+    they are free."""
     cost = summary.cost
     if cost is None or views.is_free(cost):
         return ""

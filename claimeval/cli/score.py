@@ -1,4 +1,5 @@
-"""`claimeval score`, `demo`, `rejudge`, `merge` and `experiment`: judging answers claim by claim."""
+"""`claimeval score`, `demo`, `rejudge`, `merge` and `experiment`: judging answers claim by
+claim."""
 
 from __future__ import annotations
 
@@ -51,10 +52,12 @@ class ScoreCommand(shared.JobOptions):
 
 @command("demo")
 class DemoCommand:
-    """Score the bundled samples from recorded replies of a language model. Needs no key, no model and no network.
+    """Score the bundled samples from recorded replies of a language model. Needs no key, no model
+    and no network.
 
-    The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. One capable language model
-    was asked once with the shipped prompts; its version and temperature are not known.
+    The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. One
+    capable language model was asked once with the shipped prompts; its version and temperature are
+    not known.
     """
 
     out: Annotated[Path, "-o", "--out"] = Path("runs/demo")
@@ -78,8 +81,9 @@ class DemoCommand:
 class RejudgeCommand(shared.JobOptions):
     """Judge or vote again on a run, and pay only for what is new.
 
-    Claims are reused from the run, and so are verdicts whose judge would be asked the same again. With only `--vote`,
-    `--tie`, `--quorum`, `--families` or fewer `--metrics`, the votes are counted again without a call.
+    Claims are reused from the run, and so are verdicts whose judge would be asked the same again.
+    With only `--vote`, `--tie`, `--quorum`, `--families` or fewer `--metrics`, the votes are
+    counted again without a call.
 
     \b
     Add a judge:          claimeval rejudge runs/a -j mistral:mistral-large-latest --keep-verdicts -o runs/b
@@ -176,12 +180,14 @@ class MergeCommand:
 
 @command("experiment")
 class ExperimentCommand:
-    """Compare prompts and judges over the same samples, and test which differences are more than noise.
+    """Compare prompts and judges over the same samples, and test which differences are more than
+    noise.
 
-    Requests that arms share are sent once: an arm with another assessment prompt does not pay for extraction. Stop at
-    any time; the same command resumes and pays nothing twice.
+    Requests that arms share are sent once: an arm with another assessment prompt does not pay for
+    extraction. Stop at any time; the same command resumes and pays nothing twice.
 
-    A file may be: {data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt: [three_way, binary]}}
+    A file may be: {data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt:
+    [three_way, binary]}}
     """
 
     file: Annotated[Path, "FILE"]
@@ -191,7 +197,8 @@ class ExperimentCommand:
     labels: Path | None = None
     """Human labels: a file, or a run with labels.  [default: those of FILE]"""
     select: bool = False
-    """Choose an arm by the labels of half of the questions, report its gain on the other half, and write its prompt."""
+    """Choose an arm by the labels of half of the questions, report its gain on the other half, and
+    write its prompt."""
     anyway: bool = False
     """Select with fewer than 60 labels."""
     output: Output = Output()

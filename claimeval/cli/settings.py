@@ -1,7 +1,8 @@
-"""Settings of a project: options that commands take from the environment, or from `claimeval.toml` or `pyproject.toml`.
+"""Settings of a project: options that commands take from the environment, or from `claimeval.toml`
+or `pyproject.toml`.
 
-A typed option takes precedence over the environment, the environment over the file, and the file over the default. Only
-commands read settings; Python functions do not.
+A typed option takes precedence over the environment, the environment over the file, and the file
+over the default. Only commands read settings; Python functions do not.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import click
 from claimeval.types.errors import UsageError, unknown_name
 
 IN_ENVIRONMENT = ("judge", "metrics", "max_cost")
-"""Settings with a variable, such as CLAIMEVAL_JUDGE. Those of `cache` and `prices` are read where they are used."""
+"""Settings with a variable, such as CLAIMEVAL_JUDGE. Those of `cache` and `prices` are read where
+they are used."""
 OF_JUDGING = ("judge", "metrics", "extractor", "extract_prompt", "assess_prompt", "language")
-"""Settings of commands that need a judge; in others, such as `rejudge`, a missing option is that of a run."""
+"""Settings of commands that need a judge; in others, such as `rejudge`, a missing option is that of
+a run."""
 SETTINGS = (
     *OF_JUDGING,
     "max_cost",
@@ -63,9 +66,11 @@ class Setting(NamedTuple):
 
 
 def settings_of(options: Iterable[click.Parameter]) -> dict[str, Setting]:
-    """Return the settings of the options that have one, by parameter, as click takes them from a map of defaults.
+    """Return the settings of the options that have one, by parameter, as click takes them from a
+    map of defaults.
 
-    Raises UsageError for a file that is not TOML, a name that is no setting, a secret, and a value of a wrong type.
+    Raises UsageError for a file that is not TOML, a name that is no setting, a secret, and a value
+    of a wrong type.
     """
     typed = [option for option in options if isinstance(option, click.Option)]
     needs_judge = any(option.required and _name(option) == "judge" for option in typed)
@@ -146,7 +151,8 @@ def _from_here(value: str, name: str, folder: Path) -> str:
 
 
 def _nearest(folder: Path) -> tuple[Path, Mapping[str, Any]]:
-    """Return the nearest settings file up to the root of the repository; outside of one, only in this folder."""
+    """Return the nearest settings file up to the root of the repository; outside of one, only in
+    this folder."""
     above = (folder, *folder.parents)
     depth = next((i for i, place in enumerate(above) if (place / ".git").exists()), 0)
     for path in (

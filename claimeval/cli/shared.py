@@ -137,7 +137,8 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreQuestions:
-    """Options of `score` for the questions to judges. Other document orders stand in the panel file."""
+    """Options of `score` for the questions to judges. Other document orders stand in the panel
+    file."""
 
     extractor: str | None = None
     """Model that extracts the claims.  [default: the first judge]"""
@@ -197,7 +198,8 @@ class JobOptions(ABC):
         return arguments(self, out=self.out or "runs/", options=options)
 
     def watch(self, command: str, gates: Gates | None = None) -> Finished:
-        """Call `door` with a progress line; a run that stopped early is returned too, and a shard ends the command."""
+        """Call `door` with a progress line; a run that stopped early is returned too, and a shard
+        ends the command."""
         from claimeval.cli.running import watch
 
         finished = watch(command, self.door, self.options, gates or self.gates, self.output)
@@ -207,15 +209,17 @@ class JobOptions(ABC):
 
 
 def arguments(args: object, **made: object) -> dict[str, Any]:
-    """Return the options of a command as the arguments of its API function, which have the same names.
+    """Return the options of a command as the arguments of its API function, which have the same
+    names.
 
     Args:
-        args: The record of the command. The fields of nested records of the command line become arguments too; its
-            output options and gates are left out.
+        args: The record of the command. The fields of nested records of the command line become
+            arguments too; its output options and gates are left out.
         made: Arguments that the command derives from its options.
     """
     values: dict[str, Any] = {}
-    for option in fields(args):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
+    # a dataclass, by the contract of `command`
+    for option in fields(args):  # type: ignore[arg-type]
         value = getattr(args, option.name)
         if isinstance(value, Output | Gates | Shown):
             continue

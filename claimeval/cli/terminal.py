@@ -46,7 +46,8 @@ UNENCODABLE = "backslashreplace"
 
 
 def prepare_streams() -> None:
-    """Keep a command running, with its exit code, if a pipe is closed or the encoding lacks a character.
+    """Keep a command running, with its exit code, if a pipe is closed or the encoding lacks a
+    character.
 
     `head` closes its pipe early; cp1252 and ASCII lack characters.
     """
@@ -74,8 +75,8 @@ def _patient(stream: TextIO) -> TextIO:
 def write_data(text: str) -> None:
     """Write data for another program on standard output, as UTF-8 in any locale.
 
-    Bytes of an id that were read from invalid UTF-8 are written unchanged, other lone surrogates as the JSON escape
-    `\\ud800`.
+    Bytes of an id that were read from invalid UTF-8 are written unchanged, other lone surrogates as
+    the JSON escape `\\ud800`.
     """
     try:
         data = text.encode("utf-8", "surrogateescape")
@@ -87,7 +88,8 @@ def write_data(text: str) -> None:
 
 
 def write_plain(text: str) -> None:
-    """Write lines for people on standard output, escaped, without loading `rich`; folded where there is a terminal."""
+    """Write lines for people on standard output, escaped, without loading `rich`; folded where
+    there is a terminal."""
     lines = list(map(escaped, text.split("\n")))
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
@@ -143,7 +145,8 @@ def interrupt_on_termination() -> None:
 
 
 def end_on_next_signal() -> None:
-    """End the process at once, with 130, on a further signal: it was interrupted and only says so now."""
+    """End the process at once, with 130, on a further signal: it was interrupted and only says so
+    now."""
     _handle(("SIGINT", "SIGTERM", "SIGHUP"), signal.default_int_handler, lambda *_: os._exit(130))
 
 
@@ -158,10 +161,11 @@ def _handle(
 
 
 def go_on_in_a_child(message: str) -> None:
-    """Continue in a child process while this process waits; does nothing on platforms without `sigwaitinfo`.
+    """Continue in a child process while this process waits; does nothing on platforms without
+    `sigwaitinfo`.
 
-    When its node dies, Ray ends the process it runs in without an exception. If the child ends this way, `message` is
-    printed and the exit code is 3.
+    When its node dies, Ray ends the process it runs in without an exception. If the child ends this
+    way, `message` is printed and the exit code is 3.
     """
     if not hasattr(signal, "sigwaitinfo"):
         return
@@ -209,7 +213,8 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
 
 
 def in_words(error: OSError) -> tuple[str, int] | None:
-    """Return message and exit code for a file that cannot be opened (2) or written (3); None for other errors."""
+    """Return message and exit code for a file that cannot be opened (2) or written (3); None for
+    other errors."""
     if error.errno in (errno.EMFILE, errno.ENFILE):
         advice = (
             "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command"
@@ -239,7 +244,8 @@ class Keys:
         self._ahead: deque[str] = deque()
 
     def next(self) -> str:
-        """Return the next key in lower case, or `""` for a key without a character, such as an arrow.
+        """Return the next key in lower case, or `""` for a key without a character, such as an
+        arrow.
 
         Raises EOFError at the end of the input, KeyboardInterrupt for Ctrl-C.
         """
@@ -267,7 +273,8 @@ PLAIN_EVERY = 10.0
 
 
 class ProgressLine:
-    """Shows a `Progress` while the block runs: in place on a terminal, else every 10 seconds as a line.
+    """Shows a `Progress` while the block runs: in place on a terminal, else every 10 seconds as a
+    line.
 
     Shows nothing if it is `quiet`.
     """

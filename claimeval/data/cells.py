@@ -1,4 +1,5 @@
-"""Read lists and objects in texts: as JSON, or as Python, pandas and NumPy print them into the cells of a table."""
+"""Read lists and objects in texts: as JSON, or as Python, pandas and NumPy print them into the
+cells of a table."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ _LOOKS_LIKE_A_LIST = re.compile(
 
 
 def read_cell(text: str) -> object:
-    """Return the list or object in a text, as JSON or as Python, pandas or NumPy print it; else return the text."""
+    """Return the list or object in a text, as JSON or as Python, pandas or NumPy print it; else
+    return the text."""
     if not _PRINTED.match(text):
         return text
     with suppress(ValueError):
@@ -70,7 +72,8 @@ def read_cell(text: str) -> object:
 
 
 def _with_commas(text: str) -> str:
-    """Return a printed list as Python code: add commas, which NumPy omits, and replace `nan` by None."""
+    """Return a printed list as Python code: add commas, which NumPy omits, and replace `nan` by
+    None."""
     parts = []
     end = 0
     after_item = False
@@ -91,5 +94,6 @@ def _with_commas(text: str) -> str:
 
 
 def looks_like_list(text: str) -> bool:
-    """Return whether a text begins like a list or object of texts, or has commas within brackets."""
+    """Return whether a text begins like a list or object of texts, or has commas within
+    brackets."""
     return bool(_LOOKS_LIKE_A_LIST.match(text))

@@ -1,4 +1,5 @@
-"""Retrieved documents as tools write them: texts, objects, pairs with a score, and objects of lists."""
+"""Retrieved documents as tools write them: texts, objects, pairs with a score, and objects of
+lists."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ _NOT_IDS = frozenset(
 
 
 def document(item: Any) -> dict[str, Any] | None:
-    """Return the fields `text`, `id`, `title` and `score` of a document, as far as it has them; None without a text."""
+    """Return the fields `text`, `id`, `title` and `score` of a document, as far as it has them;
+    None without a text."""
     if isinstance(item, str):
         return {"text": item}
     if isinstance(item, (list, tuple)):
@@ -110,7 +112,8 @@ def document(item: Any) -> dict[str, Any] | None:
 
 
 def listed(value: Any) -> list[Any]:
-    """Return the documents in a value: a list, one of them, or an object of lists or of texts by their ids."""
+    """Return the documents in a value: a list, one of them, or an object of lists or of texts by
+    their ids."""
     if isinstance(value, str):
         value = read_cell(value)
     if isinstance(value, (list, tuple)):
@@ -122,7 +125,8 @@ def listed(value: Any) -> list[Any]:
 
 
 def _of_lists(value: Mapping[str, Any]) -> list[Any]:
-    """Return the documents of an object with a list for each of their fields, as Chroma and data sets have them."""
+    """Return the documents of an object with a list for each of their fields, as Chroma and data
+    sets have them."""
     for name in _TEXTS:
         texts = value.get(name)
         if (

@@ -1,4 +1,5 @@
-"""Paths in rows that may lead to fields of samples, by the words in their names and by what they lead to."""
+"""Paths in rows that may lead to fields of samples, by the words in their names and by what they
+lead to."""
 
 from __future__ import annotations
 
@@ -105,7 +106,8 @@ def proposals(
 
 
 def _shared(path: str, used: Iterable[str]) -> int:
-    """Return how many characters a path has in common with the one of these that begins most like it."""
+    """Return how many characters a path has in common with the one of these that begins most like
+    it."""
     alike = (takewhile(lambda pair: pair[0] == pair[1], zip(path, at, strict=False)) for at in used)
     return max((sum(1 for _ in pairs) for pairs in alike), default=0)
 

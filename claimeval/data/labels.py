@@ -1,7 +1,8 @@
 """Read human labels of claims and samples from a file with one label per row.
 
-A row has the sample's id (`id`), the claim (`claim_id`, or `text` with the claim or a passage; neither for a label of
-the whole sample), and a label or grade. Optional: `against` (the evidence) and `annotator`.
+A row has the sample's id (`id`), the claim (`claim_id`, or `text` with the claim or a passage;
+neither for a label of the whole sample), and a label or grade. Optional: `against` (the evidence)
+and `annotator`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class HumanLabel(Record):
     """The label of a document or an answer, as a word of the judges' scale."""
     annotator: str | None = None
     design: str | None = None
-    """`disputed` if its claim was chosen because judges or people differ; None for a draw, or labels from elsewhere."""
+    """`disputed` if its claim was chosen because judges or people differ; None for a draw, or
+    labels from elsewhere."""
 
     @property
     def of_sample(self) -> bool:
@@ -58,10 +60,11 @@ class HumanLabel(Record):
 
 
 class LabelFile:
-    """Labels of files (.jsonl, .json, .csv, .parquet) in order. Blank and undecided rows are skipped and counted.
+    """Labels of files (.jsonl, .json, .csv, .parquet) in order. Blank and undecided rows are
+    skipped and counted.
 
-    Raises DataError with file and line for a row without a sample or with an unknown label, and for files without
-    labels.
+    Raises DataError with file and line for a row without a sample or with an unknown label, and for
+    files without labels.
     """
 
     def __init__(self, *paths: Path, words: Collection[str] = ()) -> None:
@@ -98,7 +101,8 @@ class LabelFile:
 
 
 def label_rows(path: Path) -> Iterator[SourceRow]:
-    """Yield the rows of a label file; in tables, apostrophes that protect cells from spreadsheets are removed."""
+    """Yield the rows of a label file; in tables, apostrophes that protect cells from spreadsheets
+    are removed."""
     for row in read_rows(path, texts=_TEXTS | {"question"}):
         if path.suffix.lower() in (".csv", ".tsv"):
             row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
@@ -106,7 +110,8 @@ def label_rows(path: Path) -> Iterator[SourceRow]:
 
 
 def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
-    """Return the label in a row, or None if it is blank or undecided; `words` are additional labels."""
+    """Return the label in a row, or None if it is blank or undecided; `words` are additional
+    labels."""
     values = {field: row.first(names) for field, names in NAMES.items()}
     if values["sample"] is None:
         raise DataError(
@@ -136,9 +141,11 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
 def parse_label(
     value: Any, location: str, words: Vocabulary = _WORDS
 ) -> tuple[Label | None, int | None]:
-    """Return the label and the grade that a value stands for, or neither if the annotator was undecided.
+    """Return the label and the grade that a value stands for, or neither if the annotator was
+    undecided.
 
-    1 and 0 are a grade and also a label (yes and no). The run that they are compared with decides which one counts.
+    1 and 0 are a grade and also a label (yes and no). The run that they are compared with decides
+    which one counts.
     """
     text = str(value).strip()
     if isinstance(value, bool):

@@ -1,6 +1,8 @@
-"""Tables with one row a document: question and answer repeat, and each row has another retrieved document.
+"""Tables with one row a document: question and answer repeat, and each row has another retrieved
+document.
 
-Scored row by row, such a table gives another number than its samples, so it is refused unless the caller has it joined.
+Scored row by row, such a table gives another number than its samples, so it is refused unless the
+caller has it joined.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ _OF_DOCUMENT = _DOCUMENT.union(
         " row score section similarity size source start title token tokens unnamed uri url uuid"
     )
 )
-"""Words in the names of columns that describe a document or number the rows. Other columns tell samples apart."""
+"""Words in the names of columns that describe a document or number the rows. Other columns tell
+samples apart."""
 _RANK = frozenset({"rank", "position"})
 _SHORT = 100
 """Characters of a value by which rows are joined, at most."""
@@ -54,7 +57,8 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Layout:
-        """Return the layout of a table with these names; `columns` are those that are read as a field of a sample."""
+        """Return the layout of a table with these names; `columns` are those that are read as a
+        field of a sample."""
         contexts = columns.get("contexts", ())
         used = {name for of_field in columns.values() for name in of_field}
         unread = (name for name in names if name not in used and _words(name) & _DOCUMENT)
@@ -77,7 +81,8 @@ def _words(column: str) -> set[str]:
 
 
 def _describes_document(column: str) -> bool:
-    """Return whether a column describes a document, as ranks and titles do, or only numbers the rows."""
+    """Return whether a column describes a document, as ranks and titles do, or only numbers the
+    rows."""
     words = _words(column)
     return bool(words) and words <= _OF_DOCUMENT and words not in ({"name"}, {"label"})
 
@@ -146,7 +151,8 @@ class LongTable:
             self._mapped = layout.mapped
 
     def check(self) -> None:
-        """Raise DataError if at least half of the rows repeat a question with its answer for another document."""
+        """Raise DataError if at least half of the rows repeat a question with its answer for
+        another document."""
         rows = sum(group.rows for group in self._groups.values() if group.differ)
         if not rows or 2 * rows < self._rows:
             return
@@ -160,7 +166,8 @@ class LongTable:
         )
 
     def _key(self) -> str:
-        """Return the column that tells the groups apart, an id before a text, or several columns."""
+        """Return the column that tells the groups apart, an id before a text, or several
+        columns."""
         count = len(self._groups)
         alone = [
             name
@@ -175,7 +182,8 @@ class LongTable:
 def joined(
     rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout]
 ) -> Iterator[Row | SourceRow]:
-    """Yield one row for the rows with equal values of a column, or of several columns, with a list of their documents.
+    """Yield one row for the rows with equal values of a column, or of several columns, with a list
+    of their documents.
 
     The documents are ordered by a column with their ranks, else as they stand.
 
@@ -185,7 +193,8 @@ def joined(
         layout: What the columns of a row hold.
 
     Raises:
-        DataError: If a row has no value of a column, or rows of a group differ in more than their documents.
+        DataError: If a row has no value of a column, or rows of a group differ in more than their
+            documents.
     """
     groups: dict[str, list[SourceRow]] = {}
     for row in rows:

@@ -1,7 +1,8 @@
-"""Mappings from the rows of an export to the fields of samples, as the caller gives them or as a preset of a tool.
+"""Mappings from the rows of an export to the fields of samples, as the caller gives them or as a
+preset of a tool.
 
-A mapping names for each field one or several paths, of which the first that gives something counts; contexts take
-the values of all. A key that begins a path is left out of the metadata.
+A mapping names for each field one or several paths, of which the first that gives something counts;
+contexts take the values of all. A key that begins a path is left out of the metadata.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ class RowMapping(Record):
     rows: str | None = None
     """Path of the list of rows in a JSON file or in a line."""
     where: str | None = None
-    """A path that rows have to have, NAME=VALUE, or NAME= for rows that do not have it; other rows are left out."""
+    """A path that rows have to have, NAME=VALUE, or NAME= for rows that do not have it; other rows
+    are left out."""
     group: str | None = None
-    """Columns, separated by commas, whose equal values make rows one sample; `none` for rows that are samples."""
+    """Columns, separated by commas, whose equal values make rows one sample; `none` for rows that
+    are samples."""
     split: str | None = None
     """The separator of contexts that are joined in one text."""
     join: str | None = None
@@ -51,7 +54,8 @@ class RowMapping(Record):
     missing: tuple[str, ...] | None = None
     """Texts that the file has in place of nothing, such as `null` or `-`."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """The paths of each field. An empty path says that the data, or rows without the other paths, do not have it."""
+    """The paths of each field. An empty path says that the data, or rows without the other paths,
+    do not have it."""
     given: frozenset[str] = Field(default=frozenset(), exclude=True)
     """Fields whose paths are the caller's and not those of the preset."""
     read_as: str | None = Field(default=None, exclude=True)
@@ -191,7 +195,8 @@ def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
 
 
 def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
-    """Return the mapping of a recognized export with a line that says which of its paths are in the rows."""
+    """Return the mapping of a recognized export with a line that says which of its paths are in the
+    rows."""
     used = {
         field: dict.fromkeys(
             name
@@ -269,7 +274,8 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
 
 
 def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: RowMapping) -> object:
-    """Return the value of a field: of the first path that gives something; lists of documents take all of a path."""
+    """Return the value of a field: of the first path that gives something; lists of documents take
+    all of a path."""
     empty: object = None
     merged: list[Any] = []
     for path in paths:
@@ -327,7 +333,8 @@ def _text(found: list[Any], field: str, join: str | None) -> object:
 
 
 def _cited(part: Any) -> str:
-    """Return a part of an answer, with the citations beside it as marks: `[1]` for index 0, else the id."""
+    """Return a part of an answer, with the citations beside it as marks: `[1]` for index 0, else
+    the id."""
     if not isinstance(part, Mapping):
         return str(part)
     cited = part.get("citations") or ()
@@ -336,6 +343,7 @@ def _cited(part: Any) -> str:
 
 
 def _is_empty_list(row: Mapping[str, Any], path: str) -> bool:
-    """Return whether a path without values leads through an empty list: nothing was retrieved, rather than recorded."""
+    """Return whether a path without values leads through an empty list: nothing was retrieved,
+    rather than recorded."""
     before, every, _ = path.partition("[*]")
     return bool(every) and any(opened(value) == [] for value in values_at(row, before))

@@ -1,5 +1,6 @@
-"""Find out whether a file would be read otherwise than it is meant: fields beside those that are read, JSON as a text,
-names of documents as their texts. Such a file is refused with the options that read it.
+"""Find out whether a file would be read otherwise than it is meant: fields beside those that are
+read, JSON as a text, names of documents as their texts. Such a file is refused with the options
+that read it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Overlooked:
         self._jsons = Counter[str]()
         self._names_only = Counter[bool]()
         self._references = self._joined = self._separate = 0
-        """Questions that are references, contexts that seem to be joined in one text, and other contexts."""
+        """Questions that are references, contexts that seem to be joined in one text, and other
+        contexts."""
 
     @property
     def open(self) -> bool:
@@ -93,7 +95,8 @@ class Overlooked:
         return not self.open
 
     def check(self) -> str | None:
-        """Return options that would read more, if there are any. Raises DataError for what is read otherwise."""
+        """Return options that would read more, if there are any. Raises DataError for what is read
+        otherwise."""
         if not self._rows:
             return None
         notes = presets()[self._mapping.preset].notes if self._mapping.preset in presets() else {}
@@ -129,7 +132,8 @@ class Overlooked:
     def _offered(self, lacking: Mapping[str, Sequence[SourceRow]]) -> dict[str, tuple[str, ...]]:
         """Return paths of fields that rows lack, which can be read together.
 
-        A path that leads nowhere in at most half of the rows is followed by an empty one, for those rows.
+        A path that leads nowhere in at most half of the rows is followed by an empty one, for those
+        rows.
         """
         rows = {id(row): row for of_field in lacking.values() for row in of_field}.values()
         originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
@@ -226,7 +230,8 @@ class Overlooked:
                 )
 
     def _check_some_rows(self) -> None:
-        """Raise DataError if rows without a question or an answer have it under a name that others do not have."""
+        """Raise DataError if rows without a question or an answer have it under a name that others
+        do not have."""
         for field in _TEXTS:
             lacking = self._lacking[field]
             having = self._having[field]
@@ -247,7 +252,8 @@ class Overlooked:
 
 
 def _are_joined(parts: Sequence[str]) -> bool:
-    """Return whether these parts of a text are texts; those of a table have spaces beside the separators."""
+    """Return whether these parts of a text are texts; those of a table have spaces beside the
+    separators."""
     return len(parts) > 1 and all(
         part == part.strip() and len(part.split()) >= _WORDS for part in parts
     )

@@ -1,7 +1,8 @@
-"""Paths into rows of an export: `output.answer`, `docs[*].text`, `spans[type=RETRIEVER].output`, `context_*`.
+"""Paths into rows of an export: `output.answer`, `docs[*].text`, `spans[type=RETRIEVER].output`,
+`context_*`.
 
-A key that has the whole text of a path goes before anything else, at every level: keys with dots need no quotes.
-Lists and objects in texts are opened on the way.
+A key that has the whole text of a path goes before anything else, at every level: keys with dots
+need no quotes. Lists and objects in texts are opened on the way.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
 
     Args:
         value: A row, or a value in it.
-        path: Names with dots; `[*]` for all items of a list, `[0]` and `[-1]` for one, `[name=value]` for those with
-            this value; in a name of columns, `*` for any text, in the order of the numbers in the names. A name after
-            a list is looked for in all its items, and a number is that of an item.
+        path: Names with dots; `[*]` for all items of a list, `[0]` and `[-1]` for one,
+            `[name=value]` for those with this value; in a name of columns, `*` for any text, in the
+            order of the numbers in the names. A name after a list is looked for in all its items,
+            and a number is that of an item.
     """
     value = opened(value)
     if isinstance(value, dict):

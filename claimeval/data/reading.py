@@ -1,8 +1,9 @@
-"""Read samples from rows. Common field names are recognized, and all other fields are kept as metadata.
+"""Read samples from rows. Common field names are recognized, and all other fields are kept as
+metadata.
 
-Conversations are messages as chat APIs, ragas and ShareGPT write them. A list of messages ends with the assistant's
-answer or with the user's question. What came before the question is the history, and what tools returned after it are
-the contexts.
+Conversations are messages as chat APIs, ragas and ShareGPT write them. A list of messages ends with
+the assistant's answer or with the user's question. What came before the question is the history,
+and what tools returned after it are the contexts.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "evidence": ("evidence",),
     "metadata": ("metadata", "metadata_field"),
 }
-"""The fields of a sample, and their names in claimeval, the TREC RAG track, LlamaIndex, ragas and RAGChecker."""
+"""The fields of a sample, and their names in claimeval, the TREC RAG track, LlamaIndex, ragas and
+RAGChecker."""
 
 NUGGETS: dict[str, tuple[str, ...]] = {"id": ("qid",), "answer": ("answer_text",)}
 """Further names in rows with `nuggets`, as nuggetizer writes them."""
@@ -87,7 +89,8 @@ _SHOWN = 20
 
 
 class Problems:
-    """Errors of malformed rows. Either the first one ends the pass, or all such rows are left out and listed."""
+    """Errors of malformed rows. Either the first one ends the pass, or all such rows are left out
+    and listed."""
 
     def __init__(
         self, *, skip: bool = False, unique_ids: bool = False, quiet: bool = False
@@ -102,7 +105,8 @@ class Problems:
         self.count = 0
         """The number of all errors."""
         self.last: int | None = None
-        """The number of the last row that was read, if reading stopped before the end of the data."""
+        """The number of the last row that was read, if reading stopped before the end of the
+        data."""
         self.offered: str | None = None
         """Options that would read more of the data."""
         self._alike = 0
@@ -120,7 +124,8 @@ class Problems:
         return bool(count) and count == self._alike and self.errors[0].kind == kind
 
     def note(self, *, complete: bool = True) -> str | None:
-        """Return a note for the run if rows were left out; `complete` says whether all rows were read."""
+        """Return a note for the run if rows were left out; `complete` says whether all rows were
+        read."""
         return (
             f"{self.count}{'' if complete else ' or more'} malformed rows were left out"
             if self.errors
@@ -138,7 +143,8 @@ class Problems:
         return bool(self.errors) and not self.skip
 
     def stop(self) -> None:
-        """End a pass over the rows: raise DataError for the first error, or list the rows left out, once."""
+        """End a pass over the rows: raise DataError for the first error, or list the rows left out,
+        once."""
         if not self.errors or self._quiet:
             return
         first = self.errors[0]
@@ -175,17 +181,20 @@ def read_samples(
     problems: Problems | None = None,
     positions: range | None = None,
 ) -> Iterator[Sample]:
-    """Yield the samples of a file in order. JSON Lines and CSV are streamed. A row without an id gets its number as id.
+    """Yield the samples of a file in order. JSON Lines and CSV are streamed. A row without an id
+    gets its number as id.
 
-    A file of traces, recognized by its first row, is read completely, because the spans of a trace are one sample.
+    A file of traces, recognized by its first row, is read completely, because the spans of a trace
+    are one sample.
 
     Args:
         path: The file.
-        mapping: Where the fields are, as `resolved` returns it. Takes precedence over the names that are recognized by
-            default.
+        mapping: Where the fields are, as `resolved` returns it. Takes precedence over the names
+            that are recognized by default.
         references: Whether one of several reference answers is enough, for all samples.
         limit: Maximum number of samples. None: all.
-        problems: Treatment of malformed rows. Default: the first error is raised, with the number of similar rows.
+        problems: Treatment of malformed rows. Default: the first error is raised, with the number
+            of similar rows.
         positions: The rows to read, from 0. None: all.
 
     Raises:
@@ -223,7 +232,8 @@ def mapping_of_file(path: Path, given: RowMapping = NO_MAPPING) -> RowMapping:
 
 
 def resolved(given: RowMapping, first: Sequence[SourceRow | Sample]) -> RowMapping:
-    """Return the mapping for data with these first rows: that of the export that they come from, changed by the given.
+    """Return the mapping for data with these first rows: that of the export that they come from,
+    changed by the given.
 
     Spans are read as traces unless a column of theirs is named.
     """
@@ -333,7 +343,8 @@ def _unknown_columns(rows: Sequence[SourceRow]) -> str:
 
 
 def _offered(overlooked: Overlooked, table: LongTable) -> str | None:
-    """Return options that would read more, in the middle of a file. One row a document goes before other errors."""
+    """Return options that would read more, in the middle of a file. One row a document goes before
+    other errors."""
     try:
         return overlooked.check()
     except DataError:
@@ -457,7 +468,8 @@ class _CellValues:
             self.references = cast(References, self._other.pop("references"))
 
     def _read_turns(self, columns: Mapping[str, str]) -> None:
-        """Read lists of messages. A column with the name of such a list but without messages is metadata."""
+        """Read lists of messages. A column with the name of such a list but without messages is
+        metadata."""
         for field in ("history", "messages", "question"):
             value = self.present.get(field)
             listed = opened(value)
@@ -487,7 +499,8 @@ class _CellValues:
         )
 
     def _error(self, problem: str, given: str = "", field: str | None = None) -> DataError:
-        """Return the error of a value; `given` is the part of the message that differs between rows."""
+        """Return the error of a value; `given` is the part of the message that differs between
+        rows."""
         column = f", {self._columns.get(field, field)}" if field else ""
         return DataError(
             f"{self._row.location}{column}: {problem}{given}", kind=f"{column}: {problem}"
@@ -545,7 +558,8 @@ class _CellValues:
         )
 
     def conversation(self) -> dict[str, Any]:
-        """Return the fields of a sample in its messages: the last question, with answer and tool results after it."""
+        """Return the fields of a sample in its messages: the last question, with answer and tool
+        results after it."""
         turns = cast("tuple[Turn, ...]", self.present["messages"])
         last = max(
             (number for number, turn in enumerate(turns) if turn.role == "user"), default=len(turns)
@@ -623,7 +637,8 @@ class _CellValues:
         return _written(cast("str | int", item))
 
     def claims(self, field: str) -> list[GivenClaim]:
-        """Return the given claims, from texts or from objects with text, importance and assignment."""
+        """Return the given claims, from texts or from objects with text, importance and
+        assignment."""
         claims = []
         for number, item in enumerate(self._items(field) or (), 1):
             row = item if isinstance(item, dict) else {"text": item}
@@ -657,7 +672,8 @@ class _CellValues:
     def _documents(
         self, items: list[Any], field: str, ids: list[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Return the fields of documents from objects, or from texts with a list of ids. The default id is the rank."""
+        """Return the fields of documents from objects, or from texts with a list of ids. The
+        default id is the rank."""
         if ids is not None and len(ids) != len(items):
             raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
         found = [
@@ -724,7 +740,8 @@ class _CellValues:
         return _ANSWERABLE[word]
 
     def author(self, field: str) -> str | None:
-        """Return the name of a model, also from LlamaIndex' `{"model_name", "type"}`. None means a human author."""
+        """Return the name of a model, also from LlamaIndex' `{"model_name", "type"}`. None means a
+        human author."""
         value = self.present[field]
         if isinstance(value, str):
             value = read_cell(value)

@@ -1,9 +1,11 @@
-"""Read recorded replies of judges as samples, claims and verdicts. A sample's rows must be consecutive.
+"""Read recorded replies of judges as samples, claims and verdicts. A sample's rows must be
+consecutive.
 
-A mapping (YAML) names the fields, with paths as in `--field` (`judges.gpt-4.raw`, `outputs[0].text`). A row is one
-claim with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
-`replies` in the order of `judges`, or in a list of objects `items_field`. With `claims`, a row has a list of claims.
-With `systems`, a row has the answers of several systems. With `document`, a row is about one chunk of the evidence.
+A mapping (YAML) names the fields, with paths as in `--field` (`judges.gpt-4.raw`,
+`outputs[0].text`). A row is one claim with a single reply (`judge` and `reply`) or with the replies
+of several judges: in the fields `judges`, in a list `replies` in the order of `judges`, or in a
+list of objects `items_field`. With `claims`, a row has a list of claims. With `systems`, a row has
+the answers of several systems. With `document`, a row is about one chunk of the evidence.
 
 The mappings of the folder `mappings` are used by their names.
 """
@@ -51,7 +53,8 @@ from claimeval.types.records import (
 from claimeval.types.scales import BINARY, THREE_WAY, grade_scale
 
 MAX_EXPLANATION = 300
-"""Characters of a reply that are kept as the judge's explanation. The calls have the whole reply."""
+"""Characters of a reply that are kept as the judge's explanation. The calls have the whole
+reply."""
 
 
 class RecordedJudge(Record):
@@ -99,16 +102,18 @@ class FieldMap(Record):
     """The judge's reason. Default: the beginning of the reply."""
     words: dict[str, Meaning] = Field(default_factory=dict)
     scale: Literal["binary", "three_way"] | None = None
-    """Whether "no" means contradicted. Default: binary if the forms only say yes or no, else three_way."""
+    """Whether "no" means contradicted. Default: binary if the forms only say yes or no, else
+    three_way."""
     grades: GradeRange | None = None
     """The range, if the replies are grades."""
     human_label: str | None = None
     systems: str | None = None
-    """The answers of several systems: an object by system, or a list of objects with `system`. Each answer is a sample,
-    with the system in its id and as its generator. Paths may start in an answer or in the row."""
+    """The answers of several systems: an object by system, or a list of objects with `system`. Each
+    answer is a sample, with the system in its id and as its generator. Paths may start in an answer
+    or in the row."""
     document: str | None = None
-    """The chunk of the evidence that the row's replies are about, with its text in `contexts`. A claim is supported if
-    at least one chunk supports it."""
+    """The chunk of the evidence that the row's replies are about, with its text in `contexts`. A
+    claim is supported if at least one chunk supports it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -152,7 +157,8 @@ MAPPINGS = {path.stem: path for path in sorted(Path(__file__).with_name("mapping
 
 
 def read_mapping(path: Path) -> FieldMap:
-    """Read a mapping from a YAML file, or one of `MAPPINGS` by its name. Raises UsageError if it is invalid."""
+    """Read a mapping from a YAML file, or one of `MAPPINGS` by its name. Raises UsageError if it is
+    invalid."""
     if str(path) not in MAPPINGS and not (path.suffix or path.exists()):
         raise unknown_name("mapping", str(path), MAPPINGS)
     return field_map(
@@ -255,7 +261,8 @@ class RecordedReplies:
         )
 
     def _rows(self) -> Iterator[SourceRow]:
-        """Yield the rows; a row with the answers of several systems is yielded once for each answer."""
+        """Yield the rows; a row with the answers of several systems is yielded once for each
+        answer."""
         systems = self._fields.systems
         for row in read_rows(self._path):
             if systems is None:
@@ -336,7 +343,8 @@ class RecordedReplies:
                 yield self._reply(name, value_at(item, fields.reply, optional=True), item)
 
     def _reply(self, judge: str, reply: object, row: SourceRow) -> _Reply:
-        """Return a reply with the explanation beside it; empty ones are None, and numbers are recorded grades."""
+        """Return a reply with the explanation beside it; empty ones are None, and numbers are
+        recorded grades."""
         because = value_at(row, self._fields.explanation, optional=True)
         return _Reply(
             judge,
@@ -502,7 +510,8 @@ def _evidence_of(part: Part, chunks: Mapping[str, Document]) -> dict[str, object
 
 
 def _merge_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[Verdict]:
-    """Yield each judge's verdict over all chunks: supported if any chunk supports it, else contradicted, not found."""
+    """Yield each judge's verdict over all chunks: supported if any chunk supports it, else
+    contradicted, not found."""
     by_judge: dict[tuple[str, int], list[tuple[str, Verdict]]] = {}
     for chunk, of_chunk in verdicts.items():
         for verdict in of_chunk:

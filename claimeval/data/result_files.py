@@ -1,10 +1,11 @@
 """Judged samples, and RAGChecker's result files, which are recognized by their fields.
 
-Claims of answer and reference are assessed against each other and against every context, under RAGChecker's field
-names (`results` with `gt_answer_claims`, `retrieved2response`, ...) or descriptive ones
-(`response_claims_vs_contexts`, ...). A claim's labels for the contexts become one verdict: supported if any context
-entails it, else contradicted if any contradicts it, else not found. The verdict cites the contexts that entail it. The
-labels for single contexts are kept, so that all of RAGChecker's metrics can be derived.
+Claims of answer and reference are assessed against each other and against every context, under
+RAGChecker's field names (`results` with `gt_answer_claims`, `retrieved2response`, ...) or
+descriptive ones (`response_claims_vs_contexts`, ...). A claim's labels for the contexts become one
+verdict: supported if any context entails it, else contradicted if any contradicts it, else not
+found. The verdict cites the contexts that entail it. The labels for single contexts are kept, so
+that all of RAGChecker's metrics can be derived.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class RecordedResults(NamedTuple):
     per_document: bool = False
     """Whether the judges saw each context separately."""
     repeated: int = 0
-    """Rows that repeat a claim text of their sample for the same judge. 0 if the claims have ids."""
+    """Rows that repeat a claim text of their sample for the same judge. 0 if the claims have
+    ids."""
 
     @property
     def panel_settings(self) -> dict[str, Any]:
@@ -91,7 +93,8 @@ def metric_of(claims_of: Part, against: Part) -> Metric:
 
 
 def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
-    """Return a claim with its span in the text that it was extracted from, if the sample has the text.
+    """Return a claim with its span in the text that it was extracted from, if the sample has the
+    text.
 
     Args:
         claim_id: Id of the claim.
@@ -139,7 +142,8 @@ _VERDICTS: dict[tuple[Part, Part], tuple[str, ...]] = {
     ("reference", "answer"): ("response2answer", "reference_claims_vs_response"),
     ("reference", "contexts"): ("retrieved2answer", "reference_claims_vs_contexts"),
 }
-"""The fields with the labels of the claims of one part against another: RAGChecker's name and a descriptive one."""
+"""The fields with the labels of the claims of one part against another: RAGChecker's name and a
+descriptive one."""
 _RAGCHECKER_FIELDS = {"metrics", *chain(*_CLAIMS.values(), *_VERDICTS.values())}
 _RAGCHECKER_LABELS: dict[str, Label] = {
     "Entailment": "supported",
@@ -147,7 +151,8 @@ _RAGCHECKER_LABELS: dict[str, Label] = {
     "Neutral": "not_found",
 }
 BEST_FIRST = (*_RAGCHECKER_LABELS.values(),)
-"""The labels for single documents, of which the first in this order is the label for all of them."""
+"""The labels for single documents, of which the first in this order is the label for all of
+them."""
 
 
 def _of_ragchecker(path: Path) -> RecordedResults:
@@ -213,7 +218,8 @@ def _ragchecker_sample(row: SourceRow) -> JudgedSample:
 
 
 def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Claim, ...] | None:
-    """Return the claims of a part, None if the row does not have them. Triplets are joined to one text."""
+    """Return the claims of a part, None if the row does not have them. Triplets are joined to one
+    text."""
     entries = row.first(_CLAIMS[part])
     if entries is None:
         return None
@@ -230,7 +236,8 @@ def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Clai
 def _labeled_claims(
     row: SourceRow, claims: Sequence[Claim] | None, names: Sequence[str], documents: int
 ) -> Iterator[tuple[Claim, Sequence[Label]]]:
-    """Yield each claim with a list of labels, one per document, or with a tuple of one label for all documents."""
+    """Yield each claim with a list of labels, one per document, or with a tuple of one label for
+    all documents."""
     location = f"{row.location}, field {names[0]!r}"
 
     def label(word: Any) -> Label:

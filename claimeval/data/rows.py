@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
-"""Characters that begin a formula in spreadsheets, also in full width, as some languages of Office accept them."""
+"""Characters that begin a formula in spreadsheets, also in full width, as some languages of Office
+accept them."""
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
@@ -187,7 +188,8 @@ def read_json_lines(
 
 
 def _numbered(rows: Iterable[T], positions: range | None) -> Iterator[tuple[int, T]]:
-    """Yield the rows at these positions with their numbers, from 1; no row after the last position is read."""
+    """Yield the rows at these positions with their numbers, from 1; no row after the last position
+    is read."""
     numbered = enumerate(rows, 1)
     return numbered if positions is None else islice(numbered, positions.start, positions.stop)
 
@@ -250,7 +252,8 @@ CONTAINERS = (
     ),
     *("rows", "records", "items", "goldens", "runs", "data.data", "data.items", "data.rows"),
 )
-"""Paths of the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas, promptfoo and others."""
+"""Paths of the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas,
+promptfoo and others."""
 _OF_A_TRACE = frozenset({"info", "spans", "resourceSpans", "observations", "trace"})
 _OF_A_ROW = _OF_A_TRACE | {
     "question",
@@ -265,7 +268,8 @@ _OF_A_ROW = _OF_A_TRACE | {
 
 
 def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the rows of an object: a list in it, any form of `DataFrame.to_json`, a dict of columns, or one row.
+    """Return the rows of an object: a list in it, any form of `DataFrame.to_json`, a dict of
+    columns, or one row.
 
     `name` is its name in messages.
 
@@ -304,7 +308,8 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _container(table: Mapping[str, Any]) -> str | None:
-    """Return the path of the rows in an object: a known one, else that of its only list of objects."""
+    """Return the path of the rows in an object: a known one, else that of its only list of
+    objects."""
     if known := next(
         (name for name in CONTAINERS if any(isinstance(at, list) for at in values_at(table, name))),
         None,
@@ -385,14 +390,15 @@ def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 def write_csv(file: IO[str], rows: Iterable[Iterable[object]]) -> None:
     """Write rows as CSV with guarded cells; None is an empty cell. Open files with `newline=""`.
 
-    Lines end with `\\r\\n`, as RFC 4180 says. With another end, Python 3.11 leaves a lone `\\r` unquoted, and
-    readers begin a row there.
+    Lines end with `\\r\\n`, as RFC 4180 says. With another end, Python 3.11 leaves a lone `\\r`
+    unquoted, and readers begin a row there.
     """
     csv.writer(file).writerows(map(guarded, row) for row in rows)
 
 
 def guarded(cell: Any) -> Any:
-    """Return a cell for a spreadsheet; a text that looks like a formula gets an apostrophe in front."""
+    """Return a cell for a spreadsheet; a text that looks like a formula gets an apostrophe in
+    front."""
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'")[:1] in FORMULAS else cell
 
 
@@ -406,7 +412,8 @@ def unguarded(cell: Any) -> Any:
 
 
 def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
-    """Return the names of the columns; the index that pandas writes has none, and may repeat the column returned."""
+    """Return the names of the columns; the index that pandas writes has none, and may repeat the
+    column returned."""
     names = [name.strip() for name in next(reader, [])]
     index = names.index(names[0], 1) if names[:1] and names[0] in names[1:] else 0
     names[:1] = [""] if index else names[:1]
@@ -416,13 +423,15 @@ def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
 
 
 _OF_ITEM = re.compile(r"(.*?[^\W\d_])\.(\d+)(?:\.(.+))?")
-"""The name of a column with an item of a list or a field of that item: `docs.0`, `docs.0.text`, but not `v1.0`."""
+"""The name of a column with an item of a list or a field of that item: `docs.0`, `docs.0.text`, but
+not `v1.0`."""
 _NO_ITEM = frozenset({"", "null", "undefined"})
 """Cells of lists that are shorter than others, as json-2-csv writes them."""
 
 
 def _spread(names: Sequence[str]) -> dict[str, list[list[tuple[int, str]]]]:
-    """Return the lists whose items have columns of their own: of each item the positions and names of its columns."""
+    """Return the lists whose items have columns of their own: of each item the positions and names
+    of its columns."""
     lists: dict[str, dict[int, list[tuple[int, str]]]] = {}
     for position, name in enumerate(names):
         if match := _OF_ITEM.fullmatch(name):
@@ -493,7 +502,8 @@ def _object(fields: object, location: str) -> dict[str, object]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON: arrays as lists, records as objects, dates and bytes as texts, NA as None."""
+    """Return a value as JSON: arrays as lists, records as objects, dates and bytes as texts, NA as
+    None."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

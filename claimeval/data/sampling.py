@@ -1,10 +1,12 @@
-"""Draw rows from a log of any size in one pass and bounded memory, uniformly or stratified, without duplicates.
+"""Draw rows from a log of any size in one pass and bounded memory, uniformly or stratified, without
+duplicates.
 
-Every question gets a number in [0, 1) from a seeded hash of its words, and the questions with the smallest numbers are
-drawn (bottom-k sampling, Cohen & Kaplan 2007). So each distinct question has the same probability, however often it was
-asked. Duplicates are detected without a table of all questions. The order of the log does not matter, and a log that
-grows keeps most of its draw. Each stratum uses its own numbers, so that a question in several strata does not have a
-higher probability. A question that is drawn for one stratum is not drawn for another.
+Every question gets a number in [0, 1) from a seeded hash of its words, and the questions with the
+smallest numbers are drawn (bottom-k sampling, Cohen & Kaplan 2007). So each distinct question has
+the same probability, however often it was asked. Duplicates are detected without a table of all
+questions. The order of the log does not matter, and a log that grows keeps most of its draw. Each
+stratum uses its own numbers, so that a question in several strata does not have a higher
+probability. A question that is drawn for one stratum is not drawn for another.
 """
 
 from __future__ import annotations
@@ -27,13 +29,15 @@ from claimeval.statistics.sampling import allocate
 from claimeval.types.errors import DataError, UsageError
 
 DUPLICATE_THRESHOLD = 90.0
-"""`rapidfuzz.fuzz.token_sort_ratio`, from 0 to 100, from which two questions are near duplicates."""
+"""`rapidfuzz.fuzz.token_sort_ratio`, from 0 to 100, from which two questions are near
+duplicates."""
 COUNT = 200
 """Default number of rows to draw."""
 RESERVE = 3
 """Rows kept in memory for each row to be drawn, so that near duplicates can be replaced."""
 MIN_KEPT = 2000
-"""Minimum number of rows of each stratum that are kept in memory, so that small strata are counted exactly."""
+"""Minimum number of rows of each stratum that are kept in memory, so that small strata are counted
+exactly."""
 NO_STRATUM = "(none)"
 MIN_PER_STRATUM = 15
 """Minimum number of rows of each stratum, if it has as many and the draw is large enough."""
@@ -49,21 +53,25 @@ class LogStratum(NamedTuple):
     questions: int
     """Distinct questions, or all rows if duplicates are kept."""
     exact: bool
-    """Whether the questions were counted. If not, the number is an estimate within a few percent."""
+    """Whether the questions were counted. If not, the number is an estimate within a few
+    percent."""
     drawn: int
     near_duplicates: int
-    """Rows left out because a drawn row, possibly of another stratum, is the same or nearly the same."""
+    """Rows left out because a drawn row, possibly of another stratum, is the same or nearly the
+    same."""
 
 
 class DrawnRows(list[dict[str, Any]]):
-    """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and sampling probability."""
+    """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and
+    sampling probability."""
 
     def __init__(
         self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int
     ) -> None:
         super().__init__(rows)
         self.strata = strata
-        """Counts of rows and distinct questions, in the log and drawn, by value of the field `stratify`."""
+        """Counts of rows and distinct questions, in the log and drawn, by value of the field
+        `stratify`."""
         self.empty_questions = empty_questions
         """Number of rows with an empty question, which were left out."""
 
@@ -109,7 +117,8 @@ class _Reservoir:
     def questions(self) -> int:
         """Return the number of distinct questions.
 
-        If they exceed the size, the estimate is (k - 1) / the k-th smallest number (Beyer et al. 2007).
+        If they exceed the size, the estimate is (k - 1) / the k-th smallest number (Beyer et al.
+        2007).
         """
         kept = len(self._heap)
         if self.exact:
@@ -138,22 +147,27 @@ def draw(
     Args:
         rows: The rows of the log.
         source: Name of the log.
-        count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions. Default: 200.
-        every: Draw one in this many distinct questions instead: those whose number is below its inverse.
+        count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions.
+            Default: 200.
+        every: Draw one in this many distinct questions instead: those whose number is below its
+            inverse.
         seed: Seed of the draw.
         stratify: Field whose values are the strata, such as `generator` or `metadata.topic`.
         question_field: Field with the question. Default: the names that are recognized in samples.
-        duplicate_threshold: Similarity, from 0 to 100, from which two questions are near duplicates. None: keep all
-            duplicates and give every row the same probability, so that frequent questions are drawn more often.
+        duplicate_threshold: Similarity, from 0 to 100, from which two questions are near
+            duplicates. None: keep all duplicates and give every row the same probability, so that
+            frequent questions are drawn more often.
         min_per_stratum: Minimum number of rows of each stratum, if it has as many.
 
     Returns:
-        The rows in the order of the log, and counts by stratum. Rows with a blank question are left out.
+        The rows in the order of the log, and counts by stratum. Rows with a blank question are left
+        out.
 
     Raises:
-        UsageError: If there are more strata than rows to draw, or `every` is given with a count or strata, or draws
-            nothing.
-        DataError: If a row has no question, no row has the field of the strata, or the log is empty.
+        UsageError: If there are more strata than rows to draw, or `every` is given with a count or
+            strata, or draws nothing.
+        DataError: If a row has no question, no row has the field of the strata, or the log is
+            empty.
     """
     if every is not None and (count is not None or stratify):
         raise UsageError(
@@ -235,7 +249,8 @@ def draw(
 def with_origin(
     row: SourceRow, source: str, seed: int, probability: float, **stratum: str
 ) -> dict[str, Any]:
-    """Return a row as JSON, with its source and the probability in (0, 1] of its question in the field `drawn`."""
+    """Return a row as JSON, with its source and the probability in (0, 1] of its question in the
+    field `drawn`."""
     origin = {
         "from": source,
         "row": row.number,
@@ -250,7 +265,8 @@ def with_origin(
 def _without_duplicates(
     candidates: list[_Kept], count: int, distinct: DistinctQuestions | None
 ) -> tuple[list[_Kept], int]:
-    """Return the first `count` rows that are no near duplicates of drawn ones, and the number of duplicates."""
+    """Return the first `count` rows that are no near duplicates of drawn ones, and the number of
+    duplicates."""
     rows = list[_Kept]()
     duplicates = 0
     for candidate in itertools.takewhile(lambda _: len(rows) < count, candidates):
@@ -262,7 +278,8 @@ def _without_duplicates(
 
 
 class DistinctQuestions:
-    """Questions without near duplicates, which have similar words in any order and the same numbers."""
+    """Questions without near duplicates, which have similar words in any order and the same
+    numbers."""
 
     def __init__(self, threshold: float = DUPLICATE_THRESHOLD) -> None:
         self._threshold = threshold

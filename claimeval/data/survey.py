@@ -1,4 +1,5 @@
-"""Check which metrics a data set has inputs for and what is wrong with it, in one pass and without calls."""
+"""Check which metrics a data set has inputs for and what is wrong with it, in one pass and without
+calls."""
 
 from __future__ import annotations
 
@@ -58,10 +59,12 @@ class Survey(Record):
     invalid_text: dict[str, str] = Field(default_factory=dict)
     """Ids of samples with text in a wrong encoding, and an excerpt."""
     written_nothing: dict[str, str] = Field(default_factory=dict)
-    """Ids of samples with a text such as "nan", which programs write for missing values, and that text."""
+    """Ids of samples with a text such as "nan", which programs write for missing values, and that
+    text."""
     generators: dict[str, int] = Field(default_factory=dict)
     contexts: tuple[int, float, int] | None = None
-    """The minimum, median and maximum number of contexts of a sample; None if no sample has contexts."""
+    """The minimum, median and maximum number of contexts of a sample; None if no sample has
+    contexts."""
     example: Sample | None = None
     """The first sample."""
     malformed: tuple[str, ...] = ()
@@ -169,7 +172,8 @@ class Survey(Record):
 
     @property
     def example_in_words(self) -> list[tuple[str, str]]:
-        """Excerpts of the fields of the first sample that have a value; of a list, the first two items."""
+        """Excerpts of the fields of the first sample that have a value; of a list, the first two
+        items."""
         fields = []
         for name, value in self.example or ():
             if isinstance(value, tuple):
@@ -207,7 +211,8 @@ def counted(missing: MissingField | None, part: Part, sample: Sample) -> Missing
 
 
 def left_out(missing: MissingField, samples: int, prompt: str) -> str:
-    """Return how many samples count as `missing_input` because they have no question. Raises DataError if all do."""
+    """Return how many samples count as `missing_input` because they have no question. Raises
+    DataError if all do."""
     if missing.count == samples:
         raise DataError(
             f"no sample has a question (first: {missing.first!r}), which prompt {prompt} reads."
@@ -220,7 +225,8 @@ def left_out(missing: MissingField, samples: int, prompt: str) -> str:
 
 
 def distinct(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yield the samples. Raises DataError at a repeated id, and at the end if there are no samples."""
+    """Yield the samples. Raises DataError at a repeated id, and at the end if there are no
+    samples."""
     numbers: dict[str, int] = {}
     for number, sample in enumerate(samples, 1):
         if (first := numbers.setdefault(sample.id, number)) != number:
@@ -231,7 +237,8 @@ def distinct(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
-    """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no samples."""
+    """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no
+    samples."""
     count = empty_contexts = empty_answers = no_answer = 0
     missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
     numbers = dict[str, int]()

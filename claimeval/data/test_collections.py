@@ -28,9 +28,11 @@ QUERY_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def read_corpus(path: Path) -> Iterator[Document]:
-    """Yield the documents of a file: rows with id, text and an optional title, or lines `id<TAB>text`.
+    """Yield the documents of a file: rows with id, text and an optional title, or lines
+    `id<TAB>text`.
 
-    In a BEIR directory, `corpus.jsonl` is read. Raises DataError for a row without id or text and a duplicate id.
+    In a BEIR directory, `corpus.jsonl` is read. Raises DataError for a row without id or text and a
+    duplicate id.
     """
     for document in _named(path, "corpus.jsonl", DOCUMENT_NAMES, "document"):
         yield Document(
@@ -39,7 +41,8 @@ def read_corpus(path: Path) -> Iterator[Document]:
 
 
 def read_queries(path: Path) -> dict[str, str]:
-    """Return the text of each query: rows with id and question, a JSON object of id to text, or lines `id<TAB>text`.
+    """Return the text of each query: rows with id and question, a JSON object of id to text, or
+    lines `id<TAB>text`.
 
     In a BEIR directory, `queries.jsonl` is read.
     """
@@ -76,7 +79,8 @@ def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
 def _named(
     path: Path, beir_file: str, names: Mapping[str, tuple[str, ...]], what: str
 ) -> Iterator[dict[str, str]]:
-    """Yield the values of rows by our field names. Every field but the title is required, and an id is unique."""
+    """Yield the values of rows by our field names. Every field but the title is required, and an id
+    is unique."""
     ids: set[str] = set()
     for row in _rows(path, beir_file):
         values = {}
@@ -111,9 +115,11 @@ Grades = dict[str, dict[str, int]]
 
 
 def read_qrels(path: Path) -> Grades:
-    """Return the grades in a TREC or BEIR file, or in a table with a field `human`, `grade`, `relevance` or `label`.
+    """Return the grades in a TREC or BEIR file, or in a table with a field `human`, `grade`,
+    `relevance` or `label`.
 
-    Pairs without a grade are left out. Raises DataError with file and line for an invalid grade or a duplicate pair.
+    Pairs without a grade are left out. Raises DataError with file and line for an invalid grade or
+    a duplicate pair.
     """
     return next(iter(read_assessors(path, None).values()))
 
@@ -121,9 +127,9 @@ def read_qrels(path: Path) -> Grades:
 def read_assessors(path: Path, names: Sequence[str] | None = ()) -> dict[str, Grades]:
     """Return the grades of each assessor in a file, by name.
 
-    A table can have the grades of multiple assessors in the field `grades`: an object of name to grade, or a list in
-    the order of `names` (default: `1`, `2`, ...). Any other file has one assessor, named after the file; with `names`
-    None, so has a table.
+    A table can have the grades of multiple assessors in the field `grades`: an object of name to
+    grade, or a list in the order of `names` (default: `1`, `2`, ...). Any other file has one
+    assessor, named after the file; with `names` None, so has a table.
     """
     if path.suffix.lower() not in FORMATS:
         return {path.name: _whole(path)}
@@ -147,7 +153,8 @@ def read_assessors(path: Path, names: Sequence[str] | None = ()) -> dict[str, Gr
 
 
 def _whole(path: Path) -> Grades:
-    """Return the grades of a TREC or BEIR file. Raises DataError for a grade that is not a whole number."""
+    """Return the grades of a TREC or BEIR file. Raises DataError for a grade that is not a whole
+    number."""
     qrels = ir.read_qrels(path)
     for query, documents in qrels.items():
         for document, grade in documents.items():
@@ -168,7 +175,8 @@ def qrels_file(folder: Path, assessor: str) -> Path:
 
 
 def write_assessors(assessors: Mapping[str, ir.Qrels], folder: Path) -> None:
-    """Write the grades of each assessor to `FOLDER/NAME.qrels`. Raises UsageError if two names give the same file."""
+    """Write the grades of each assessor to `FOLDER/NAME.qrels`. Raises UsageError if two names give
+    the same file."""
     paths = {name: qrels_file(folder, name) for name in assessors}
     if len(set(paths.values())) < len(paths):
         raise UsageError(
@@ -181,7 +189,8 @@ def write_assessors(assessors: Mapping[str, ir.Qrels], folder: Path) -> None:
 
 
 def read_names(path: Path) -> tuple[str, ...]:
-    """Return the names of assessors from a JSON list of texts, or from an object with one such list."""
+    """Return the names of assessors from a JSON list of texts, or from an object with one such
+    list."""
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
@@ -208,7 +217,8 @@ def read_names(path: Path) -> tuple[str, ...]:
 
 
 def _row_grades(row: SourceRow, name: str, names: Sequence[str] | None) -> Mapping[str, int | None]:
-    """Return the grades of the assessors in a row; if `names` is None, only that of one, called `name`."""
+    """Return the grades of the assessors in a row; if `names` is None, only that of one, called
+    `name`."""
     grades = None if names is None else row.fields.get(ASSESSORS_FIELD)
     if isinstance(grades, dict):
         return {assessor: _grade(grade, row) for assessor, grade in grades.items()}
@@ -255,7 +265,8 @@ class _ScaleFile(Record):
 
 
 def relevance_scale(spec: str) -> Scale:
-    """Return a scale by name, or from a YAML file with `meanings` (a list, grade 0 first) and `positive_from`."""
+    """Return a scale by name, or from a YAML file with `meanings` (a list, grade 0 first) and
+    `positive_from`."""
     if spec in RELEVANCE_SCALES:
         return RELEVANCE_SCALES[spec]
     path = Path(spec)

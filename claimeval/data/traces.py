@@ -1,8 +1,9 @@
 """Convert traces of question-answering systems, and results of chains, to rows of samples.
 
-Formats are recognized by their fields: spans of OpenInference and of the OpenTelemetry conventions for generative AI
-(as exporters and Phoenix write them), traces and observations of Langfuse, results of LangChain chains and responses of
-LlamaIndex. The spans of a trace become one row with question, contexts, answer and generator.
+Formats are recognized by their fields: spans of OpenInference and of the OpenTelemetry conventions
+for generative AI (as exporters and Phoenix write them), traces and observations of Langfuse,
+results of LangChain chains and responses of LlamaIndex. The spans of a trace become one row with
+question, contexts, answer and generator.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ _OF_TOOLS = {
     "llm.model_name": ("model", "providedModelName", "provided_model_name", "modelId"),
     "session.id": ("sessionId", "session_id"),
 }
-"""Attributes of OpenInference, and their names in the spans of Langfuse, Opik, LangSmith and MLflow."""
+"""Attributes of OpenInference, and their names in the spans of Langfuse, Opik, LangSmith and
+MLflow."""
 _ASKED = (
     "gen_ai.retrieval.query.text",
     "reranker.query",
@@ -223,8 +225,8 @@ class _Trace:
 def samples_in(rows: Iterable[SourceRow | Other]) -> Iterator[SourceRow | Other]:
     """Yield rows of samples. If the first row is a span, yield one row per trace.
 
-    All spans are read before the first row, because those of a trace need not be consecutive. Spans of unknown kinds
-    are counted in a warning. Rows of other types than `SourceRow` are passed on.
+    All spans are read before the first row, because those of a trace need not be consecutive. Spans
+    of unknown kinds are counted in a warning. Rows of other types than `SourceRow` are passed on.
 
     Raises:
         DataError: If no trace has a question or an answer.
@@ -238,7 +240,8 @@ def samples_in(rows: Iterable[SourceRow | Other]) -> Iterator[SourceRow | Other]
 
 
 def trace_kind(fields: Mapping[str, Any]) -> str | None:
-    """Return which kind of `TRACES` a row is from: a span, several spans, or a trace with its observations."""
+    """Return which kind of `TRACES` a row is from: a span, several spans, or a trace with its
+    observations."""
     names = fields.keys()
     if "resourceSpans" in names:
         return "OpenTelemetry spans"
@@ -348,7 +351,8 @@ def _listed(value: Any) -> list[dict[str, Any]]:
 
 
 def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a span or event: an object, its JSON, or OTLP's list of keys and values."""
+    """Return the attributes of a span or event: an object, its JSON, or OTLP's list of keys and
+    values."""
     attributes = opened(fields.get("attributes"))
     if isinstance(attributes, list):
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _listed(attributes)}
@@ -360,7 +364,8 @@ def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trulens(fields: Mapping[str, Any]) -> _Span:
-    """Return an event of TruLens as a span; those of an evaluation have neither a question nor an answer."""
+    """Return an event of TruLens as a span; those of an evaluation have neither a question nor an
+    answer."""
     attributes = _attributes({"attributes": fields["record_attributes"]})
     recorded = {name.removeprefix("ai.observability."): value for name, value in attributes.items()}
     span = {
@@ -390,7 +395,8 @@ def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _opik_columns(fields: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the trace or the span in a row of Opik's table, where names begin with a prefix and `_` is for a dot."""
+    """Return the trace or the span in a row of Opik's table, where names begin with a prefix and
+    `_` is for a dot."""
     own = {
         name.removeprefix(prefix): value
         for name, value in fields.items()
@@ -429,7 +435,8 @@ def _any_value(value: Any) -> Any:
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested attributes under names with dots, such as `retrieval.documents.0.document.content`."""
+    """Yield nested attributes under names with dots, such as
+    `retrieval.documents.0.document.content`."""
     if prefix in _WHOLE or not value or not isinstance(value, (dict, list)):
         yield prefix, value
     elif isinstance(value, dict):
@@ -443,7 +450,8 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Span:
-    """Return a span of a tool that records input and output: those of unknown kinds are parts of a chain."""
+    """Return a span of a tool that records input and output: those of unknown kinds are parts of a
+    chain."""
     attributes = {
         name: next(filter(None, map(fields.get, keys)), None) for name, keys in _OF_TOOLS.items()
     }
@@ -527,8 +535,8 @@ def _beside(value: Any, depth: int = 2) -> list[dict[str, Any]]:
 def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     """Return the row of a trace; None without a question and an answer.
 
-    The question and the answer are those of the top spans, else those of the retrieval and of the last model call. The
-    documents of a reranker replace those of the retrieval.
+    The question and the answer are those of the top spans, else those of the retrieval and of the
+    last model call. The documents of a reranker replace those of the retrieval.
     """
     spans = sorted(
         trace.spans,
@@ -605,7 +613,8 @@ def _unique(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _documents(value: Any) -> list[dict[str, Any]]:
-    """Return the documents in a value: a list of objects or texts, or an object with such a list."""
+    """Return the documents in a value: a list of objects or texts, or an object with such a
+    list."""
     value = _parsed(value)
     if isinstance(value, dict):
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
@@ -634,7 +643,8 @@ def _are_pages(value: Any) -> bool:
 
 
 def _first(fields: Mapping[str, Any], paths: Iterable[str]) -> str:
-    """Return the first of these values that is a text or a number, as text; empty if there is none."""
+    """Return the first of these values that is a text or a number, as text; empty if there is
+    none."""
     for path in paths:
         value = fields.get(path)
         if value is None and "." in path and path.partition(".")[0] in fields:
@@ -654,12 +664,14 @@ def _parsed(value: Any) -> Any:
 
 
 def spoken(value: Any, field: str) -> str | None:
-    """Return the question or the answer in an object, in messages or in JSON; None if there is none."""
+    """Return the question or the answer in an object, in messages or in JSON; None if there is
+    none."""
     return _text(value, _QUESTION if field == "question" else _ANSWER)
 
 
 def _text(value: Any, keys: tuple[str, ...]) -> str | None:
-    """Return the text in the input or output of a span; of messages, the last one of the user or the assistant."""
+    """Return the text in the input or output of a span; of messages, the last one of the user or
+    the assistant."""
     original = value
     value = _parsed(value)
     if isinstance(value, str):
@@ -696,8 +708,8 @@ def _role(message: Any) -> str:
 def unpacked(item: Any) -> Any:
     """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts.
 
-    An object with `source_nodes` is a response, one with `page_content` a document, so that neither package is
-    imported. A response that is streamed is read to its end.
+    An object with `source_nodes` is a response, one with `page_content` a document, so that neither
+    package is imported. A response that is streamed is read to its end.
     """
     if _is_response(item):
         return _of_response(item)
@@ -722,7 +734,8 @@ def _of_response(response: Any) -> dict[str, Any]:
 
 
 def _content(value: Any) -> Any:
-    """Return the text of a message of LangChain, the fields of its documents and of nodes of LlamaIndex."""
+    """Return the text of a message of LangChain, the fields of its documents and of nodes of
+    LlamaIndex."""
     if isinstance(content := getattr(value, "content", None), (str, list)) and hasattr(
         value, "type"
     ):
@@ -734,7 +747,8 @@ def _content(value: Any) -> Any:
 
 
 def _page(item: Any) -> Any:
-    """Return the fields of a document of LangChain or a node of LlamaIndex, also in lists; other values stay."""
+    """Return the fields of a document of LangChain or a node of LlamaIndex, also in lists; other
+    values stay."""
     if isinstance(item, (list, tuple)):
         return [_page(value) for value in item]
     if hasattr(item, "page_content") and not dataclasses.is_dataclass(item):

@@ -1,7 +1,8 @@
 """Records of the items that a shard has in work, to identify items that end their process.
 
-If a process dies, the next process of the shard evaluates each of the items that were in work alone. An item that ended
-three processes is not tried again: it is recorded as `worker_died`, and the shard continues.
+If a process dies, the next process of the shard evaluates each of the items that were in work
+alone. An item that ended three processes is not tried again: it is recorded as `worker_died`, and
+the shard continues.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Attempts(Protocol):
 
     @property
     def crashes(self) -> Mapping[int, int]:
-        """Number of processes that ended while an item was in work, by its position in the shard, from 0."""
+        """Number of processes that ended while an item was in work, by its position in the shard,
+        from 0."""
         ...
 
     def begun(self, position: int) -> None:
@@ -55,7 +57,8 @@ class Attempts(Protocol):
 class AttemptsFile:
     """Attempts in a file, with a line whenever an item starts or ends.
 
-    Lines are not flushed to disk: they survive the process, and a crash of the machine is not caused by an item.
+    Lines are not flushed to disk: they survive the process, and a crash of the machine is not
+    caused by an item.
     """
 
     def __init__(self, path: Path) -> None:
@@ -132,7 +135,8 @@ class _Turns:
 
     @asynccontextmanager
     async def turn(self, *, alone: bool) -> AsyncIterator[None]:
-        """Enter once no suspect is inside or waits; `alone`, once no item is inside, and keep others out."""
+        """Enter once no suspect is inside or waits; `alone`, once no item is inside, and keep
+        others out."""
         async with self._changed:
             self._suspects += alone
             try:

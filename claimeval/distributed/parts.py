@@ -1,9 +1,9 @@
 """The parts of a run that shards write, and merging them.
 
-A part has the results of consecutive samples in three files: `parts/00003-of-00016.jsonl` with lines as in
-`results.jsonl`, `.replies.jsonl.gz` of the same name as in `replies.jsonl.gz`, and `.json`, its index. The index is
-written last and atomically: if it exists, the part is finished. Merging writes `results.jsonl` and `summary.json`,
-byte for byte as one process does.
+A part has the results of consecutive samples in three files: `parts/00003-of-00016.jsonl` with
+lines as in `results.jsonl`, `.replies.jsonl.gz` of the same name as in `replies.jsonl.gz`, and
+`.json`, its index. The index is written last and atomically: if it exists, the part is finished.
+Merging writes `results.jsonl` and `summary.json`, byte for byte as one process does.
 """
 
 from __future__ import annotations
@@ -197,7 +197,8 @@ def _first_line(error: Exception) -> str:
 class PartWriter(ResultFiles):
     """Writes a part line by line; `finish` renames the files to their final names.
 
-    The part is locked until `finish` or the end of a `with` block. Raises UsageError if another process writes it.
+    The part is locked until `finish` or the end of a `with` block. Raises UsageError if another
+    process writes it.
     """
 
     def __init__(self, part: Part) -> None:
@@ -255,21 +256,23 @@ def begin(
     *,
     overwrite: bool,
 ) -> Manifest | None:
-    """Create the run directory that shards share, unless another shard has, and return its manifest.
+    """Create the run directory that shards share, unless another shard has, and return its
+    manifest.
 
     Args:
         folder: The run directory.
         manifest: The settings of this shard.
         shard: The shard that starts.
-        labels: Labels from which vote weights are learned; they are kept next to the parts, for the merge.
+        labels: Labels from which vote weights are learned; they are kept next to the parts, for the
+            merge.
         overwrite: Whether to replace the manifest and the parts of a run with other settings.
 
     Returns:
         The manifest; None if the run is merged already.
 
     Raises:
-        UsageError: The folder holds other files, or a run with other settings, labels or another version or number of
-            shards.
+        UsageError: The folder holds other files, or a run with other settings, labels or another
+            version or number of shards.
     """
     if not overwrite and is_merged(folder, manifest):
         return None
@@ -402,12 +405,14 @@ LISTED = 12
 
 
 def merge(folder: Path, *, compress: bool = False) -> None:
-    """Merge the finished shards of a run, take the votes that need the whole run, and write the run.
+    """Merge the finished shards of a run, take the votes that need the whole run, and write the
+    run.
 
     A merged run is left unchanged. `compress` writes `results.jsonl.gz` instead of `results.jsonl`.
 
     Raises:
-        UsageError: Shards are missing, or a part is truncated or has other settings, data or versions.
+        UsageError: Shards are missing, or a part is truncated or has other settings, data or
+            versions.
         StoppedEarly: The run directory cannot be written, as on a full disk.
     """
     manifest = load_manifest(folder)
@@ -459,7 +464,8 @@ def merge(folder: Path, *, compress: bool = False) -> None:
 
 
 def missing_shards(parts: Sequence[Part]) -> list[int]:
-    """Return the numbers of the shards without a part. Raises UsageError for parts of different numbers of shards."""
+    """Return the numbers of the shards without a part. Raises UsageError for parts of different
+    numbers of shards."""
     counts = sorted({part.shard.count for part in parts})
     if len(counts) > 1:
         raise UsageError(
@@ -500,7 +506,8 @@ def _replies(part: Part, index: PartIndex) -> Iterator[bytes]:
 
 
 def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:
-    """Yield the bytes of a file in pieces. Raises UsageError at its end if size or digest differ."""
+    """Yield the bytes of a file in pieces. Raises UsageError at its end if size or digest
+    differ."""
     digest = hashlib.sha256()
     size = 0
     try:

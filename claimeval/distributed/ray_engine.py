@@ -1,8 +1,9 @@
-"""Runs on a Ray cluster: shards are tasks, one named actor sends all calls, and local models run in a pool of actors.
+"""Runs on a Ray cluster: shards are tasks, one named actor sends all calls, and local models run in
+a pool of actors.
 
-Only this module uses Ray. If the worker or node of a shard dies, the shard starts again, without limit. Its calls
-continue in the actor meanwhile, so that none is sent twice. The results of a shard are returned and written as its
-part, and the parts are merged as usual.
+Only this module uses Ray. If the worker or node of a shard dies, the shard starts again, without
+limit. Its calls continue in the actor meanwhile, so that none is sent twice. The results of a shard
+are returned and written as its part, and the parts are merged as usual.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ LOOK = 1.0
 """Seconds between two updates of the progress of calls."""
 NAMESPACE = "claimeval"
 CALLS = 100_000
-"""Maximum number of calls of the coordinator's methods at a time; above all, requests that wait for a reply."""
+"""Maximum number of calls of the coordinator's methods at a time; above all, requests that wait for
+a reply."""
 LOST = "the cluster lost the process that asks judges"
 AGAIN = "run the same command to resume"
 
@@ -100,7 +102,8 @@ class Answer(NamedTuple):
 
 
 class Coordinator:
-    """The actor of a run: asks the judges that cost money, and counts the workers that items ended."""
+    """The actor of a run: asks the judges that cost money, and counts the workers that items
+    ended."""
 
     def __init__(self) -> None:
         self._progress = Progress()
@@ -131,7 +134,8 @@ class Coordinator:
             self._stored = self._asker.stored
 
     async def ask(self, request: Request, *, stored: bool) -> Answer:
-        """Answer a request; with `stored` only from the reply cache. Equal requests are one call."""
+        """Answer a request; with `stored` only from the reply cache. Equal requests are one
+        call."""
         judge = self._judges[
             request.judge.name
         ]  # the same object for all requests, as in a run of one process
@@ -167,8 +171,8 @@ class Coordinator:
     async def attempt(self, shard: int) -> dict[int, int] | None:
         """Record that a worker starts a shard.
 
-        Returns None the first time; later, the number of workers that each item may have ended, by position in the
-        shard.
+        Returns None the first time; later, the number of workers that each item may have ended, by
+        position in the shard.
         """
         self._attempts[shard] += 1
         crashes = self._crashes.setdefault(shard, Counter())
@@ -208,7 +212,8 @@ class ActorExecutor(Elsewhere):
         self.lost: str | None = None
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the coordinator's outcome, or a failure if the judge has stopped or the coordinator is lost."""
+        """Return the coordinator's outcome, or a failure if the judge has stopped or the
+        coordinator is lost."""
         return await self._ask(request, stored=False)
 
     @property
@@ -320,7 +325,8 @@ class Worker:
 async def _reopened(
     judges: contextlib.AsyncExitStack, recipe: Recipe, progress: Progress
 ) -> Asker | None:
-    """Close the judges of an earlier run, and open those of this run that are local; None if there are none.
+    """Close the judges of an earlier run, and open those of this run that are local; None if there
+    are none.
 
     Their reply cache is deleted when they are closed.
     """
@@ -385,7 +391,8 @@ async def run_shards(
             try:
                 await cluster.open()
                 status = await cluster.do(works, items, progress)
-                # Shards may stop because the coordinator stops, before this process has finished stopping.
+                # Shards may stop because the coordinator stops, before this process has finished
+                # stopping.
                 return interrupted if interrupt.requested and not status.complete else status
             except asyncio.CancelledError:
                 if not interrupt.requested:
@@ -442,7 +449,8 @@ class _Cluster:
             cache=options.cache if isinstance(self._recipe.job, MeasureJob) else None,
         )
         self._sent = [ray.put(replace(self._recipe, options=sent))]
-        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]  # as Ray has it
+        # as Ray has it
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         self._cpus = max(1, int(resources.get("CPU", 1)))
         if (gpus := _gpus(self._recipe, resources)) is not None:
             count = min(self._cpus, int(resources.get("GPU", 0) / gpus)) if gpus else self._cpus
@@ -562,7 +570,8 @@ def _is_a_model(judge: Judge) -> bool:
 
 @contextlib.contextmanager
 def _connected(engine: str) -> Iterator[None]:
-    """Connect to a cluster, or start one on this machine; an existing connection of the program is used and kept.
+    """Connect to a cluster, or start one on this machine; an existing connection of the program is
+    used and kept.
 
     Ray's usage statistics are disabled, and the signal handlers of the program are kept.
     """

@@ -1,7 +1,8 @@
-"""Shards of a run: running the job for some of its items, and writing their results and tallies as a part.
+"""Shards of a run: running the job for some of its items, and writing their results and tallies as
+a part.
 
-A process with one shard calls `run_shard`. An engine for several machines sends a `Recipe` and the items, calls
-`score_shard` on the other machine, and writes the result with `write_part`.
+A process with one shard calls `run_shard`. An engine for several machines sends a `Recipe` and the
+items, calls `score_shard` on the other machine, and writes the result with `write_part`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from claimeval.types.requests import Learned
 
 @dataclass(frozen=True)
 class Recipe:
-    """The job of a run with its settings. Can be pickled; prompts are included as text, not as paths."""
+    """The job of a run with its settings. Can be pickled; prompts are included as text, not as
+    paths."""
 
     job: Job[Any] | ComputedJob[SampleResult]
     manifest: Manifest
@@ -48,7 +50,8 @@ class ShardResult(NamedTuple):
 
 
 def cut(items: int, shard: Shard) -> range:
-    """Return the positions of the items of a shard; shards are consecutive, and their sizes differ by one at most."""
+    """Return the positions of the items of a shard; shards are consecutive, and their sizes differ
+    by one at most."""
     return range(items * (shard.number - 1) // shard.count, items * shard.number // shard.count)
 
 
@@ -66,7 +69,8 @@ async def run_shard(
         run: The name of the budget, the same for all shards.
 
     Returns:
-        The index of the part, or None if it stopped early; the tallies; and the status of the shard.
+        The index of the part, or None if it stopped early; the tallies; and the status of the
+        shard.
     """
     with PartWriter(part) as writer, AttemptsFile(part.attempts_file) as attempts:
         watch = None if recipe.options.batch else attempts

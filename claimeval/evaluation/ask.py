@@ -96,10 +96,12 @@ async def ask_windows(
     ask: Callable[[W, int | None], Coroutine[Any, Any, Answers[T]]],
     limit: int | None = None,
 ) -> list[Answers[T]]:
-    """Ask about the first window alone, to test whether this size is accepted, then about the others.
+    """Ask about the first window alone, to test whether this size is accepted, then about the
+    others.
 
-    `ask` gets a window and the limit that earlier ones have found: half the size of a refused request. Returns the
-    answers of the windows; only the first one's if all of it was refused as too long.
+    `ask` gets a window and the limit that earlier ones have found: half the size of a refused
+    request. Returns the answers of the windows; only the first one's if all of it was refused as
+    too long.
     """
     first = await ask(windows[0], limit)
     if all(is_too_long(value) for values in first.values.values() for value in values):
@@ -129,8 +131,8 @@ async def ask_about(
 ) -> Answers[T]:
     """Ask until every subject has a value, with attempts 0, 1, ... up to `MAX_ATTEMPTS`.
 
-    If all stored replies are useless, a further attempt is taken from the reply cache, or sent if the run re-asks such
-    replies (`RunOptions.ask_again`).
+    If all stored replies are useless, a further attempt is taken from the reply cache, or sent if
+    the run re-asks such replies (`RunOptions.ask_again`).
 
     Args:
         subjects: The subjects of one request.

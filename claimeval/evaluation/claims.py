@@ -1,7 +1,8 @@
-"""The claims job: extract claims from texts, have judges assess them against evidence, and score the labels.
+"""The claims job: extract claims from texts, have judges assess them against evidence, and score
+the labels.
 
-The claims of each part of a sample are extracted once and assessed for each pair of part and evidence that the metrics
-need. Claims and verdicts of an earlier result of the sample are reused.
+The claims of each part of a sample are extracted once and assessed for each pair of part and
+evidence that the metrics need. Claims and verdicts of an earlier result of the sample are reused.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ Quotes = Literal["yes", "no"]
 
 
 def prompt_parameters(reasons: Reasons | None, quotes: Quotes | None) -> dict[str, str]:
-    """Return the parameters of the shipped prompts that have an option, without those that are None."""
+    """Return the parameters of the shipped prompts that have an option, without those that are
+    None."""
     return {
         name: value
         for name, value in (("reasons", reasons), ("quotes", quotes))
@@ -105,10 +107,12 @@ def prompt_parameters(reasons: Reasons | None, quotes: Quotes | None) -> dict[st
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsOptions:
-    """User settings of the claims job. None leaves the choice to the panel file, the source run or the default."""
+    """User settings of the claims job. None leaves the choice to the panel file, the source run or
+    the default."""
 
     judges: Sequence[str | Judge] = ()
-    """`provider:model`, `openai:model@URL`, YAML files or `Judge`; for a rejudged run also names of its judges."""
+    """`provider:model`, `openai:model@URL`, YAML files or `Judge`; for a rejudged run also names of
+    its judges."""
     extractor: str | Judge | None = None
     """Model that extracts the claims. Default: the first judge."""
     metrics: Sequence[str | Metric] | None = None
@@ -118,7 +122,8 @@ class ClaimsOptions:
     prompt_parameters: Mapping[str, str] = field(default_factory=dict)
     """Values of prompt parameters, each for the prompt that has it."""
     language: str | None = None
-    """Code of the language of the shipped prompts; None for English. `prompt_language` replaces `auto` beforehand."""
+    """Code of the language of the shipped prompts; None for English. `prompt_language` replaces
+    `auto` beforehand."""
     per_document: bool | None = None
     """Also assess claims against each document alone."""
     shuffle_contexts: int | None = None
@@ -126,7 +131,8 @@ class ClaimsOptions:
     claims_per_call: ClaimsPerCall | None = None
     """Claims in one request, for every judge; None for each judge's setting."""
     claim_order: int = 0
-    """Number of the order in which judges see the claims of a sample, which an experiment can vary."""
+    """Number of the order in which judges see the claims of a sample, which an experiment can
+    vary."""
     extract_per_judge: bool | None = None
     """Each judge extracts its own claims and assesses only those."""
     panel: PanelOptions = PanelOptions()
@@ -142,7 +148,8 @@ class ClaimsOptions:
 
 @dataclass(frozen=True)
 class ClaimsJob(QuestionJob):
-    """Judge answers claim by claim. Created by `make_job`, which checks all settings before the first call."""
+    """Judge answers claim by claim. Created by `make_job`, which checks all settings before the
+    first call."""
 
     metrics: tuple[Metric, ...]
     judges: tuple[Judge, ...]
@@ -158,7 +165,8 @@ class ClaimsJob(QuestionJob):
     metric_prompts: Mapping[str, Prompt] = field(default_factory=dict)
     """The prompts of metrics that do not ask whether a text supports a claim, by metric."""
     joint: bool = True
-    """Whether claims that no single document supports are assessed against all documents together."""
+    """Whether claims that no single document supports are assessed against all documents
+    together."""
     cluster: str | None = None
     """Field that defines clusters of samples in intervals; None for the question."""
     claim_order: int | None = 0
@@ -211,7 +219,8 @@ class ClaimsJob(QuestionJob):
         return (self.assess_prompt,)
 
     def prompt_of(self, assessment: Assessment, of: Part | None) -> str | None:
-        """Return the id of the prompt of an assessment, of a claim of a part; None if the job does not make it."""
+        """Return the id of the prompt of an assessment, of a claim of a part; None if the job does
+        not make it."""
         asked = any(
             (metric.claims_of, metric.against) == (of, assessment.against)
             for metric in self.metrics
@@ -252,7 +261,8 @@ class ClaimsJob(QuestionJob):
     def check_grounding(self, extractor: Judge, claims: tuple[Claim, ...] | Failure) -> None:
         """Raise StoppedEarly if nearly all claims of the first texts are ungrounded.
 
-        This detects replies that belong to other requests, as in a batch with wrong ids, before verdicts are paid for.
+        This detects replies that belong to other requests, as in a batch with wrong ids, before
+        verdicts are paid for.
         """
         counts = self._grounding[extractor.name]
         if (
@@ -278,7 +288,8 @@ class ClaimsJob(QuestionJob):
 
     @cached_property
     def first_stage(self) -> ClaimsJob:
-        """The job without requests that depend on verdicts: escalation, and all documents together."""
+        """The job without requests that depend on verdicts: escalation, and all documents
+        together."""
         if not (self.panel.escalate or self.panel.per_document):
             return self
         return replace(
@@ -291,7 +302,8 @@ class ClaimsJob(QuestionJob):
     def question(
         self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]
     ) -> Question[Claim]:
-        """Return the question about claims of one part against another, or against the sample's question.
+        """Return the question about claims of one part against another, or against the sample's
+        question.
 
         Args:
             sample: The sample.
@@ -305,7 +317,8 @@ class ClaimsJob(QuestionJob):
         by_extractor = self.panel.extract_per_judge
 
         def concerns(judge: Judge, claim: Claim) -> bool:
-            """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted the claim."""
+            """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted
+            the claim."""
             reads = prompt.step == "assess" or reads_prompts(judge)
             return reads and (not by_extractor or claim.extractor in (None, judge.name))
 
@@ -345,7 +358,8 @@ class ClaimsJob(QuestionJob):
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the claims, verdicts and scores of one sample. Failures are reasons in the result.
 
-        Verdicts of an earlier result, and its claims of parts whose extraction did not fail, are reused.
+        Verdicts of an earlier result, and its claims of parts whose extraction did not fail, are
+        reused.
         """
         sample = item.sample if isinstance(item, SampleResult) else item
         earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
@@ -412,7 +426,8 @@ class ClaimsJob(QuestionJob):
         return self.scored(unscored)
 
     def scored(self, result: SampleResult) -> SampleResult:
-        """Return the result with the assessments against empty parts, of which nobody is asked, and with the scores."""
+        """Return the result with the assessments against empty parts, of which nobody is asked, and
+        with the scores."""
         columns = result.columns()
         unjudged = [
             metric for metric in self.metrics if (metric.claims_of, metric.against) not in columns
@@ -427,7 +442,8 @@ class ClaimsJob(QuestionJob):
         )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
-        """Raise UsageError if a judge or the extractor is of a generator's family and `on_same_family` is `error`."""
+        """Raise UsageError if a judge or the extractor is of a generator's family and
+        `on_same_family` is `error`."""
         judges = [*(("judge", judge) for judge in self.judges), ("extractor", self.extractor)]
         refuse_same_family(judges, self.panel, generators)
 
@@ -435,7 +451,8 @@ class ClaimsJob(QuestionJob):
 def _single_documents(
     sample: Sample, of: Part, against: Part, panel: Panel
 ) -> tuple[tuple[Evidence, Document], ...]:
-    """Return the documents that claims are assessed against one by one or in other orders; none if there is one."""
+    """Return the documents that claims are assessed against one by one or in other orders; none if
+    there is one."""
     ranks = sample.ranks(against)
     documents = sample.documents(against) or ()
     if against in ONE_TEXT or len(ranks) < 2 or not (panel.per_document or panel.shuffle_contexts):
@@ -458,7 +475,8 @@ Extracted = Answers[tuple[Claim, ...]]
 
 
 def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -> list[Assessment]:
-    """Return the assessments of the given claims of a reference that came with them: importance and assignment."""
+    """Return the assessments of the given claims of a reference that came with them: importance and
+    assignment."""
     labels: list[tuple[Part, list[str | None]]] = [
         (ASKED, [claim.importance for claim in sample.reference_claims]),
         ("answer", [ASSIGNMENTS.get(claim.assignment or "") for claim in sample.reference_claims]),
@@ -481,7 +499,8 @@ def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -
 
 
 def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
-    """Return the phrases that the extraction of each part left out because their reference is unknown."""
+    """Return the phrases that the extraction of each part left out because their reference is
+    unknown."""
     if not job.extract_prompt.lists_unclear:
         return {}
     unresolved: dict[str, dict[UnclearPhrase, None]] = {}
@@ -498,7 +517,8 @@ def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
 async def _claims(
     sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
 ) -> Extracted:
-    """Return the claims of one part: from an earlier result, from the extractor, or from every judge."""
+    """Return the claims of one part: from an earlier result, from the extractor, or from every
+    judge."""
     if (claims := earlier.claims(part)) is not None:
         return Extracted.only(claims)
     if part == "reference" and sample.reference_claims:
@@ -614,7 +634,8 @@ async def extract_text(
 
 
 def job_of(record: Manifest) -> ClaimsJob:
-    """Return the job of a run, with its prompts, or the default ones if the run has claims or verdicts without one."""
+    """Return the job of a run, with its prompts, or the default ones if the run has claims or
+    verdicts without one."""
     assert record.extractor, "a run of claims has an extractor"
     recorded = {prompt.step: Prompt.of(prompt) for prompt in reversed(record.prompts)}
     default = default_assess_prompt(record.derived)
@@ -635,10 +656,11 @@ KIND = JobKind(NAME, resume=job_of)
 
 
 def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> MetricSelection:
-    """Return the requested metrics, or the built-in ones about answers whose inputs some sample has.
+    """Return the requested metrics, or the built-in ones about answers whose inputs some sample
+    has.
 
-    For a test set without answers, the default is `reference_support`. Samples that lack an input of a metric count as
-    `missing_input`.
+    For a test set without answers, the default is `reference_support`. Samples that lack an input
+    of a metric count as `missing_input`.
 
     Raises:
         UsageError: If no sample has the inputs of a requested metric, or of any metric.
@@ -729,13 +751,15 @@ ASKED_FOR = {
 
 
 def citing(metrics: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the setting that has the cited documents judged one by one, if a metric needs it and `given` has none."""
+    """Return the setting that has the cited documents judged one by one, if a metric needs it and
+    `given` has none."""
     needed = any(derived(name).cites for name in metrics)
     return {"per_document": "cited"} if needed and not given.get("per_document") else {}
 
 
 def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:
-    """Return the prompts that extract and assess claims. Raises UsageError for a parameter that neither has."""
+    """Return the prompts that extract and assess claims. Raises UsageError for a parameter that
+    neither has."""
     by_step = {
         "extract": options.extract_prompt or EXTRACT_PROMPT,
         "assess": options.assess_prompt or default_assess_prompt(metrics.derived or ()),
@@ -768,7 +792,8 @@ AUTO = "auto"
 def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
     """Return the code of the language of two thirds of the samples, and a note about the choice.
 
-    The language is English if no language covers two thirds, or if the prompts are not translated into it.
+    The language is English if no language covers two thirds, or if the prompts are not translated
+    into it.
     """
     first = islice(samples, LANGUAGE_SAMPLES)
     result = language_of_all(f"{sample.question}\n{sample.answer or ''}" for sample in first)
@@ -787,9 +812,11 @@ def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
 
 
 def default_assess_prompt(metrics: Iterable[str]) -> str:
-    """Return the default assess prompt: `partial` if a derived metric counts partial support, else `three_way`.
+    """Return the default assess prompt: `partial` if a derived metric counts partial support, else
+    `three_way`.
 
-    It is also `three_way` if a metric distinguishes contradicted from not found, which `partial` does not.
+    It is also `three_way` if a metric distinguishes contradicted from not found, which `partial`
+    does not.
     """
     rows = [derived(name) for name in metrics]
     return (
@@ -834,7 +861,8 @@ def metric_prompts(
 
 
 def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge], settings: Panel) -> None:
-    """Raise UsageError if a metric has a prompt of its own and no judge can be asked about a claim."""
+    """Raise UsageError if a metric has a prompt of its own and no judge can be asked about a
+    claim."""
     name = min((metric.name for metric in metrics if metric.prompt), default=None)
     local = [judge.name for judge in judges if not reads_prompts(judge)]
     if name and len(local) == len(judges):

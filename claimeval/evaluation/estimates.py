@@ -2,12 +2,13 @@
 
 The assumptions are ranges:
 
-* a token of a prompt has 3 to 5 bytes of UTF-8 (about 4 in English prose, fewer in lists of numbers and many scripts);
-* a sentence has 1 to 5 claims (whole sentences give about 1, atomic facts 3.6 to 5.4: 10th and 90th percentile over the
-  242 biographies of FActScore, Min et al. 2023);
+* a token of a prompt has 3 to 5 bytes of UTF-8 (about 4 in English prose, fewer in lists of numbers
+  and many scripts);
+* a sentence has 1 to 5 claims (whole sentences give about 1, atomic facts 3.6 to 5.4: 10th and 90th
+  percentile over the 242 biographies of FActScore, Min et al. 2023);
 * all claims of a text together are 1 to 2 times as long as the text (1.5 to 2 in FActScore);
-* a verdict has 20 to 60 tokens, 15 to 50 if only those that are not support have a reason, 6 to 10 as a label alone;
-  a reasoning model spends 100 to 3,000 more on a call.
+* a verdict has 20 to 60 tokens, 15 to 50 if only those that are not support have a reason, 6 to 10
+  as a label alone; a reasoning model spends 100 to 3,000 more on a call.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ Source = tuple[str, str | None, str]
 
 
 def spread(values: Counter[float]) -> Range | None:
-    """Return the range from the 10th to the 90th percentile, extended to the mean; None below `ENOUGH` values."""
+    """Return the range from the 10th to the 90th percentile, extended to the mean; None below
+    `ENOUGH` values."""
     count = values.total()
     if count < ENOUGH:
         return None
@@ -108,7 +110,8 @@ def _percentile(values: Counter[float], share: float) -> float:
 
 
 def recorded_output(store: Store, sources: Collection[Source]) -> dict[Source, Counter[float]]:
-    """Return the output tokens of the newest stored replies to these prompts, as the provider counted them."""
+    """Return the output tokens of the newest stored replies to these prompts, as the provider
+    counted them."""
     lengths: dict[Source, Counter[float]] = {source: Counter() for source in sources}
     incomplete = set(sources)
     for row in islice(store.rows(newest_first=True), LOOKED_AT):

@@ -180,10 +180,11 @@ def as_claims(texts: Iterable[str], part: Part) -> tuple[Claim, ...]:
 
 
 def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
-    """Return the claims at a path of names with dots, which may lead through lists: `sentences.human_facts.text`.
+    """Return the claims at a path of names with dots, which may lead through lists:
+    `sentences.human_facts.text`.
 
-    A claim is a text, an object with a text (`text`, `claim`, ...), or a triplet, whose words are joined. None if there
-    is nothing at the path; empty if there is an empty list.
+    A claim is a text, an object with a text (`text`, `claim`, ...), or a triplet, whose words are
+    joined. None if there is nothing at the path; empty if there is an empty list.
     """
     if isinstance(value, dict) and path in value:
         return None if value[path] is None else tuple(_claim_texts(value[path], path))
@@ -253,11 +254,13 @@ def make_job(
     *,
     of_run: bool,
 ) -> ExtractionJob:
-    """Return the job after checking all settings against the items. Raises UsageError before any call is made.
+    """Return the job after checking all settings against the items. Raises UsageError before any
+    call is made.
 
     Args:
         items: The samples, or the results of a run.
-        claims: A field of the data, or a prompt for the extractor. None: the run's claims, if there is a run.
+        claims: A field of the data, or a prompt for the extractor. None: the run's claims, if there
+            is a run.
         extractor: Model that extracts the claims with a prompt.
         gold: A field of the data, or a file, with gold claims.
         cluster: Field whose equal values are one cluster.

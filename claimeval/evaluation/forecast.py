@@ -1,8 +1,8 @@
 """Forecast the requests and cost of a job.
 
-The real pipeline runs on the reply cache, and every request without a stored reply is counted. If the claims of a text
-are known, the number of calls is exact. If not, the assessments of its claims are a range, from few claims per sentence
-to many.
+The real pipeline runs on the reply cache, and every request without a stored reply is counted. If
+the claims of a text are known, the number of calls is exact. If not, the assessments of its claims
+are a range, from few claims per sentence to many.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class StepForecast(Record):
     prompt_tokens: tuple[int, int]
     output_tokens: tuple[int, int]
     cached_tokens: int
-    """The most tokens of the prompts that the provider's prompt cache may hold, since they begin an earlier request."""
+    """The most tokens of the prompts that the provider's prompt cache may hold, since they begin an
+    earlier request."""
     verdicts: tuple[int, int]
     """Verdicts on claims that these calls ask for."""
     price: Price | None
@@ -72,7 +73,8 @@ class StepForecast(Record):
     cost: tuple[float, float] | None
     """US dollars."""
     cost_bound: float | None
-    """US dollars if every byte of the prompts were a token and every reply had its maximum length."""
+    """US dollars if every byte of the prompts were a token and every reply had its maximum
+    length."""
     basis: tuple[str, ...]
     """How the numbers of tokens are estimated; empty if there are no calls."""
 
@@ -168,7 +170,8 @@ class StepWorkload:
             self.counted = self.counted.plus(TokenCounts(1, request.size, tokens))
 
     def ask(self, request: Request, tokens: Range, *, certain: bool = True) -> None:
-        """Count a request that will be sent, or that may be, with the assumed tokens of its reply."""
+        """Count a request that will be sent, or that may be, with the assumed tokens of its
+        reply."""
         claims = request.task.claims if isinstance(request.task, AssessTask) else ()
         again = max(self._warm(request)[1] - sum(estimates.size(claim.text) for claim in claims), 0)
         bound = cost_bound(request, self.price) if self.price else 0.0
@@ -194,7 +197,8 @@ class StepWorkload:
         texts.again += again
 
     def _warm(self, request: Request) -> tuple[int, int]:
-        """Return the size of a request that is long enough for a prompt cache, and again if one before begins alike."""
+        """Return the size of a request that is long enough for a prompt cache, and again if one
+        before begins alike."""
         begun = None if self.batched else beginning(request)
         if begun is None:
             return 0, 0
@@ -205,7 +209,8 @@ class StepWorkload:
     def line(
         self, per_sentence: Range, counted: TokenCounts, recorded: Range | None
     ) -> StepForecast:
-        """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
+        """Return the forecast, given claims per sentence, counted prompt tokens, and recorded
+        output tokens."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low)
         high = self._sum(
             [self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high
@@ -245,7 +250,8 @@ class StepWorkload:
     def _sum(
         self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float
     ) -> _RequestCounts:
-        """Return the totals for this number of claims per sentence and size of claims relative to their text."""
+        """Return the totals for this number of claims per sentence and size of claims relative to
+        their text."""
         total = _RequestCounts()
         for part in parts:
             total.add(
@@ -306,8 +312,8 @@ class Forecast(Record):
     long: tuple[LongEvidence, ...] = ()
     """Samples that do not fit into the window of a judge, if it is known."""
     cheaper: dict[str, float] = Field(default_factory=dict)
-    """The share of the dollars that each cheaper form of `score` would save by itself, such as `--reasons none`, over
-    the first 100 samples; empty if prices are unknown."""
+    """The share of the dollars that each cheaper form of `score` would save by itself, such as
+    `--reasons none`, over the first 100 samples; empty if prices are unknown."""
 
     @property
     def calls(self) -> tuple[int, int]:
@@ -321,7 +327,8 @@ class Forecast(Record):
 
     @property
     def cost(self) -> tuple[float, float] | None:
-        """Minimum and maximum US dollars; None if the price of a judge with open calls is unknown."""
+        """Minimum and maximum US dollars; None if the price of a judge with open calls is
+        unknown."""
         return None if self.judges_without_price else self.known_cost
 
     @property
@@ -332,7 +339,8 @@ class Forecast(Record):
 
     @property
     def cost_per_verdict(self) -> tuple[float, float] | None:
-        """Minimum and maximum US dollars for a verdict on a claim; None without these, or if a price is unknown."""
+        """Minimum and maximum US dollars for a verdict on a claim; None without these, or if a
+        price is unknown."""
         verdicts = (
             sum(line.verdicts[0] for line in self.lines),
             sum(line.verdicts[1] for line in self.lines),
@@ -358,7 +366,8 @@ class PlannedJob(Job[T_contra], Protocol[T_contra]):
 
     @property
     def first_stage(self) -> Job[T_contra]:
-        """The job without requests that depend on verdicts: escalation, and all documents together."""
+        """The job without requests that depend on verdicts: escalation, and all documents
+        together."""
 
 
 async def forecast(
@@ -374,11 +383,13 @@ async def forecast(
     Memory grows only with the number of different requests, about 80 bytes each.
 
     Args:
-        items: The items of the job: samples, results of an earlier run (which keep their verdicts), or documents.
+        items: The items of the job: samples, results of an earlier run (which keep their verdicts),
+            or documents.
         job: The job.
         store: The stored replies, which cost nothing; None without a store.
         prices: Price file.
-        counted: Requests of earlier jobs with the same store, which are not counted again; those of this job are added.
+        counted: Requests of earlier jobs with the same store, which are not counted again; those of
+            this job are added.
         batched: Names of judges whose requests are sent in batches, at batch prices.
 
     Returns:
@@ -451,7 +462,8 @@ class _Walk(_Planner, Generic[T]):
         self._uncounted: dict[str, tuple[Request, Completion | None]] = {}
         """Requests that are not counted yet, by key, with the stored reply."""
         self._texts: dict[str, tuple[int, int]] = {}
-        """Sentences and bytes of the texts that the current sample's claims are extracted from, by key."""
+        """Sentences and bytes of the texts that the current sample's claims are extracted from, by
+        key."""
         self._claims_per_sentence: Counter[float] = Counter()
         self._long: dict[str, list[int]] = {}
         """Number of windows of each sample with a text longer than a judge's window, by judge."""
@@ -543,7 +555,8 @@ class _Walk(_Planner, Generic[T]):
         )
 
     async def _expect(self, item: T, result: SampleResult) -> Sequence[Call]:
-        """Count the requests that depend on unknown replies, and return their calls as far as known."""
+        """Count the requests that depend on unknown replies, and return their calls as far as
+        known."""
         return ()
 
     def sum_up(self, samples: int) -> Forecast:
@@ -622,7 +635,8 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
         return expected
 
     async def ask(self, request: Request) -> Outcome:
-        """Answer a request as `_Walk` does, and record the size of texts that claims are extracted from."""
+        """Answer a request as `_Walk` does, and record the size of texts that claims are extracted
+        from."""
         if isinstance(request.task, ExtractTask):
             self._texts[request.key] = (
                 len(request.task.sentences),

@@ -1,7 +1,7 @@
 """The grade job: judges grade documents by a question, or match them with reference contexts.
 
-An item is a sample whose contexts are the documents to grade: its retrieved documents, or a pool from a corpus, TREC
-runs and judgments.
+An item is a sample whose contexts are the documents to grade: its retrieved documents, or a pool
+from a corpus, TREC runs and judgments.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def samples_of_pool(
 
 
 def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> dict[str, list[str]]:
-    """Return the documents of each query: those that people judged, then the first `depth` of each run.
+    """Return the documents of each query: those that people judged, then the first `depth` of each
+    run.
 
     Runs are ordered as in trec_eval. Judgments below 0 (pooled, not judged) are left out.
     """
@@ -97,7 +98,8 @@ class PoolCounts(NamedTuple):
 def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> PoolCounts:
     """Count the pairs to grade.
 
-    Raises DataError if grades could not be written to a qrels file, or those of people are no grades.
+    Raises DataError if grades could not be written to a qrels file, or those of people are no
+    grades.
     """
     check_grades(human)
     queries: dict[str, set[str]] = {}
@@ -150,10 +152,11 @@ USUAL_VOTES: Mapping[Against, str] = {"question": "median", "reference_contexts"
 RELEVANT = "context_relevance"
 GRADE = "context_grade"
 PRECISION = "context_precision_ap"
-"""`context_relevance`: the share of retrieved documents that are relevant. `context_grade`: their mean grade.
-`context_precision_ap`: the mean of P@rank over the ranks of relevant documents, 0 if there are none; ragas and DeepEval
-call it context precision. None of them counts missed documents. With reference contexts instead of grades, the last one
-is `ap_retrieved` of `claimeval retrieval`."""
+"""`context_relevance`: the share of retrieved documents that are relevant. `context_grade`: their
+mean grade. `context_precision_ap`: the mean of P@rank over the ranks of relevant documents, 0 if
+there are none; ragas and DeepEval call it context precision. None of them counts missed documents.
+With reference contexts instead of grades, the last one is `ap_retrieved` of `claimeval
+retrieval`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +166,8 @@ class GradingOptions:
     judges: Sequence[str | Judge]
     against: Against = "question"
     scale: str | Scale = "umbrela"
-    """`umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`; matches have a scale of their own."""
+    """`umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`; matches have a scale of
+    their own."""
     prompt: str | None = None
     documents_per_call: int = 1
     measures: str = retrieval.MEASURES
@@ -245,7 +249,8 @@ class GradeJob(QuestionJob):
         return replace(self, judges=self.judges[: self.panel.escalate], panel=panel)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return the grades or matches of one sample's contexts; documents without a text are not sent."""
+        """Return the grades or matches of one sample's contexts; documents without a text are not
+        sent."""
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         context = JudgingContext(self, executor, EarlierVerdicts(earlier))
         if self.against == "question":
@@ -383,10 +388,11 @@ def make_job(options: GradingOptions) -> GradeJob:
 
 
 def unmatched(sample: Sample) -> dict[str, list[Document]]:
-    """Return the documents whose match with a reference is not known from the texts, by reference (`reference-1`, ...).
+    """Return the documents whose match with a reference is not known from the texts, by reference
+    (`reference-1`, ...).
 
-    Documents whose text contains a reference are left out, as are those ranked below the one that contains the
-    reference in question.
+    Documents whose text contains a reference are left out, as are those ranked below the one that
+    contains the reference in question.
     """
     matches = retrieval.references_in_text(sample)
     by_text = retrieval.assigned(matches)
@@ -435,8 +441,9 @@ def units(scale: Scale) -> dict[str, str]:
 def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[str, Score]:
     """Return the scores of a sample; `contexts[i]` is rank i+1.
 
-    If a document has no grade, the scores have bounds but no value, and the most frequent reason. The reason is
-    `no_evidence` if nothing was retrieved, and `missing_input` if the contexts are unknown.
+    If a document has no grade, the scores have bounds but no value, and the most frequent reason.
+    The reason is `no_evidence` if nothing was retrieved, and `missing_input` if the contexts are
+    unknown.
     """
     unit = units(scale)
     if sample.contexts is None:
@@ -474,10 +481,12 @@ def _mean(grades: Sequence[int | None], highest: int) -> tuple[float, float]:
 
 
 def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
-    """Return the minimum and maximum `context_precision_ap` of a ranking, in which None may be relevant or not.
+    """Return the minimum and maximum `context_precision_ap` of a ranking, in which None may be
+    relevant or not.
 
-    The value is the mean of (relevant up to rank k) / k over the relevant ranks k, as `ir.ap_retrieved`, 0 without any.
-    One more relevant document can raise or lower it, so each end is computed by the number of relevant documents.
+    The value is the mean of (relevant up to rank k) / k over the relevant ranks k, as
+    `ir.ap_retrieved`, 0 without any. One more relevant document can raise or lower it, so each end
+    is computed by the number of relevant documents.
     """
     return min(_means(relevant, min)), max(_means(relevant, max))
 
@@ -538,7 +547,8 @@ class Grades(NamedTuple):
 
 
 def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grades:
-    """Return how often the panel and each judge gave each grade, and the agreement of the judges."""
+    """Return how often the panel and each judge gave each grade, and the agreement of the
+    judges."""
     votes = MemberVotes(record.questions[0])
     grades: Counter[str] = Counter()
     unassessed: Counter[Reason] = Counter()

@@ -1,7 +1,7 @@
 """The protocol of jobs, and the items of runs.
 
-A job defines the requests and the scores of an item: a sample, an earlier result, or a document. Each item gives one
-result.
+A job defines the requests and the scores of an item: a sample, an earlier result, or a document.
+Each item gives one result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Reiterable(Generic[T]):
     """
 
     identity: Callable[[], str] | None = None
-    """Return a text that identifies the items, whatever their order, if that is known without reading them."""
+    """Return a text that identifies the items, whatever their order, if that is known without
+    reading them."""
 
     def __init__(self, begin: Callable[[], Iterator[T]], *, hold: bool = False) -> None:
         self._begin = begin

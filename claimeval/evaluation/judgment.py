@@ -1,7 +1,8 @@
-"""Ask all judges a question about subjects (claims, documents or answers), and vote on a label for each subject.
+"""Ask all judges a question about subjects (claims, documents or answers), and vote on a label for
+each subject.
 
-This module implements chunks, replicates, escalation, judges of the answer's family, single documents, other document
-orders, and windows of long documents. Re-asking is in `ask.py`.
+This module implements chunks, replicates, escalation, judges of the answer's family, single
+documents, other document orders, and windows of long documents. Re-asking is in `ask.py`.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class Question(Generic[S]):
     read: Callable[[Completion, Request, Sequence[S]], ParsedReply[tuple[ReadVerdict, ...]]]
     """Read the verdicts of a reply: for each subject, one per record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
-    """The single documents that are assessed alone, or ordered anew; none if the evidence is always assessed as it
-    is."""
+    """The single documents that are assessed alone, or ordered anew; none if the evidence is always
+    assessed as it is."""
     per_call: Callable[[Judge], int] = lambda judge: 1
     """Number of subjects in one request to a judge."""
     order: Callable[[Judge, Sequence[S]], Sequence[S]] = lambda judge, subjects: subjects
@@ -82,7 +83,8 @@ class Question(Generic[S]):
 
 
 class EarlierVerdicts:
-    """Verdicts of an earlier result of the sample, and its claims of parts whose extraction did not fail."""
+    """Verdicts of an earlier result of the sample, and its claims of parts whose extraction did not
+    fail."""
 
     def __init__(self, earlier: SampleResult | None = None) -> None:
         self.calls = earlier.calls if earlier else ()
@@ -105,7 +107,8 @@ class EarlierVerdicts:
         judge: Judge,
         replicate: int,
     ) -> dict[str, Sequence[ReadVerdict]]:
-        """Return a judge's verdicts, one per record of the question, on the subjects for which all are known.
+        """Return a judge's verdicts, one per record of the question, on the subjects for which all
+        are known.
 
         Args:
             question: The question.
@@ -143,7 +146,8 @@ class EarlierVerdicts:
     def not_whole(
         self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
     ) -> JudgedSubjects:
-        """Return a judge's verdicts against single documents of a set, or against other orders of it.
+        """Return a judge's verdicts against single documents of a set, or against other orders of
+        it.
 
         Args:
             evidence: The whole set.
@@ -176,7 +180,8 @@ class JudgingContext(NamedTuple):
 
 
 class QuestionJob(ABC):
-    """A job that asks a panel about claims, documents or whole answers, and can vote and judge again.
+    """A job that asks a panel about claims, documents or whole answers, and can vote and judge
+    again.
 
     It is a frozen dataclass, of which `recorded_judges` is a field.
     """
@@ -189,7 +194,8 @@ class QuestionJob(ABC):
     about_answers = True
     """Whether the generator of the answer wrote what is judged."""
     joint = True
-    """Whether claims that no single document supports are assessed against all documents together."""
+    """Whether claims that no single document supports are assessed against all documents
+    together."""
 
     @property
     @abstractmethod
@@ -225,7 +231,8 @@ class QuestionJob(ABC):
         return Families(self.panel.families)
 
     def same_family(self, sample: Sample, *parts: Part) -> frozenset[str]:
-        """Return the judges of the family that wrote the answer, if the answer is one of the compared parts."""
+        """Return the judges of the family that wrote the answer, if the answer is one of the
+        compared parts."""
         return (
             voting.same_family(self.judges, self.families, sample, *parts)
             if self.about_answers
@@ -247,13 +254,15 @@ class QuestionJob(ABC):
         return bool(self.asked_judges) and all(judge.name in stopped for judge in self.asked_judges)
 
     def prompt_of(self, assessment: Assessment, of: Part | None) -> str | None:
-        """Return the id of the prompt of an assessment, of a claim of a part; None if the job does not make it."""
+        """Return the id of the prompt of an assessment, of a claim of a part; None if the job does
+        not make it."""
         return next(
             (record.prompt for record in self.records if record.name == assessment.question), None
         )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
-        """Raise UsageError if a judge is of a generator's family and `on_same_family` is `error`."""
+        """Raise UsageError if a judge is of a generator's family and `on_same_family` is
+        `error`."""
         if self.about_answers:
             voting.refuse_same_family(
                 [("judge", judge) for judge in self.judges], self.panel, generators
@@ -342,8 +351,8 @@ async def judge(
     """Ask all judges about the subjects. With `escalate`, later judges get only disputed subjects.
 
     Returns:
-        The verdicts: first those against the whole evidence, by subject and record, of which there may be none; then
-        those against single documents, or against the documents in other orders.
+        The verdicts: first those against the whole evidence, by subject and record, of which there
+        may be none; then those against single documents, or against the documents in other orders.
     """
     first = question.panel.escalate
     panel = question.panel
@@ -406,7 +415,8 @@ async def _ask_in_parts(
     replicate: int,
     context: JudgingContext,
 ) -> JudgedSubjects:
-    """Return one judge's verdicts against all documents together, against each alone, or in several orders."""
+    """Return one judge's verdicts against all documents together, against each alone, or in several
+    orders."""
 
     def ask(
         evidence: Evidence, subjects: Sequence[S] = subjects
@@ -440,7 +450,8 @@ async def _ask_in_parts(
 def _supported(
     alone: JudgedSubjects, documents: Mapping[Evidence, Document]
 ) -> dict[str, tuple[ReadVerdict, ...]]:
-    """Merge the verdicts of claims that at least one single document supports into verdicts on all documents."""
+    """Merge the verdicts of claims that at least one single document supports into verdicts on all
+    documents."""
     by_subject: dict[str, list[tuple[Evidence, ReadVerdict]]] = {}
     for evidence, by_record in alone.verdicts.items():
         for (_, subject), (verdict,) in by_record.items():
@@ -498,7 +509,8 @@ async def _ask_at(
 
 @dataclass(frozen=True)
 class _Asking(Generic[S]):
-    """Asks one judge about chunks of subjects, in windows if a request does not fit into the judge's context window."""
+    """Asks one judge about chunks of subjects, in windows if a request does not fit into the
+    judge's context window."""
 
     question: Question[S]
     judge: Judge
@@ -523,7 +535,8 @@ class _Asking(Generic[S]):
     async def read(
         self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None
     ) -> Answers[tuple[ReadVerdict, ...]]:
-        """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
+        """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a
+        refused request."""
         request = self.question.ask(self.judge, chunk, documents)
         room = self.executor.room(request)
         if (limit is not None and request.size > limit) or (
@@ -560,10 +573,11 @@ class _Asking(Generic[S]):
     async def _in_parts(
         self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int, limit: int | None
     ) -> Answers[tuple[ReadVerdict, ...]] | None:
-        """Ask about parts of at most this size that cover all subjects and documents; None if that is impossible.
+        """Ask about parts of at most this size that cover all subjects and documents; None if that
+        is impossible.
 
-        If the subjects alone need more than half of the room, they are divided; else the documents are, or the only
-        subject if it is a document.
+        If the subjects alone need more than half of the room, they are divided; else the documents
+        are, or the only subject if it is a document.
         """
         alone = self.question.ask(self.judge, chunk, ()).size if documents else room
         if len(chunk) > 1 and alone > room // 2:
@@ -622,7 +636,8 @@ class _Asking(Generic[S]):
 
 
 def even_chunks(subjects: Sequence[S], limit: int) -> list[tuple[S, ...]]:
-    """Return chunks that are as few as `limit` allows and as even as possible: 6 of at most 5 are 3 and 3."""
+    """Return chunks that are as few as `limit` allows and as even as possible: 6 of at most 5 are 3
+    and 3."""
     count = math.ceil(len(subjects) / limit)
     size, larger = divmod(len(subjects), count or 1)
     starts = [n * size + min(n, larger) for n in range(count + 1)]
@@ -630,7 +645,8 @@ def even_chunks(subjects: Sequence[S], limit: int) -> list[tuple[S, ...]]:
 
 
 def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
-    """Return documents in at least two windows of at most this size; none if the size is too small."""
+    """Return documents in at least two windows of at most this size; none if the size is too
+    small."""
     while len(parts := windows.split(documents, room)) == 1:
         room = room * 3 // 4
     return [*parts]

@@ -1,6 +1,8 @@
-"""The kinds of jobs: each is declared by one row in the file of the job, in this package or in another.
+"""The kinds of jobs: each is declared by one row in the file of the job, in this package or in
+another.
 
-Another package names its row by an entry point of the group `claimeval.jobs`: `tone = "my_package.tone:KIND"`.
+Another package names its row by an entry point of the group `claimeval.jobs`: `tone =
+"my_package.tone:KIND"`.
 """
 
 from __future__ import annotations
@@ -40,13 +42,16 @@ class JobKind(NamedTuple):
     name: str
     """The name in manifests, and of the command."""
     options: type[Any] | None = None
-    """A frozen dataclass of the job's own options, each with a default; its docstrings are the help of the command."""
+    """A frozen dataclass of the job's own options, each with a default; its docstrings are the help
+    of the command."""
     prepare: Callable[[Judging, Any, Iterable[Sample]], Job[Any]] | None = None
-    """Return the job for these options, checked against the samples; None if it has a function of its own."""
+    """Return the job for these options, checked against the samples; None if it has a function of
+    its own."""
     resume: Callable[[Manifest], Any] | None = None
     """Return the job of a run, to vote or judge again; None if that is impossible.
 
-    The manifest may have other metrics, judges, prompts and panels than the run: those of a rejudge.
+    The manifest may have other metrics, judges, prompts and panels than the run: those of a
+    rejudge.
     """
     counts: Callable[[Manifest, Iterable[SampleResult]], Mapping[str, Mapping[str, int]]] | None = (
         None
@@ -72,7 +77,8 @@ JOBS = {
     "extraction": "extraction",
     "write_queries": "write_queries",
 }
-"""The modules of the jobs of this package, which are imported when they are needed; each has its row as `KIND`."""
+"""The modules of the jobs of this package, which are imported when they are needed; each has its
+row as `KIND`."""
 WRITTEN_OUT = frozenset({"score", "rate", "grade", "measure", "extraction", "write_queries"})
 """The jobs whose command and function are written out; those of others are made from the row."""
 
@@ -86,7 +92,8 @@ def installed() -> EntryPoints:
 
 
 def made_names() -> tuple[str, ...]:
-    """Return the names of the jobs whose command and function are made from the row, as for those of other packages."""
+    """Return the names of the jobs whose command and function are made from the row, as for those
+    of other packages."""
     return tuple(sorted((installed().names | JOBS.keys()) - WRITTEN_OUT))
 
 

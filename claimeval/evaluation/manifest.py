@@ -61,7 +61,8 @@ class RunSource(Record):
     digest: str | None = None
     """SHA-256 of its results, uncompressed."""
     asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """The ids of the prompts that the verdicts of each judge come from; empty if the judge was asked elsewhere."""
+    """The ids of the prompts that the verdicts of each judge come from; empty if the judge was
+    asked elsewhere."""
 
     @classmethod
     def of(
@@ -98,7 +99,8 @@ class QuestionRecord(Record):
 
 
 def _write_judge(judge: Judge) -> dict[str, JsonValue]:
-    """Return a judge as manifests have it: its identity, then the settings that differ from the defaults."""
+    """Return a judge as manifests have it: its identity, then the settings that differ from the
+    defaults."""
     settings = judge.model_dump(mode="json", exclude_defaults=True)
     identity = {name: settings.pop(name, None) for name in ("name", "model", "endpoint")}
     return {
@@ -132,9 +134,11 @@ class Manifest(Record):
     claimeval: str = Field(default_factory=lambda: __version__)
     """The version of claimeval that made the run."""
     created: str | None = None
-    """When the run directory was created, in UTC; the only field that differs when a command is repeated."""
+    """When the run directory was created, in UTC; the only field that differs when a command is
+    repeated."""
     metrics: tuple[str | Metric, ...] = ()
-    """The metrics in the order of the scores: built-in ones by name, custom ones with their definition."""
+    """The metrics in the order of the scores: built-in ones by name, custom ones with their
+    definition."""
     questions: tuple[QuestionRecord, ...] = ()
     """The questions to the judges."""
     judges: tuple[_Judge, ...] = ()
@@ -222,7 +226,8 @@ class Manifest(Record):
 
     @property
     def concludes(self) -> bool:
-        """Whether the verdicts allow sentences about answers: not if a judge only compares words."""
+        """Whether the verdicts allow sentences about answers: not if a judge only compares
+        words."""
         return not any(row_of(judge).compares_words(judge) for judge in self.judges)
 
     @property
@@ -241,7 +246,8 @@ class Manifest(Record):
         }
 
         def prompts_of(judge: Judge) -> tuple[str, ...]:
-            """Return the prompts of a judge; one that reads no prompts is asked only about support."""
+            """Return the prompts of a judge; one that reads no prompts is asked only about
+            support."""
             return tuple(i for i in prompts or steps if steps[i] != "weigh" or reads_prompts(judge))
 
         return {judge.name: prompts_of(judge) for judge in self.judges}
@@ -253,7 +259,8 @@ class Manifest(Record):
 
     @property
     def identity(self) -> str:
-        """A digest of questions and judges; runs with the same digest send the same requests for the same items."""
+        """A digest of questions and judges; runs with the same digest send the same requests for
+        the same items."""
         digest = hashlib.sha256(self.job.encode())
         for part in (*self.asked, *self.questions):
             digest.update(part.model_dump_json(exclude=INCIDENTAL).encode())
@@ -269,7 +276,8 @@ class Manifest(Record):
 
     @property
     def settings_digest(self) -> str:
-        """A digest of all settings in which two runs can differ (see `differs`), and of the version of claimeval."""
+        """A digest of all settings in which two runs can differ (see `differs`), and of the version
+        of claimeval."""
         same: dict[str, Any] = {"created": None, "versions": {}, "notes": ()}
         same |= {"data": self.data.model_copy(update={"samples": None})}
         same |= {"judges": _decisive(self.judges), "extractor": _decisive(self.extractor)}
@@ -304,13 +312,15 @@ class Manifest(Record):
         return self.is_alike(other, "panel", "settings", "questions", "judges", "asked_with")
 
     def is_alike(self, other: Manifest, *fields: str) -> bool:
-        """Return whether two runs are the same in these fields, whatever was learned about judges and their prices."""
+        """Return whether two runs are the same in these fields, whatever was learned about judges
+        and their prices."""
         return all(
             _decisive(getattr(self, field)) == _decisive(getattr(other, field)) for field in fields
         )
 
     def differs(self, other: Manifest) -> str | None:
-        """Return in words the first setting in which two runs differ; None if they must have the same numbers."""
+        """Return in words the first setting in which two runs differ; None if they must have the
+        same numbers."""
         compared = (
             "job",
             "metrics",
@@ -344,7 +354,8 @@ def _decisive(value: object) -> object:
 
 
 def versions(*judges: Judge | None) -> dict[str, str]:
-    """Return the versions of Python and of the packages that process the replies of these judges."""
+    """Return the versions of Python and of the packages that process the replies of these
+    judges."""
     present = [judge for judge in judges if judge]
     packages = {package for judge in present for package in row_of(judge).packages}
     if any(map(reads_prompts, present)):

@@ -1,6 +1,8 @@
-"""The measure job: metrics without a judge. Lexical and rank metrics, local models, and custom functions.
+"""The measure job: metrics without a judge. Lexical and rank metrics, local models, and custom
+functions.
 
-Each source of metrics reads a stream of samples, because local models and rank metrics are computed in blocks.
+Each source of metrics reads a stream of samples, because local models and rank metrics are computed
+in blocks.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class Measurement:
     match: retrieval.Match = "ids"
     """How retrieved documents are matched with references."""
     collapse_ids: str | None = None
-    """Regular expression whose matches are removed from document ids, so that passages become documents."""
+    """Regular expression whose matches are removed from document ids, so that passages become
+    documents."""
     normalization: str = "squad"
     """Normalization of words before they are compared."""
     local: LocalOptions = field(default_factory=LocalOptions)
@@ -99,7 +102,8 @@ class WordMetrics:
 
     @property
     def units(self) -> dict[str, str]:
-        """The units of the requested metrics, and of `answer_length`, without which recall is hard to interpret."""
+        """The units of the requested metrics, and of `answer_length`, without which recall is hard
+        to interpret."""
         return {
             name: lexical.ALL_METRICS[name].unit
             for name in dict.fromkeys((*self.names, "answer_length"))
@@ -347,13 +351,15 @@ class MeasureJob(ComputedJob[SampleResult]):
         )
 
     def cache(self, options: RunOptions) -> AbstractContextManager[Store | None]:
-        """Return the reply cache, in which results of local models are stored; None for other metrics."""
+        """Return the reply cache, in which results of local models are stored; None for other
+        metrics."""
         return Store(cache_folder(options.cache)) if self.local else nullcontext()
 
     def compute(
         self, items: Iterable[Sample], options: RunOptions, progress: Progress
     ) -> Iterator[SampleResult]:
-        """Yield the result of each sample, in order; `progress` may count the texts that a model has scored."""
+        """Yield the result of each sample, in order; `progress` may count the texts that a model
+        has scored."""
         with self.cache(options) as store:
             yield from self.results(items, store, texts_counted(progress))
 
@@ -363,7 +369,8 @@ class MeasureJob(ComputedJob[SampleResult]):
         store: Store | None = None,
         on_scored: Scored = lambda _: None,
     ) -> Iterator[SampleResult]:
-        """Yield the result of each sample, in order. Memory does not grow with the number of samples."""
+        """Yield the result of each sample, in order. Memory does not grow with the number of
+        samples."""
         samples, *streams = tee(samples, len(self.sources) + 1)
         rows = [
             source.measure(stream, store, on_scored)
@@ -413,7 +420,8 @@ KIND = JobKind(NAME, resume=job_of)
 
 
 def make_job(options: Measurement) -> MeasureJob:
-    """Return the job after checking all settings. Raises UsageError for a metric that does not exist."""
+    """Return the job after checking all settings. Raises UsageError for a metric that does not
+    exist."""
     if isinstance(options.metrics, Mapping):
         if not options.metrics:
             raise UsageError("name a metric to measure, as in rouge_l,recall@5")

@@ -1,4 +1,5 @@
-"""Test a judge with an extraction, an assessment, and a question about twenty claims: three short calls."""
+"""Test a judge with an extraction, an assessment, and a question about twenty claims: three short
+calls."""
 
 from __future__ import annotations
 
@@ -128,7 +129,8 @@ class _Trial:
         return _step("extract", outcome, check)
 
     async def assess(self) -> ProbeStep:
-        """Ask for verdicts on a true and a false claim, with log-probabilities unless they are refused."""
+        """Ask for verdicts on a true and a false claim, with log-probabilities unless they are
+        refused."""
         claims = _claims(CLAIMS)
         prompt = prompts.load("assess", "three_way")
 
@@ -168,7 +170,8 @@ class _Trial:
         return _step("assess", outcome, check)
 
     async def assess_many(self) -> int | None:
-        """Ask about twenty claims at once, and return how many get the right label; None without a reply."""
+        """Ask about twenty claims at once, and return how many get the right label; None without a
+        reply."""
         claims = _claims(MANY)
         shown = ShownDocuments([LIGHTHOUSE])
         request = assess.ask(

@@ -57,8 +57,9 @@ logger = logging.getLogger("claimeval")
 NAME = "rate"
 ANSWERED = "answered"
 ABSTENTION_ACCURACY = "abstention_accuracy"
-"""`answered`: 1 if the answer gives at least part of the requested information. `abstention_accuracy`: 1 if an
-answerable question is answered or an unanswerable one is declined, by `is_answerable`."""
+"""`answered`: 1 if the answer gives at least part of the requested information.
+`abstention_accuracy`: 1 if an answerable question is answered or an unanswerable one is declined,
+by `is_answerable`."""
 CRITERIA = "criteria"
 """The criteria of a run, among the settings of its manifest."""
 
@@ -91,7 +92,8 @@ class PutQuestion:
         return (self.question.metric, *self.question.flags)
 
     def missing(self, sample: Sample, rated: Sequence[Assessment] | None) -> Reason | None:
-        """Return why this cannot be asked about a sample, which may have been rated; None if it can."""
+        """Return why this cannot be asked about a sample, which may have been rated; None if it
+        can."""
         if "question" in self.prompt.reads and not sample.question.strip() and not rated:
             return "missing_input"
         return missing(self.question, sample)
@@ -143,7 +145,8 @@ class RateJob(QuestionJob):
 
     @property
     def panel(self) -> Panel:  # type: ignore[override]  # derived, where other jobs have a field
-        """The panel settings of the first question; same-family rule, replicates and escalation are equal in all."""
+        """The panel settings of the first question; same-family rule, replicates and escalation are
+        equal in all."""
         return self.questions[0].panel
 
     @property
@@ -188,10 +191,11 @@ class RateJob(QuestionJob):
         return replace(self, judges=self.judges[: self.panel.escalate], questions=questions)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return the ratings of one answer. A rating that failed is a score without a value, with a reason.
+        """Return the ratings of one answer. A rating that failed is a score without a value, with a
+        reason.
 
-        An empty answer is rated without a call: relevance 0, noncommittal, not correct and not answered. Its
-        faithfulness is undefined (`no_claims`).
+        An empty answer is rated without a call: relevance 0, noncommittal, not correct and not
+        answered. Its faithfulness is undefined (`no_claims`).
         """
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         context = JudgingContext(
@@ -394,7 +398,8 @@ def _survey(
     requested: Sequence[RatingQuestion],
     rated: Mapping[str, RatingQuestion],
 ) -> _AnswerCounts:
-    """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an id is repeated."""
+    """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an
+    id is repeated."""
     available: set[str] = set()
     count = 0
     generators: dict[str, None] = {}
@@ -423,7 +428,8 @@ def _survey(
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:
-    """Return how often the panel gave each word of each question, and how often it raised each flag."""
+    """Return how often the panel gave each word of each question, and how often it raised each
+    flag."""
     scales = {
         question.name: question.scale for question in record.questions if question.scale.ordered
     }

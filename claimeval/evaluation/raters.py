@@ -47,7 +47,8 @@ class RatingComparison(Record):
 
 
 def all_claims_supported(score: Score) -> bool | None:
-    """Return whether all claims are supported; None without claims, or if it depends on unassessed claims."""
+    """Return whether all claims are supported; None without claims, or if it depends on unassessed
+    claims."""
     if (score.hits or 0) < (score.judged or 0):
         return False
     return True if score.judged and score.judged == score.total else None
@@ -56,10 +57,11 @@ def all_claims_supported(score: Score) -> bool | None:
 def compare_ratings(
     results: Iterable[SampleResult], ratings: Iterable[SampleResult], cluster: str | None = None
 ) -> tuple[RatingComparison, ...]:
-    """Return a comparison for each rating in `PAIRS` whose metric is in the results of the claims job.
+    """Return a comparison for each rating in `PAIRS` whose metric is in the results of the claims
+    job.
 
-    `ratings` are results of the rate job for the same samples, in the same order. `cluster` is the field that defines
-    clusters of samples in intervals, None for the question.
+    `ratings` are results of the rate job for the same samples, in the same order. `cluster` is the
+    field that defines clusters of samples in intervals, None for the question.
     """
     by_question: dict[str, _RatingPairs] = {}
     for result, rated in zip(results, ratings, strict=True):

@@ -25,7 +25,8 @@ def messages(
 ) -> tuple[Message, ...]:
     """Return the messages of a request about a sample.
 
-    Prompts that rate answers or grade documents ignore the metric; the latter show the first document.
+    Prompts that rate answers or grade documents ignore the metric; the latter show the first
+    document.
 
     Args:
         prompt: The prompt.

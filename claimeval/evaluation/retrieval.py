@@ -1,4 +1,5 @@
-"""Rank metrics of the retrieved contexts of samples against their reference contexts, by id or by content."""
+"""Rank metrics of the retrieved contexts of samples against their reference contexts, by id or by
+content."""
 
 from __future__ import annotations
 
@@ -17,16 +18,18 @@ MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
 """The default measures. RAG tasks often call `mrr` context correctness."""
 
 Match = Literal["ids", "text"]
-"""How retrieved documents are matched with references: by id, or because one text contains the other. A judge can match
-the remaining pairs (`grade`)."""
+"""How retrieved documents are matched with references: by id, or because one text contains the
+other. A judge can match the remaining pairs (`grade`)."""
 
 CONTAINED_FROM = 20
-"""Minimum characters of a retrieved text that counts as a reference because the reference contains it."""
+"""Minimum characters of a retrieved text that counts as a reference because the reference contains
+it."""
 _AT_ONCE = 1000
 
 
 def asked(measures: str) -> tuple[ir.Measure, ...]:
-    """Return the measures with these names. Raises UsageError for a measure that is not a mean over samples."""
+    """Return the measures with these names. Raises UsageError for a measure that is not a mean over
+    samples."""
     parsed = ir.parse(measures)
     for measure in parsed:
         if measure.row.summary != "mean":
@@ -46,17 +49,18 @@ def score(
     *,
     fold: str | None = None,
 ) -> Iterator[dict[str, Score]]:
-    """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is rank i+1.
+    """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is
+    rank i+1.
 
-    A sample without references or contexts has no value and a reason. If its contexts are given and empty, its values
-    are 0. Every reference counts as relevant with grade 1.
+    A sample without references or contexts has no value and a reason. If its contexts are given and
+    empty, its values are 0. Every reference counts as relevant with grade 1.
 
     Args:
         samples: The samples.
         measures: The measures to compute.
         match: How contexts are matched with references.
-        fold: Regular expression whose matches are removed from ids, of references too. If contexts then have the same
-            id, the best rank is kept.
+        fold: Regular expression whose matches are removed from ids, of references too. If contexts
+            then have the same id, the best rank is kept.
     """
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):
@@ -105,9 +109,11 @@ class ReferenceMatches(NamedTuple):
 
 
 def references_in_text(sample: Sample) -> ReferenceMatches:
-    """Match retrieved documents with references by their texts, ignoring case, white space and citations.
+    """Match retrieved documents with references by their texts, ignoring case, white space and
+    citations.
 
-    A document matches a reference if it contains its text, or is a piece of it of at least `CONTAINED_FROM` characters.
+    A document matches a reference if it contains its text, or is a piece of it of at least
+    `CONTAINED_FROM` characters.
     """
     references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
     folded = {name: _folded(text) for name, text in references.items()}
@@ -122,9 +128,11 @@ def references_in_text(sample: Sample) -> ReferenceMatches:
 
 
 def assigned(matches: ReferenceMatches) -> list[str]:
-    """Return a name for each retrieved document, best first: that of a reference it matches, or `other-RANK`.
+    """Return a name for each retrieved document, best first: that of a reference it matches, or
+    `other-RANK`.
 
-    Each reference is assigned to at most one document, so that a passage that is retrieved twice counts once.
+    Each reference is assigned to at most one document, so that a passage that is retrieved twice
+    counts once.
     """
     unassigned = list(matches.references)
     ids = []

@@ -1,4 +1,5 @@
-"""Compare the grades of an assessor with those of people: kappa, confusion, and the ranking of systems."""
+"""Compare the grades of an assessor with those of people: kappa, confusion, and the ranking of
+systems."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Order(Record):
 
     measure: str
     tau: float | None
-    """Kendall's tau-b of the two orders, in [-1, 1]; None below two systems or if one side ties them all."""
+    """Kendall's tau-b of the two orders, in [-1, 1]; None below two systems or if one side ties
+    them all."""
     human: dict[str, float | None]
     """The mean of each system by the grades of people."""
     assessor: dict[str, float | None]
@@ -46,7 +48,8 @@ class Validity(Record):
     exact: Estimate
     """Share of pairs with equal grades."""
     kappa: Estimate | None
-    """Cohen's kappa over all grades; None if people's highest grade is above the assessor's scale."""
+    """Cohen's kappa over all grades; None if people's highest grade is above the assessor's
+    scale."""
     kappa_quadratic: Estimate | None
     """Cohen's kappa with quadratic weights."""
     kappa_binary: Estimate
@@ -77,7 +80,8 @@ class GraderReport(Validity):
 def on_scale(
     grades: ir.Qrels, scale: Scale
 ) -> tuple[dict[str, dict[str, int]], list[RefusedGrade]]:
-    """Return the grades on the scale, and those off the scale. Raises DataError for values that cannot be grades."""
+    """Return the grades on the scale, and those off the scale. Raises DataError for values that
+    cannot be grades."""
     check_grades(grades)
     on_levels: dict[str, dict[str, int]] = {}
     refused: list[RefusedGrade] = []
@@ -115,11 +119,13 @@ def validity(
 
     Args:
         assessor: Grades of a judge or of the panel.
-        human: Grades of people, on a scale up to their highest grade; grades below 0 (pooled, not judged) are ignored.
+        human: Grades of people, on a scale up to their highest grade; grades below 0 (pooled, not
+            judged) are ignored.
         scale: The scale of the assessor.
         runs: TREC runs that are ranked under both qrels.
         measures: Measures that rank the runs.
-        clusters: Number of each query's cluster in intervals. A query without one is its own cluster.
+        clusters: Number of each query's cluster in intervals. A query without one is its own
+            cluster.
 
     Raises:
         DataError: If the two share no pair.
@@ -181,7 +187,8 @@ def validity(
 def read_graders(
     files: Sequence[Path], names: Sequence[str], scale: Scale
 ) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, list[RefusedGrade]]]:
-    """Return the grades of all assessors in files, and those off the scale; repeated names get the file's name too.
+    """Return the grades of all assessors in files, and those off the scale; repeated names get the
+    file's name too.
 
     Raises:
         DataError: If an assessor has no grade on the scale.
@@ -281,7 +288,8 @@ def _orders(
     level: int,
     human_level: int,
 ) -> tuple[Order, ...]:
-    """Rank the runs under both qrels, over the queries graded by both; a run without results for a query has 0."""
+    """Rank the runs under both qrels, over the queries graded by both; a run without results for a
+    query has 0."""
     if len(runs) < 2:
         return ()
     shared = [query for query in human if assessor.get(query)]
@@ -308,7 +316,8 @@ def _orders(
 def kendall_tau(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:
     """Return Kendall's tau-b of two lists of means, ignoring pairs with an undefined value.
 
-    None below two pairs, or if one list has only one value. Equals `scipy.stats.kendalltau`. Source: Kendall 1945.
+    None below two pairs, or if one list has only one value. Equals `scipy.stats.kendalltau`.
+    Source: Kendall 1945.
     """
     both = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
     signs = [((x > v) - (x < v), (y > w) - (y < w)) for (x, y), (v, w) in combinations(both, 2)]

@@ -1,4 +1,5 @@
-"""The write_queries job: a judge writes questions about documents; rules and a second judge reject bad questions.
+"""The write_queries job: a judge writes questions about documents; rules and a second judge reject
+bad questions.
 
 An item is a document. Its result lists all written questions, with the reasons for rejected ones.
 """
@@ -34,7 +35,8 @@ from claimeval.types.requests import Failure, Judge, Request
 
 NAME = "write_queries"
 UNITS = {"written_queries": "queries", "kept_queries": "queries"}
-"""The metrics and their unit: the numbers of questions written about a document, and of those kept."""
+"""The metrics and their unit: the numbers of questions written about a document, and of those
+kept."""
 
 
 class Query(Record):
@@ -150,7 +152,8 @@ class WriteQueriesJob:
         return self
 
     def usual_checks(self, document: Document) -> Iterator[Request]:
-        """Yield requests to check questions of typical length, for a forecast before they are written."""
+        """Yield requests to check questions of typical length, for a forecast before they are
+        written."""
         for n in range(self.per_document):
             yield queries.ask_to_check(
                 self.check_prompt, self.checker, f"{n:080}", "." * 120, document
@@ -189,7 +192,8 @@ def make_job(
 
 
 def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, ...]:
-    """Draw `count` documents with a text, all equally likely, in one pass; the same seed gives the same documents."""
+    """Draw `count` documents with a text, all equally likely, in one pass; the same seed gives the
+    same documents."""
     with_text = (document for document in corpus if document.text.strip())
     drawn = heapq.nsmallest(count, with_text, key=lambda document: seeded(document.id, seed))
     if not drawn:
@@ -202,7 +206,8 @@ def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, .
 VERBATIM = 90.0
 """Minimum `rapidfuzz.fuzz.partial_ratio`, of 100, at which a question is a copy of its document."""
 WORDS = (3, 60)
-"""Minimum and maximum number of words in a question in ASCII; words of other scripts are not counted."""
+"""Minimum and maximum number of words in a question in ASCII; words of other scripts are not
+counted."""
 
 _POINTS = re.compile(
     r"\b(?:(?:this|the|that|given|provided|above|following)\s+(?:document|passage|text|excerpt|article|paragraph|"
@@ -235,7 +240,8 @@ def _folded(text: str) -> str:
 
 
 def reject_repeated() -> Callable[[SampleResult], SampleResult]:
-    """Return a function to call with the results in order, which keeps the first of nearly identical questions."""
+    """Return a function to call with the results in order, which keeps the first of nearly
+    identical questions."""
     distinct = DistinctQuestions()
 
     def revise(result: SampleResult) -> SampleResult:
@@ -271,7 +277,8 @@ def queries_of(result: SampleResult) -> tuple[Query, ...]:
 
 
 def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[Sample]:
-    """Yield the test set: a sample for each kept question, with answer, passage, source and origin."""
+    """Yield the test set: a sample for each kept question, with answer, passage, source and
+    origin."""
     writer = record.judges[0]
     checker = record.judges[-1]
     write_prompt, check_prompt = (

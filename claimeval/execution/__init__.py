@@ -1,6 +1,7 @@
 """Executors, which turn a request into an outcome, and the runner, which runs a job on many items.
 
-The reply cache, retries, rate limits, the budget and batches are handled here. Nothing here knows what a claim is.
+The reply cache, retries, rate limits, the budget and batches are handled here. Nothing here knows
+what a claim is.
 """
 
 from __future__ import annotations
@@ -26,14 +27,17 @@ class Executor(ABC):
 
     @abstractmethod
     async def ask(self, request: Request) -> Outcome:
-        """Return the completion, or a failure with its reason. Errors of the provider are never raised."""
+        """Return the completion, or a failure with its reason. Errors of the provider are never
+        raised."""
 
     def room(self, request: Request) -> int | None:
-        """Return the maximum size (`Request.size`) for the window of the request's judge; None if it is unknown."""
+        """Return the maximum size (`Request.size`) for the window of the request's judge; None if
+        it is unknown."""
         return self.windows.room(request) if self.windows else None
 
     async def fits(self, request: Request) -> bool:
-        """Return whether a request may be sent whole: it fits, the window is unknown, or its reply is stored."""
+        """Return whether a request may be sent whole: it fits, the window is unknown, or its reply
+        is stored."""
         return self.windows is None or await self.windows.fits(request)
 
     def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
@@ -67,7 +71,8 @@ class ComputedJob(ABC, Generic[R]):
 
     @abstractmethod
     def compute(self, items: Iterable[Any], options: RunOptions, progress: Progress) -> Iterator[R]:
-        """Yield the result of each item, in order. The runner counts the items, unless `progress` counts texts."""
+        """Yield the result of each item, in order. The runner counts the items, unless `progress`
+        counts texts."""
 
 
 class RunStatus(NamedTuple):

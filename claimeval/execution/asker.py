@@ -28,12 +28,14 @@ from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Learned, Outcome, Request
 
 SYNC_EVERY = 1.0
-"""Seconds between two flushes of the reply cache to disk, and between two updates of the progress at most."""
+"""Seconds between two flushes of the reply cache to disk, and between two updates of the progress
+at most."""
 
 
 @dataclass(frozen=True)
 class Asker:
-    """Answers requests from the reply cache, and sends the others once, at the pace and within the budget."""
+    """Answers requests from the reply cache, and sends the others once, at the pace and within the
+    budget."""
 
     judges: tuple[Judge, ...]
     store: Store
@@ -46,7 +48,8 @@ class Asker:
     """None if nothing may be sent."""
 
     def learning(self, executor: Executor | None = None) -> Executor:
-        """Return an executor that adapts requests to judges' servers and passes them on, by default to `cached`."""
+        """Return an executor that adapts requests to judges' servers and passes them on, by default
+        to `cached`."""
         learning = LearningExecutor(executor or self.cached, self.store, self.lessons)
         computed = {judge.name: provider(judge.model).computes(judge) for judge in self.judges}
         engines = {name: engine for name, engine in computed.items() if engine}
@@ -113,11 +116,13 @@ async def open_asker(
 
 
 OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)
-"""An asker that several runs share, in a process that runs shards; None to open one for each run."""
+"""An asker that several runs share, in a process that runs shards; None to open one for each
+run."""
 
 
 class Elsewhere(Executor):
-    """An executor whose requests another process sends, which has the reply cache, the pace and the budget."""
+    """An executor whose requests another process sends, which has the reply cache, the pace and the
+    budget."""
 
     stopped: dict[str, str]
     """The judges that have stopped, each with the reason."""
@@ -139,7 +144,8 @@ class Elsewhere(Executor):
 
 
 ELSEWHERE: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
-"""Where the judges that cost money are asked, in a process that an engine such as Ray started; None to ask here."""
+"""Where the judges that cost money are asked, in a process that an engine such as Ray started; None
+to ask here."""
 
 
 class ExecutorByJudge(Executor):

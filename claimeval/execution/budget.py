@@ -1,8 +1,10 @@
-"""Budget of a run: the maximum cost of every call is reserved before it is sent, and settled when its cost is known.
+"""Budget of a run: the maximum cost of every call is reserved before it is sent, and settled when
+its cost is known.
 
-The spending of each run is kept next to the reply cache, over all processes and interruptions of the run. A call
-whose outcome is unknown, because its process died or its reply was lost, leaves the maximum in place until the same
-request is answered: then it counts like that answer, so that the sum is never below what was paid, and hardly above.
+The spending of each run is kept next to the reply cache, over all processes and interruptions of
+the run. A call whose outcome is unknown, because its process died or its reply was lost, leaves the
+maximum in place until the same request is answered: then it counts like that answer, so that the
+sum is never below what was paid, and hardly above.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _NO_LIMIT = 2**62
 
 
 def check_caps(judges: Iterable[Judge], options: RunOptions) -> None:
-    """Raise UsageError if a price file cannot be read, or if the caps of the options cannot hold for a judge."""
+    """Raise UsageError if a price file cannot be read, or if the caps of the options cannot hold
+    for a judge."""
     for judge in judges if not options.offline else ():
         price = price_of(judge, options.prices)
         if options.max_cost is not None and price is None:
@@ -48,7 +51,8 @@ def check_caps(judges: Iterable[Judge], options: RunOptions) -> None:
 
 
 def cost(completion: Completion, price: Price) -> float | None:
-    """Return the cost of a reply in US dollars, or None if the provider did not report token counts."""
+    """Return the cost of a reply in US dollars, or None if the provider did not report token
+    counts."""
     return price.of(completion.usage) if counted(completion.usage) else None
 
 
@@ -92,9 +96,11 @@ class Ledger(Database):
         self.lost = frozenset([request for (request,) in lost])
 
     def reserve(self, cost: float, request: str | None = None) -> bool:
-        """Reserve one call of at most `cost`. Return False, without a reservation, if it would exceed a limit.
+        """Reserve one call of at most `cost`. Return False, without a reservation, if it would
+        exceed a limit.
 
-        With the key of its `request`, the reservation of a call without an outcome is settled by a later call.
+        With the key of its `request`, the reservation of a call without an outcome is settled by a
+        later call.
         """
         amount = _nano(cost)
         with self._transaction():
@@ -114,7 +120,8 @@ class Ledger(Database):
             self._add(_nano(cost) - _nano(reserved))
 
     def settle_request(self, request: str, cost: float) -> None:
-        """Replace the reserved cost of a call by its actual cost, also for earlier calls with an unknown outcome."""
+        """Replace the reserved cost of a call by its actual cost, also for earlier calls with an
+        unknown outcome."""
         with self._transaction():
             query = (
                 "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ?"
@@ -128,7 +135,8 @@ class Ledger(Database):
             self._settle_lost(request, _nano(cost))
 
     def settle_lost(self, request: str, cost: float) -> None:
-        """Replace the reserved costs of calls with an unknown outcome by what an answer to the same request cost.
+        """Replace the reserved costs of calls with an unknown outcome by what an answer to the same
+        request cost.
 
         A reservation of another process that still waits is settled again by that process.
         """
@@ -165,7 +173,8 @@ class Ledger(Database):
         return Spending(calls, cost / NANO)
 
     def next_in_words(self, cost: float) -> str:
-        """Return the limit in dollars and what the next call may cost; empty if no limit in dollars is reached."""
+        """Return the limit in dollars and what the next call may cost; empty if no limit in dollars
+        is reached."""
         if self.spending.calls >= self._max_calls or self._max_cost == _NO_LIMIT:
             return ""
         return (
@@ -203,7 +212,8 @@ class Budget:
     async def reserve(self, request: Request) -> float:
         """Reserve the maximum cost of a call and return it.
 
-        Waits as long as calls in flight may still release enough. Raises CallError if the call would exceed a limit.
+        Waits as long as calls in flight may still release enough. Raises CallError if the call
+        would exceed a limit.
         """
         known_price = self._prices[request.judge.name]
         max_cost = cost_bound(request, known_price) if known_price else 0.0
@@ -233,7 +243,8 @@ class Budget:
         )
 
     def settle_stored(self, request: Request, completion: Completion) -> None:
-        """Settle calls that were lost by a killed process, given the stored reply to the same request."""
+        """Settle calls that were lost by a killed process, given the stored reply to the same
+        request."""
         known_price = self._prices.get(request.judge.name)
         if not (self._ledger and known_price) or request.key not in self._ledger.lost:
             return
@@ -243,7 +254,8 @@ class Budget:
     def settle(
         self, request: Request, reserved: float, outcome: Completion | CallError | None
     ) -> None:
-        """Record the cost of a call: the whole reservation if a reply may have been paid for and lost.
+        """Record the cost of a call: the whole reservation if a reply may have been paid for and
+        lost.
 
         Args:
             request: The request of the call.

@@ -1,4 +1,5 @@
-"""Executors that answer from the reply cache. Each missing reply is requested once over all tasks and processes."""
+"""Executors that answer from the reply cache. Each missing reply is requested once over all tasks
+and processes."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class CachedExecutor(Executor):
         return outcome
 
     async def _ask_locked(self, key: str, request: Request) -> Outcome:
-        """Ask the fallback under the key's lock. While another process has the lock, wait for its reply."""
+        """Ask the fallback under the key's lock. While another process has the lock, wait for its
+        reply."""
         while not self._locks.acquire(key):
             await asyncio.sleep(POLL)
             if (value := self._store.get(key)) is not None:
@@ -84,7 +86,8 @@ class CachedExecutor(Executor):
         return (await self._last_look(key) if failed else None) or outcome
 
     async def _last_look(self, key: str) -> Completion | None:
-        """Return the reply that another run gets to the same request; None if no run is asking, or all fail."""
+        """Return the reply that another run gets to the same request; None if no run is asking, or
+        all fail."""
         while True:
             await asyncio.sleep(2 * POLL)
             if (value := self._store.get(key)) is not None:
@@ -95,7 +98,8 @@ class CachedExecutor(Executor):
 
 
 class ComputingExecutor(Executor):
-    """Executor that computes the answers of engines immediately and passes other requests on. It stores nothing."""
+    """Executor that computes the answers of engines immediately and passes other requests on. It
+    stores nothing."""
 
     def __init__(
         self, engines: Mapping[str, Callable[[Request], Outcome]], others: Executor
@@ -137,8 +141,8 @@ class StoredExecutor(OfflineExecutor):
 class FurtherAttempts(Executor):
     """Executor that re-asks only for the reasons in the options, once per request and run.
 
-    A further attempt follows stored replies that cannot be read. Attempts of earlier runs are answered from the reply
-    cache.
+    A further attempt follows stored replies that cannot be read. Attempts of earlier runs are
+    answered from the reply cache.
     """
 
     def __init__(self, stored: Executor, fallback: Executor, reasons: Collection[str]) -> None:
@@ -149,7 +153,8 @@ class FurtherAttempts(Executor):
         """By question, the key of the further attempt that this run makes."""
 
     def ask(self, request: Request) -> Coroutine[Any, Any, Outcome]:
-        """Return the fallback's outcome; for a further attempt that may not be made, the stored reply or a failure."""
+        """Return the fallback's outcome; for a further attempt that may not be made, the stored
+        reply or a failure."""
         return self._fallback.ask(request) if request.again is None else self._ask_again(request)
 
     async def _ask_again(self, request: Request) -> Outcome:

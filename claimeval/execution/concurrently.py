@@ -15,7 +15,8 @@ WINDOW = 4
 
 
 async def gather_all(coroutines: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
-    """Return the results of all coroutines in order. If one raises an error, the others are cancelled."""
+    """Return the results of all coroutines in order. If one raises an error, the others are
+    cancelled."""
     if len(coroutines) == 1:
         return [await coroutines[0]]
     try:
@@ -33,8 +34,8 @@ async def map_in_order(
 ) -> AsyncGenerator[R]:
     """Yield the results of a coroutine function in the order of the items.
 
-    Items are read only when needed, so that memory does not grow with their number. If the function raises an error
-    for one item, the others are cancelled.
+    Items are read only when needed, so that memory does not grow with their number. If the function
+    raises an error for one item, the others are cancelled.
 
     Args:
         items: The items to map.

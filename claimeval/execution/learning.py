@@ -1,4 +1,5 @@
-"""Executors that adapt requests to what judges' servers accept, and stop judges whose replies cannot be read."""
+"""Executors that adapt requests to what judges' servers accept, and stop judges whose replies
+cannot be read."""
 
 from __future__ import annotations
 
@@ -89,7 +90,8 @@ class LearningExecutor(Executor):
 
 
 class ReviewingExecutor(Executor):
-    """Executor that stops a judge whose first replies cannot be read, and knows the windows of judges."""
+    """Executor that stops a judge whose first replies cannot be read, and knows the windows of
+    judges."""
 
     def __init__(
         self,
@@ -97,7 +99,8 @@ class ReviewingExecutor(Executor):
         stop: Callable[[str, str], None] | None,
         windows: JudgeWindows | None = None,
     ) -> None:
-        """`stop` is called with a judge whose replies cannot be read, and the reason; None if nothing is sent."""
+        """`stop` is called with a judge whose replies cannot be read, and the reason; None if
+        nothing is sent."""
         self._behind = behind
         self._stop = stop
         self.windows = windows
@@ -108,7 +111,8 @@ class ReviewingExecutor(Executor):
         return await self._behind.ask(request)
 
     def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
-        """Count a reply as read or unreadable, and stop the judge if too many of its first replies are unreadable.
+        """Count a reply as read or unreadable, and stop the judge if too many of its first replies
+        are unreadable.
 
         Stored replies, including those of batches, are ignored, because they cost nothing more.
         """
@@ -155,18 +159,21 @@ def advice(failure: Failure) -> str:
 
 
 class JudgeWindows:
-    """The known context windows of judges: from their settings, from earlier refusals, and from their providers."""
+    """The known context windows of judges: from their settings, from earlier refusals, and from
+    their providers."""
 
     def __init__(
         self, learned: Callable[[Judge], int | None], holds: Callable[[Request], Awaitable[bool]]
     ) -> None:
-        """`learned` returns the window that was set or learned, `holds` whether the reply to a request is stored."""
+        """`learned` returns the window that was set or learned, `holds` whether the reply to a
+        request is stored."""
         self._learned = learned
         self._holds = holds
         self._known: dict[tuple[str, str | None, int | None], int | None] = {}
 
     async def fits(self, request: Request) -> bool:
-        """Return whether a request may be sent whole: it fits, the window is unknown, or its reply is stored.
+        """Return whether a request may be sent whole: it fits, the window is unknown, or its reply
+        is stored.
 
         So a window that is learned during a run does not invalidate earlier replies.
         """
@@ -174,7 +181,8 @@ class JudgeWindows:
         return room is None or request.size <= room or await self._holds(request)
 
     def room(self, request: Request) -> int | None:
-        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
+        """Return the maximum size of a request for its judge's window; None if the window is
+        unknown."""
         window = self._learned(request.judge) or self._stated_window(request.judge)
         return None if window is None else request.room(window)
 

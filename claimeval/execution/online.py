@@ -1,4 +1,5 @@
-"""Send requests to providers: within the pace and the budget, with a timeout for each attempt, and with retries.
+"""Send requests to providers: within the pace and the budget, with a timeout for each attempt, and
+with retries.
 
 A reply is stored with `keep` as soon as it is received, before anything reads it.
 """
@@ -28,21 +29,25 @@ if TYPE_CHECKING:
 
 MAX_BACKOFF = 30.0
 MAX_UNANSWERED = 10
-"""Requests in a row, at one step, that may fail after all their attempts before the judge is stopped."""
+"""Requests in a row, at one step, that may fail after all their attempts before the judge is
+stopped."""
 UNREACHED_FOR = 3.0
 """Seconds after which a judge that no call has ever reached is stopped."""
 MAX_REFUSED = 4
-"""Requests in a row, at one step, that a server may refuse with the same message before the judge is stopped."""
+"""Requests in a row, at one step, that a server may refuse with the same message before the judge
+is stopped."""
 _NUMBERS = re.compile(r" \(request \S+\)|\d+")
 """The parts that differ between refusals for the same reason."""
 MAX_STRANGE = 3
-"""Responses with status 200 but without a reply, from an endpoint that never replied, before the judge is stopped."""
+"""Responses with status 200 but without a reply, from an endpoint that never replied, before the
+judge is stopped."""
 
 Keep = Callable[[Request, Completion], None]
 
 
 class OnlineExecutor(Executor):
-    """Executor that sends requests to the judges' backends. The backends are open for the duration of the block."""
+    """Executor that sends requests to the judges' backends. The backends are open for the duration
+    of the block."""
 
     def __init__(
         self,
@@ -76,7 +81,8 @@ class OnlineExecutor(Executor):
         self._strange: dict[str, int | None] = {}
         """Number of responses without a reply; None once a reply has arrived."""
         self._unanswered: Counter[tuple[str, str]] = Counter()
-        """By judge and prompt, because a server may accept the requests of one step and refuse those of another."""
+        """By judge and prompt, because a server may accept the requests of one step and refuse
+        those of another."""
         self._refusals: dict[tuple[str, str], list[str]] = {}
         self._open = asyncio.Event()
         self._open.set()
@@ -150,7 +156,8 @@ class OnlineExecutor(Executor):
                     )
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
-        """Stop a judge that no call has reached. A judge that was reached once may be away for a while."""
+        """Stop a judge that no call has reached. A judge that was reached once may be away for a
+        while."""
         if error is None:
             self._strange[judge] = None
         elif (
@@ -213,7 +220,8 @@ class OnlineExecutor(Executor):
         return await retrying(self._attempt, request)
 
     def _backoff(self, judge: str, error: CallError, attempts: int) -> float:
-        """Return exponential backoff with jitter. Throttled calls wait in the pace, with all other calls."""
+        """Return exponential backoff with jitter. Throttled calls wait in the pace, with all other
+        calls."""
         if error.rate_limited:
             return 0.0
         longest = UNREACHED_FOR / 3 if self._unreached.get(judge) is not None else MAX_BACKOFF

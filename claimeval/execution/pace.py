@@ -1,8 +1,8 @@
 """Pace of calls to a model: concurrency, rates per minute and pauses, shared by all workers.
 
-If the user sets no concurrency limit, it is adapted as TCP adapts to a network (additive increase, multiplicative
-decrease; Chiu and Jain 1989). It starts low, doubles as long as rounds succeed, drops by a fifth when the provider
-throttles, and grows slowly after that.
+If the user sets no concurrency limit, it is adapted as TCP adapts to a network (additive increase,
+multiplicative decrease; Chiu and Jain 1989). It starts low, doubles as long as rounds succeed,
+drops by a fifth when the provider throttles, and grows slowly after that.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Pace:
 
         Args:
             request: The request; its estimated tokens are reserved.
-            check: Called at least every `RECHECK` seconds while the call waits; an exception from it ends the wait.
+            check: Called at least every `RECHECK` seconds while the call waits; an exception from
+                it ends the wait.
         """
         tokens = (
             sum(len(m.content) for m in request.messages) / CHARACTERS_PER_TOKEN
@@ -133,7 +134,8 @@ class Pace:
                 self._pause(now, error.retry_after)
 
     def _throttled_pause(self, retry_after: float | None) -> float:
-        """Return the pause in seconds: as requested, or growing if none (or repeatedly 0) is requested."""
+        """Return the pause in seconds: as requested, or growing if none (or repeatedly 0) is
+        requested."""
         if retry_after or (retry_after == 0 and self._throttle_count <= AT_ONCE):
             return retry_after
         return float(min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
@@ -188,9 +190,11 @@ class Reservation:
 
 
 class RateWindow:
-    """Window that admits at most `limit` in any minute, which satisfies both sliding windows and token buckets.
+    """Window that admits at most `limit` in any minute, which satisfies both sliding windows and
+    token buckets.
 
-    Without a limit, everything is admitted and counted, so that a limit reported later takes effect immediately.
+    Without a limit, everything is admitted and counted, so that a limit reported later takes effect
+    immediately.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -207,7 +211,8 @@ class RateWindow:
         return self._used
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until `amount` fits. An amount above the limit fits if nothing else is reserved."""
+        """Return the seconds until `amount` fits. An amount above the limit fits if nothing else is
+        reserved."""
         if self.limit is None:
             return 0.0
         excess = min(self.used(now) + amount - self.limit, self._used)
@@ -243,7 +248,8 @@ INITIAL_LIMIT = 8
 GROWTH = 1.05
 DECREASE = 0.8
 DECREASE_INTERVAL = 15.0
-"""Seconds between two decreases, because the calls in flight at a decrease belong to the old limit."""
+"""Seconds between two decreases, because the calls in flight at a decrease belong to the old
+limit."""
 MIN_UTILIZATION = 0.8
 """The limit grows only if at least this share of it was in use."""
 
@@ -298,6 +304,7 @@ class ConcurrencyLimit:
         self.failed()
 
     def failed(self) -> None:
-        """Begin to count anew, as after another error, for which the limit neither grows nor decreases."""
+        """Begin to count anew, as after another error, for which the limit neither grows nor
+        decreases."""
         self._successes = 0
         self._max_in_flight = self.in_flight

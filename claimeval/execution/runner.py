@@ -1,6 +1,8 @@
-"""The runner: opens the reply cache and the judges, and runs a job on many items, with Ctrl-C handled.
+"""The runner: opens the reply cache and the judges, and runs a job on many items, with Ctrl-C
+handled.
 
-The first Ctrl-C waits for the replies in flight, the second one stops without them, and a third one ends the process.
+The first Ctrl-C waits for the replies in flight, the second one stops without them, and a third one
+ends the process.
 """
 
 from __future__ import annotations
@@ -41,9 +43,11 @@ if TYPE_CHECKING:
 TERMINATING = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-"""Signals that are treated as Ctrl-C: from a scheduler or container, and from a terminal that is closed."""
+"""Signals that are treated as Ctrl-C: from a scheduler or container, and from a terminal that is
+closed."""
 UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
-"""Handlers of these signals that the runner replaces; handlers set by a program or by `nohup` are kept."""
+"""Handlers of these signals that the runner replaces; handlers set by a program or by `nohup` are
+kept."""
 GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
@@ -52,7 +56,8 @@ class Interrupt:
     """Handles requests to stop the run."""
 
     def __init__(self, drain: Callable[[float], Awaitable[None]] | None) -> None:
-        """`drain` stops sending requests and waits for the replies in flight, at most some seconds."""
+        """`drain` stops sending requests and waits for the replies in flight, at most some
+        seconds."""
         self.requested = False
         self._cancelled = False
         self._drain = drain
@@ -60,7 +65,8 @@ class Interrupt:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Cancel the current task on SIGINT, SIGTERM and SIGHUP. Does nothing outside the main thread."""
+        """Cancel the current task on SIGINT, SIGTERM and SIGHUP. Does nothing outside the main
+        thread."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None
@@ -98,7 +104,8 @@ class Interrupt:
         self.requested = True
 
     def _cancel(self, task: asyncio.Task[object]) -> None:
-        """Cancel the task once: cancelled again while it closes what is open, it would end as if by an error."""
+        """Cancel the task once: cancelled again while it closes what is open, it would end as if by
+        an error."""
         if not self._cancelled:
             self._cancelled = True
             task.cancel()
@@ -116,8 +123,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RunExecutors:
-    """What answers the requests of a run: judges that this process asks, online or in batches, and judges that another
-    process asks."""
+    """What answers the requests of a run: judges that this process asks, online or in batches, and
+    judges that another process asks."""
 
     asker: Asker | None
     batched: BatchExecutor | None
@@ -156,7 +163,8 @@ class RunExecutors:
             return asker.lessons.judge(judge).context_tokens if asker else None
 
         async def is_stored(request: Request) -> bool:
-            """Return whether the reply to a request is stored, and its server had read the whole prompt."""
+            """Return whether the reply to a request is stored, and its server had read the whole
+            prompt."""
             return isinstance(await stored.ask(request), Completion)
 
         def stop(judge: str, reason: str) -> None:
@@ -247,18 +255,19 @@ async def run_job(
 ) -> RunStatus:
     """Run the job on every item and pass each result to `sink`, in the order of the items.
 
-    The run stops early on Ctrl-C, when a limit is reached, or when the job cannot continue without the stopped judges.
-    It then waits for pending replies and stores them.
+    The run stops early on Ctrl-C, when a limit is reached, or when the job cannot continue without
+    the stopped judges. It then waits for pending replies and stores them.
 
     Args:
         job: The job.
-        items: The items. With `options.batch` they are iterated several times and must be the same each time.
+        items: The items. With `options.batch` they are iterated several times and must be the same
+            each time.
         sink: Takes each result: a run directory, a run in memory, or the part of a shard.
         options: Concurrency, limits, cache and batches.
         progress: Counts items, calls and cost.
         run: Identity of the run for its budget.
-        urgent: Whether a program waits for the only item: requests are sent at once, and Ctrl-C and similar signals are
-            left to the program.
+        urgent: Whether a program waits for the only item: requests are sent at once, and Ctrl-C and
+            similar signals are left to the program.
 
     Returns:
         The status of the run, with the reason if it stopped early.
@@ -332,7 +341,8 @@ def _results(
     batched: BatchExecutor | None,
     workers: int,
 ) -> AsyncGenerator[R]:
-    """Yield the results of the items, in order; with batches in rounds, each of which sends what is asked in it."""
+    """Yield the results of the items, in order; with batches in rounds, each of which sends what is
+    asked in it."""
     if batched is None:
         return map_in_order(items, lambda item: job.evaluate(item, executor), workers)
     from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked

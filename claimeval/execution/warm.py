@@ -1,7 +1,8 @@
-"""Warm order: requests that begin alike follow the first of them, so that the provider's prompt cache has it.
+"""Warm order: requests that begin alike follow the first of them, so that the provider's prompt
+cache has it.
 
-The chunks of a long answer, replicates and metrics over the same evidence share it. Sent at once, each would pay for it
-in full; sent after the first, they pay for it at the price of cached input.
+The chunks of a long answer, replicates and metrics over the same evidence share it. Sent at once,
+each would pay for it in full; sent after the first, they pay for it at the price of cached input.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ class _Ahead:
         self._digest = 0
 
     def close(self) -> None:
-        """Settle how much of the last message the requests share: whole lines; nothing if there is only one."""
-        shared = commonprefix(self.texts) if len(self.texts) > 1 else ""  # noqa: RUF071  # characters are meant
+        """Settle how much of the last message the requests share: whole lines; nothing if there is
+        only one."""
+        # characters are meant
+        shared = commonprefix(self.texts) if len(self.texts) > 1 else ""  # noqa: RUF071
         self._length = shared.rfind("\n") + 1
         self._digest = hash(shared[: self._length])
         self.texts.clear()
@@ -45,7 +48,8 @@ class _Ahead:
 
 
 class WarmingExecutor(Executor):
-    """Executor that lets the first of several requests with the same beginning go ahead of the others."""
+    """Executor that lets the first of several requests with the same beginning go ahead of the
+    others."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -79,7 +83,8 @@ class WarmingExecutor(Executor):
 
 
 def beginning(request: Request) -> str | None:
-    """Return a digest of what precedes the part that differs; None for a request too short to be cached."""
+    """Return a digest of what precedes the part that differs; None for a request too short to be
+    cached."""
     text = "".join([message.content for message in request.messages])
     if len(text) < SHARED:
         return None

@@ -1,1 +1,2 @@
-"""Integrations with other tools: the pytest plugin, and platforms. Nothing in claimeval imports these modules."""
+"""Integrations with other tools: the pytest plugin, and platforms. Nothing in claimeval imports
+these modules."""

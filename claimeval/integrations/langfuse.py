@@ -1,6 +1,7 @@
 """Langfuse: pushing scores as scores of traces.
 
-Host and keys come from LANGFUSE_BASE_URL (or LANGFUSE_HOST), LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY.
+Host and keys come from LANGFUSE_BASE_URL (or LANGFUSE_HOST), LANGFUSE_PUBLIC_KEY and
+LANGFUSE_SECRET_KEY.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """MLflow: pushing a run as an MLflow run, and scorers for `mlflow.genai.evaluate`.
 
-Server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME. Default experiment: `claimeval`.
+Server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME. Default experiment:
+`claimeval`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ BATCH = 500
 
 
 def push(run: Run, settings: Settings) -> Pushed:
-    """Log means with intervals and counts as metrics, settings as parameters, tables, and the report.
+    """Log means with intervals and counts as metrics, settings as parameters, tables, and the
+    report.
 
     A run that is pushed again is found by a tag, and overwritten if its content differs.
     """
@@ -182,16 +184,17 @@ def scorers(
 ) -> list[Any]:
     """Return scorers for `mlflow.genai.evaluate(scorers=...)`, one a metric.
 
-    Inputs, outputs and expectations are read as a row of MLflow's evaluation data: the question from `inputs`, the
-    contexts from `inputs` or `outputs` (`contexts`, `context`), else from spans of type RETRIEVER of the trace; the
-    gold answer from `expectations` (`reference_answers`, `expected_response`). Each feedback has the value, the claims
-    that are not supported as rationale, and the judge as source.
+    Inputs, outputs and expectations are read as a row of MLflow's evaluation data: the question
+    from `inputs`, the contexts from `inputs` or `outputs` (`contexts`, `context`), else from spans
+    of type RETRIEVER of the trace; the gold answer from `expectations` (`reference_answers`,
+    `expected_response`). Each feedback has the value, the claims that are not supported as
+    rationale, and the judge as source.
 
     Args:
         metrics: Names, as a list or one text with commas.
         judge: The judge, as for `claimeval.check`.
-        read: Returns `answer`, `contexts`, `question` and `reference_answers` from inputs, outputs, expectations and
-            trace, for data in another format.
+        read: Returns `answer`, `contexts`, `question` and `reference_answers` from inputs, outputs,
+            expectations and trace, for data in another format.
         settings: Other arguments of `claimeval.check`, such as `timeout`.
 
     Raises:

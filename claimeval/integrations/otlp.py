@@ -1,7 +1,8 @@
 """OpenTelemetry: pushing scores and verdicts as events over OTLP/HTTP.
 
-The usual environment variables apply: OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT for the
-collector, OTEL_EXPORTER_OTLP_HEADERS for headers, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME for the resource.
+The usual environment variables apply: OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or
+OTEL_EXPORTER_OTLP_ENDPOINT for the collector, OTEL_EXPORTER_OTLP_HEADERS for headers,
+OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME for the resource.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ SEMCONV = {
     "because": "error.type",
     "id": "log.record.uid",
 }
-"""Field of a finding to attribute, by OpenTelemetry's semantic conventions for generative AI (status: development), as
-of their repository semantic-conventions-genai in November 2026 and of version 1.37 before it."""
+"""Field of a finding to attribute, by OpenTelemetry's semantic conventions for generative AI
+(status: development), as of their repository semantic-conventions-genai in November 2026 and of
+version 1.37 before it."""
 PREFIX = "claimeval."
 """Prefix of attributes without a name in the conventions."""
 BATCH = 500
@@ -44,9 +46,11 @@ _SENT = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 def push(run: Run, settings: Settings) -> Pushed:
-    """Send an event for each score and each verdict, in the trace and span of its sample if it has any.
+    """Send an event for each score and each verdict, in the trace and span of its sample if it has
+    any.
 
-    The event of an undefined score has `error.type`. Repeated events have the same `log.record.uid`.
+    The event of an undefined score has `error.type`. Repeated events have the same
+    `log.record.uid`.
     """
     where = settings.url or next(
         (os.environ[name] for name in _SENT if os.environ.get(name)), "http://localhost:4318"

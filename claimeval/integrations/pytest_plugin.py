@@ -1,7 +1,7 @@
 """The pytest plugin with the fixture `claimeval`.
 
-pytest loads this module in every session of an environment with claimeval. No other module of claimeval is imported
-before the fixture judges an answer.
+pytest loads this module in every session of an environment with claimeval. No other module of
+claimeval is imported before the fixture judges an answer.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def claimeval(request: pytest.FixtureRequest) -> Claimeval:
-    """Judge answers: `claimeval.check(answer, contexts=...).assert_at_least(faithfulness=0.9)`, or a data set with
-    `claimeval.score(data)`. A failed test shows the claims that are not supported."""
+    """Judge answers: `claimeval.check(answer, contexts=...).assert_at_least(faithfulness=0.9)`, or
+    a data set with `claimeval.score(data)`. A failed test shows the claims that are not
+    supported."""
     return _session(request.config)
 
 
@@ -92,8 +93,8 @@ class _JudgedTest:
 class Claimeval:
     """The fixture `claimeval`: the functions of claimeval for one test session.
 
-    The judge is that of the call, of `--claimeval-judge`, or of `claimeval_judge` in pytest's settings. Replies are
-    cached, so that unchanged tests cost nothing.
+    The judge is that of the call, of `--claimeval-judge`, or of `claimeval_judge` in pytest's
+    settings. Replies are cached, so that unchanged tests cost nothing.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -285,7 +286,8 @@ class Claimeval:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Add scores as properties and, to a failed test, the claims that are not supported.
 
-        A comparison with an undefined score, which is None, fails with the reason in its first line.
+        A comparison with an undefined score, which is None, fails with the reason in its first
+        line.
         """
         judged = self._judged.get(item.nodeid, [])
         if (
@@ -453,7 +455,8 @@ def _figure(value: float | None, because: str | None) -> str:
 
 
 def _named(result: SampleResult, name: str, test: str) -> SampleResult:
-    """Return the result under a name that is unique in the session, with its test in the metadata."""
+    """Return the result under a name that is unique in the session, with its test in the
+    metadata."""
     metadata = {**result.sample.metadata, "test": test}
     return result.model_copy(
         update={"sample": result.sample.model_copy(update={"id": name, "metadata": metadata})}
@@ -468,7 +471,8 @@ def _failed_calls(result: SampleResult) -> list[str]:
 
 
 def _joined(first: Manifest, second: Manifest) -> Manifest | None:
-    """Return the manifest of both runs together, which may have different metrics; None if their settings differ."""
+    """Return the manifest of both runs together, which may have different metrics; None if their
+    settings differ."""
     if not first.is_alike(second, "job", "judges", "extractor", "panel", "settings", "cluster"):
         return None
     questions = {question.name: question for question in first.questions}
@@ -501,7 +505,8 @@ def _joined(first: Manifest, second: Manifest) -> Manifest | None:
 
 
 def _run_of(part: _JobResults) -> Run:
-    """Return the run of a part, with results in the order of their names and a score for every metric."""
+    """Return the run of a part, with results in the order of their names and a score for every
+    metric."""
     from claimeval.api.run import Run
     from claimeval.evaluation.manifest import DataSource
     from claimeval.evaluation.summary import SummaryBuilder

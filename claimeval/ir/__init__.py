@@ -1,4 +1,5 @@
-"""Rank metrics with the values of trec_eval 10.0, for dicts, lists, arrays, DataFrames and TREC files.
+"""Rank metrics with the values of trec_eval 10.0, for dicts, lists, arrays, DataFrames and TREC
+files.
 
 >>> from claimeval import ir
 >>> result = ir.evaluate({"q1": {"a": 1}}, {"q1": {"b": 0.9, "a": 0.8}}, "ndcg@10,mrr")

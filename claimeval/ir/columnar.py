@@ -1,11 +1,13 @@
 """Fast reader of regular TREC files: from text to ranked columns, without an object for each line.
 
-The text is an array of bytes. Fields start and end where blanks end and start, and one operation reads, masks and
-compares eight bytes of a field in all lines. Irregular text (comments, empty lines, more or fewer fields) raises
-``Irregular``, and the slower reader in ``trec_files`` is used instead.
+The text is an array of bytes. Fields start and end where blanks end and start, and one operation
+reads, masks and compares eight bytes of a field in all lines. Irregular text (comments, empty
+lines, more or fewer fields) raises ``Irregular``, and the slower reader in ``trec_files`` is used
+instead.
 
-Both files have one line per judgment or document, and all lines of a query must be together. Judgments are looked up in
-the run by hashes of the document ids, within blocks of whole queries, and every match is compared byte by byte.
+Both files have one line per judgment or document, and all lines of a query must be together.
+Judgments are looked up in the run by hashes of the document ids, within blocks of whole queries,
+and every match is compared byte by byte.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from claimeval.types.errors import DataError
 Source = str | Path
 """A file name, possibly of a gzipped file; ``-`` is the standard input."""
 MARGIN = 32
-"""Number of bytes before and after the content, so that several bytes can be read at any position."""
+"""Number of bytes before and after the content, so that several bytes can be read at any
+position."""
 
 
 class FileContent:
@@ -90,7 +93,8 @@ Words = NDArray[np.uint64]
 _BLOCK = 1 << 19
 """Bytes per block, which fit into the processor's cache."""
 MOST_STARTS = (1 << 16) - 1
-"""Maximum number of values of the first field in a block, so that 16 bits are enough to number them."""
+"""Maximum number of values of the first field in a block, so that 16 bits are enough to number
+them."""
 _BLANK = ord(" ")
 _FIRST_BLANK = ord("\t")
 _NEWLINE = ord("\n")
@@ -137,7 +141,8 @@ class TextTable:
         self._bytes[self._end] = _NEWLINE
 
     def blocks(self, width: int) -> Iterator[LineBlock]:
-        """Yield all lines, each with ``width`` fields, in blocks that keep lines with the same first field together."""
+        """Yield all lines, each with ``width`` fields, in blocks that keep lines with the same
+        first field together."""
         if self._end == MARGIN:
             raise Irregular
         begin = MARGIN
@@ -160,7 +165,8 @@ class TextTable:
             size = _BLOCK
 
     def _split(self, begin: int, stop: int, width: int) -> list[Field]:
-        """Split the complete lines between two positions into fields. ``begin`` is the start of a line."""
+        """Split the complete lines between two positions into fields. ``begin`` is the start of a
+        line."""
         newlines = np.flatnonzero(self._bytes[begin:stop] == _NEWLINE) + begin
         if not newlines.size:
             return [Field(newlines, newlines)] * width
@@ -240,13 +246,14 @@ _HIGH = np.uint64(0x8080808080808080)
 
 
 def decimals(text: TextTable, field: Field) -> Floats:
-    """Read the number in each field, with the same result as ``float``. Raises Irregular for NaN and non-numbers.
+    """Read the number in each field, with the same result as ``float``. Raises Irregular for NaN
+    and non-numbers.
 
-    Up to 24 bytes of a number form three words of eight digits, and three multiplications turn each word into an
-    integer (by adding its bytes in pairs, then in fours, then in eights). Integers below 2**53 and powers of ten up to
-    10**22 are exact as 64-bit floats, so that their quotient is rounded correctly, once (Clinger 1990). Larger integers
-    are divided in extended precision if the machine has it. ``float`` reads all other numbers, such as exponents and
-    infinities.
+    Up to 24 bytes of a number form three words of eight digits, and three multiplications turn each
+    word into an integer (by adding its bytes in pairs, then in fours, then in eights). Integers
+    below 2**53 and powers of ten up to 10**22 are exact as 64-bit floats, so that their quotient is
+    rounded correctly, once (Clinger 1990). Larger integers are divided in extended precision if the
+    machine has it. ``float`` reads all other numbers, such as exponents and infinities.
     """
     negative = text.words(field.start) & np.uint64(0xFF) == ord("-")
     start = field.start + negative
@@ -287,7 +294,8 @@ def _find_point(text: TextTable, start: Ints, end: Ints) -> Ints:
 
 
 def _digits(text: TextTable, position: Ints, fraction: Ints, count: Ints, number: int) -> Words:
-    """Return the eight digits that end ``8 * number`` digits before the number's end; bytes above 9 are not digits.
+    """Return the eight digits that end ``8 * number`` digits before the number's end; bytes above 9
+    are not digits.
 
     Digits after the decimal point are at ``position``; those before it are one byte further left.
     """
@@ -307,7 +315,8 @@ def _value(digits: Words) -> Words:
 def _divide_extended(whole: Words, fraction: Ints) -> tuple[Floats, Bools]:
     """Return quotients, and whether each is certainly rounded correctly.
 
-    The extended quotient is rounded again to 64 bits, which can only be wrong if it is half-way between two values.
+    The extended quotient is rounded again to 64 bits, which can only be wrong if it is half-way
+    between two values.
     """
     extended = whole.astype(np.longdouble) / _EXTENDED[fraction]
     values = extended.astype(np.float64)
@@ -340,7 +349,8 @@ def rank(
 ) -> ColumnarRun | None:
     """Rank the judged documents; None if the content needs the readers in ``trec_files``.
 
-    They are needed for comments, empty lines, queries whose lines are not together, and invalid content.
+    They are needed for comments, empty lines, queries whose lines are not together, and invalid
+    content.
 
     Args:
         qrels: The judgments, with four fields per line.
@@ -475,7 +485,8 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
 def _match(
     judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock
 ) -> tuple[Ints, Ints]:
-    """Return the rows of the block that are judged, and the positions of their judgments in ``judged``."""
+    """Return the rows of the block that are judged, and the positions of their judgments in
+    ``judged``."""
     documents = block.fields[2]
     sizes = np.diff(block.starts)
     keys = _tag(text.hashes(documents), np.repeat(np.arange(len(sizes)), sizes))
@@ -521,12 +532,14 @@ def _document_ranks(
 
 
 def _tag(hashes: Words, query: Ints) -> Words:
-    """Return the number of the query within the block in 16 bits (``MOST_STARTS``), then 48 bits of the hash."""
+    """Return the number of the query within the block in 16 bits (``MOST_STARTS``), then 48 bits of
+    the hash."""
     return (query.astype(np.uint64) << np.uint64(48)) | (hashes >> np.uint64(16))
 
 
 def _refuse_duplicates(keys: Words) -> None:
-    """Raise Irregular for equal neighbors: a document twice in a query, or a rare collision of hashes."""
+    """Raise Irregular for equal neighbors: a document twice in a query, or a rare collision of
+    hashes."""
     if (keys[1:] == keys[:-1]).any():
         raise Irregular
 

@@ -1,4 +1,5 @@
-"""Evaluation of TREC runs against judgments: `evaluate` for one run, `Evaluator` for many, and comparisons of runs."""
+"""Evaluation of TREC runs against judgments: `evaluate` for one run, `Evaluator` for many, and
+comparisons of runs."""
 
 from __future__ import annotations
 
@@ -48,8 +49,9 @@ class QueryCounts:
     retrieved: int
     """Number of documents retrieved for the evaluated queries, after any cut."""
     unjudged: int | None
-    """Number of retrieved documents without a judgment, which count as not relevant. None if they were not counted:
-    large runs are only searched as far as the measures need. The measure ``judged`` makes sure that they are."""
+    """Number of retrieved documents without a judgment, which count as not relevant. None if they
+    were not counted: large runs are only searched as far as the measures need. The measure
+    ``judged`` makes sure that they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,8 @@ class Evaluation:
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
-        """The mean of each measure over the queries with a value. Counts are summed, ``gm_map`` is a geometric mean."""
+        """The mean of each measure over the queries with a value. Counts are summed, ``gm_map`` is
+        a geometric mean."""
         values = self.per_query.values()
         return {
             m.name: _mean(m, [value for query in values if (value := query[m.name]) is not None])
@@ -93,8 +96,9 @@ class Evaluation:
     def z_scores(self, norms: Mapping[str, Mapping[str, tuple[float, float]]]) -> Evaluation:
         """Return the evaluation with Z scores as values, as trec_eval does with ``-Z``.
 
-        ``norms`` maps queries to trec_eval's names of measures to mean and standard deviation; see `read_z_scores`. A
-        value without them is None. Geometric means have no Z score and are left out.
+        ``norms`` maps queries to trec_eval's names of measures to mean and standard deviation; see
+        `read_z_scores`. A value without them is None. Geometric means have no Z score and are left
+        out.
         """
         measures = tuple(measure for measure in self.measures if measure.row.summary != "geometric")
         return replace(
@@ -233,7 +237,8 @@ class Pairing(NamedTuple):
     run: str
     measure: str
     comparison: PairedComparison
-    """Mean of run minus first run over the queries of both, with interval and sign-flip permutation test."""
+    """Mean of run minus first run over the queries of both, with interval and sign-flip permutation
+    test."""
     p_adjusted: float | None
     """The p-value adjusted over the runs."""
 
@@ -241,8 +246,9 @@ class Pairing(NamedTuple):
 def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[Pairing]:
     """Compare every later run with the first, measure by measure.
 
-    Queries that are missing in one of the runs are left out and counted. p-values are adjusted over the runs (Holm).
-    Source of the test: Smucker, Allan and Carterette 2007 (randomization test for retrieval runs).
+    Queries that are missing in one of the runs are left out and counted. p-values are adjusted over
+    the runs (Holm). Source of the test: Smucker, Allan and Carterette 2007 (randomization test for
+    retrieval runs).
     """
     first, *later = evaluations
     pairings: list[Pairing] = []
@@ -269,8 +275,8 @@ def _compare(first: Evaluation, other: Evaluation, measure: str) -> PairedCompar
 
 DEFAULT_MEASURES = "map,ndcg@10,mrr,P@10,recall@100,judged@10"
 Missing = Literal["skip", "zero", "error"]
-"""Treatment of queries that are missing in the run: left out, as in trec_eval; counted as 0, as in trec_eval with
-``-c``; or an error."""
+"""Treatment of queries that are missing in the run: left out, as in trec_eval; counted as 0, as in
+trec_eval with ``-c``; or an error."""
 NoRelevant = Literal["zero", "undefined"]
 """Value of queries without relevant documents: 0, as in trec_eval, or None."""
 
@@ -470,23 +476,26 @@ def evaluate(
     >>> result.mean
     {'P@2': 0.5, 'recip_rank': 1.0}
 
-    The values are those of trec_eval 10.0, which compares scores as 64-bit numbers (9.x: 32 bits). To evaluate many
-    runs against the same judgments, make an `Evaluator`.
+    The values are those of trec_eval 10.0, which compares scores as 64-bit numbers (9.x: 32 bits).
+    To evaluate many runs against the same judgments, make an `Evaluator`.
 
     Args:
-        qrels: Query id to document id to grade; the name of a TREC, BEIR or JSON qrels file; a DataFrame with columns
-            such as query_id, doc_id and relevance; or tuples of these three, as ir_measures has them.
-        run: Query id to document id to score; the name of a TREC, MS MARCO or JSON run file; a DataFrame with columns
-            such as query_id, doc_id and score; or tuples of these three.
+        qrels: Query id to document id to grade; the name of a TREC, BEIR or JSON qrels file; a
+            DataFrame with columns such as query_id, doc_id and relevance; or tuples of these three,
+            as ir_measures has them.
+        run: Query id to document id to score; the name of a TREC, MS MARCO or JSON run file; a
+            DataFrame with columns such as query_id, doc_id and score; or tuples of these three.
         measures: Names such as ``"ndcg@10,map"``; see ``parse``.
-        level: The lowest grade that counts as relevant; DCG, nDCG and rbp ignore it, as in trec_eval.
+        level: The lowest grade that counts as relevant; DCG, nDCG and rbp ignore it, as in
+            trec_eval.
         judged_only: Remove unjudged documents first, so that the others move up.
         max_retrieved: Use only the first documents of each query, up to this number.
         ties: The order of documents with equal scores.
         missing: How to count queries of the qrels that are missing in the run.
         no_relevant: How to count queries without relevant documents.
-        collapse_ids: A regular expression. Its matches are removed from all document ids first, and of documents with
-            equal ids the best is kept: ``"#.*"`` turns passages such as ``report#p12`` into documents.
+        collapse_ids: A regular expression. Its matches are removed from all document ids first, and
+            of documents with equal ids the best is kept: ``"#.*"`` turns passages such as
+            ``report#p12`` into documents.
         collection: The number of documents in the collection, which ``utility`` needs.
 
     Returns:
@@ -494,8 +503,8 @@ def evaluate(
 
     Raises:
         UsageError: If a measure or a setting is unknown or out of range.
-        DataError: If a file or a value cannot be read, if qrels and run have no query in common, or if ``missing`` or
-            ``ties`` is ``error`` and there is such a query.
+        DataError: If a file or a value cannot be read, if qrels and run have no query in common, or
+            if ``missing`` or ``ties`` is ``error`` and there is such a query.
     """
     evaluator = Evaluator(
         qrels,
@@ -513,11 +522,13 @@ def evaluate(
 
 
 _FEW = 600
-"""Number of documents, plus ten per query, up to which evaluation query by query is faster than by columns."""
+"""Number of documents, plus ten per query, up to which evaluation query by query is faster than by
+columns."""
 
 
 def _is_small(run: TrecRun, queries: int) -> bool:
-    """Return whether the run has few documents. ``queries`` is the minimum number of queries to count."""
+    """Return whether the run has few documents. ``queries`` is the minimum number of queries to
+    count."""
     most = _FEW - 10 * max(len(run), queries)
     try:
         return most > 0 and sum(map(len, run.values())) <= most
@@ -566,7 +577,8 @@ def _count(
 def _missing_queries(
     queries: Collection[str], in_run: frozenset[str], missing: Missing
 ) -> tuple[str, ...]:
-    """Return the queries that are missing in the run. Raises DataError if all are, or if this is an error."""
+    """Return the queries that are missing in the run. Raises DataError if all are, or if this is an
+    error."""
     lacking = tuple(sorted(query for query in queries if query not in in_run))
     if len(lacking) == len(queries):
         raise DataError(

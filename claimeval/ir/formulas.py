@@ -1,9 +1,10 @@
 """Formulas of the measures. Each function returns one value per query.
 
-Notation: A query has R relevant documents in the qrels and n retrieved documents. rel(i) is 1 if the document at rank i
-is relevant (its grade is at least the relevance level), else 0; unjudged documents are not relevant. g(i) is the gain
-of the document at rank i, by default its grade. Unjudged documents and grades below 1 have no gain and, as in
-trec_eval, gains ignore the relevance level. If the denominator is 0, so is the value, as in trec_eval.
+Notation: A query has R relevant documents in the qrels and n retrieved documents. rel(i) is 1 if
+the document at rank i is relevant (its grade is at least the relevance level), else 0; unjudged
+documents are not relevant. g(i) is the gain of the document at rank i, by default its grade.
+Unjudged documents and grades below 1 have no gain and, as in trec_eval, gains ignore the relevance
+level. If the denominator is 0, so is the value, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 
 def recall(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return ``sum(rel(i) for i <= k) / R``. Source: trec_eval ``recall``; without a cutoff ``set_recall``."""
+    """Return ``sum(rel(i) for i <= k) / R``. Source: trec_eval ``recall``; without a cutoff
+    ``set_recall``."""
     return ratio(relevant_at(ranked, settings), ranked.total_relevant(settings.level))
 
 
@@ -75,7 +77,8 @@ def capped_recall(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 
 def hit(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return 1 if one of the first k documents is relevant, else 0. Source: trec_eval ``success``."""
+    """Return 1 if one of the first k documents is relevant, else 0. Source: trec_eval
+    ``success``."""
     return least(relevant_at(ranked, settings), 1.0)
 
 
@@ -88,12 +91,14 @@ def f1(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 
 def set_precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return the relevant share of all retrieved documents, ``hits / n``. Source: trec_eval ``set_P``."""
+    """Return the relevant share of all retrieved documents, ``hits / n``. Source: trec_eval
+    ``set_P``."""
     return ratio(relevant_at(ranked, settings), ranked.length())
 
 
 def set_f(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return the weighted harmonic mean of set_P and set_recall, ``(x + 1) * P * R / (R + x * P)``; x defaults to 1.
+    """Return the weighted harmonic mean of set_P and set_recall, ``(x + 1) * P * R / (R + x * P)``;
+    x defaults to 1.
 
     Source: trec_eval ``set_F``. x weighs recall; van Rijsbergen's beta is its square root.
     """
@@ -114,16 +119,19 @@ def reciprocal_rank(ranked: Rankings[Value], settings: MeasureSettings) -> Value
 def average_precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     """Return the sum of P@rank over the ranks of the retrieved relevant documents, divided by R.
 
-    Relevant documents that were not retrieved count as 0. Source: trec_eval ``map``, ``map_cut``; MAP is the mean.
+    Relevant documents that were not retrieved count as 0. Source: trec_eval ``map``, ``map_cut``;
+    MAP is the mean.
     """
     return ratio(ranked.over_hits(settings, _precision_at), ranked.total_relevant(settings.level))
 
 
 def ap_retrieved(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return the mean of P@rank over the ranks of the retrieved relevant documents; missed documents are ignored.
+    """Return the mean of P@rank over the ranks of the retrieved relevant documents; missed
+    documents are ignored.
 
-    Some RAG tools call it MAP or context precision. It can fall when another relevant document is retrieved at a low
-    rank. Source: unitxt ``map``, ragas ``ContextPrecision``; trec_eval has no such measure.
+    Some RAG tools call it MAP or context precision. It can fall when another relevant document is
+    retrieved at a low rank. Source: unitxt ``map``, ragas ``ContextPrecision``; trec_eval has no
+    such measure.
     """
     return ratio(ranked.over_hits(settings, _precision_at), ranked.over_hits(settings))
 
@@ -140,10 +148,12 @@ def r_precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 @of_columns
 def bpref(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return the share of judged non-relevant documents that relevant documents precede; unjudged ones are ignored.
+    """Return the share of judged non-relevant documents that relevant documents precede; unjudged
+    ones are ignored.
 
-    ``1/R * sum(1 - min(judged non-relevant above, R) / min(N, R))`` over the retrieved relevant documents, N being
-    the judged non-relevant documents. Source: Buckley and Voorhees 2004 in the form of trec_eval ``bpref``.
+    ``1/R * sum(1 - min(judged non-relevant above, R) / min(N, R))`` over the retrieved relevant
+    documents, N being the judged non-relevant documents. Source: Buckley and Voorhees 2004 in the
+    form of trec_eval ``bpref``.
     """
     relevant = ranked.grade >= settings.level
     query = ranked.query[relevant]
@@ -159,10 +169,11 @@ def bpref(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 @of_columns
 def interpolated_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return the best precision at or below the rank that reaches the given recall; 0 if no rank reaches it.
+    """Return the best precision at or below the rank that reaches the given recall; 0 if no rank
+    reaches it.
 
-    Recall r is reached with ``round(r * R)`` relevant documents, halves rounded up. Source: trec_eval 10.0
-    ``iprec_at_recall``; 9.x truncates ``r * R + 0.9`` instead.
+    Recall r is reached with ``round(r * R)`` relevant documents, halves rounded up. Source:
+    trec_eval 10.0 ``iprec_at_recall``; 9.x truncates ``r * R + 0.9`` instead.
     """
     assert settings.cutoff is not None
     hits_needed = np.floor(settings.cutoff * ranked.total_relevant(settings.level) + 0.5)
@@ -178,7 +189,8 @@ def interpolated_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 
 def relevant_at(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Count the relevant documents among the first k; without k among all retrieved, ``num_rel_ret``."""
+    """Count the relevant documents among the first k; without k among all retrieved,
+    ``num_rel_ret``."""
     return ranked.over_hits(settings)
 
 
@@ -186,8 +198,9 @@ def relevant_at(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 def inferred_ap(query: RankedQuery, settings: MeasureSettings) -> float:
     """Return average precision for pools of which only a random part was judged.
 
-    A negative grade means pooled but not judged. Such documents are assumed to be relevant as often as the judged ones
-    above them; documents outside the pool are not relevant. Source: Yilmaz and Aslam 2006, trec_eval ``infAP``.
+    A negative grade means pooled but not judged. Such documents are assumed to be relevant as often
+    as the judged ones above them; documents outside the pool are not relevant. Source: Yilmaz and
+    Aslam 2006, trec_eval ``infAP``.
     """
     unjudged = iter([*query.pooled, math.inf])
     next_unjudged = next(unjudged)
@@ -212,10 +225,11 @@ _SMOOTHED = 1e-5
 
 
 def utility(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return ``a * hits + b * (n - hits) + c * (R - hits) + d * (rest of the collection, not relevant)``.
+    """Return ``a * hits + b * (n - hits) + c * (R - hits) + d * (rest of the collection, not
+    relevant)``.
 
-    The collection has N documents (0 if not given). a, b, c and d default to 1, -1, 0 and 0. Source: trec_eval
-    ``utility``.
+    The collection has N documents (0 if not given). a, b, c and d default to 1, -1, 0 and 0.
+    Source: trec_eval ``utility``.
     """
     hits = relevant_at(ranked, settings)
     n = ranked.length()
@@ -245,12 +259,14 @@ def relevant(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 
 def nonrelevant_judged_retrieved(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Count the retrieved documents judged as not relevant. Source: trec_eval ``num_nonrel_judged_ret``."""
+    """Count the retrieved documents judged as not relevant. Source: trec_eval
+    ``num_nonrel_judged_ret``."""
     return ranked.judged_within(None, settings.level)
 
 
 def judged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return the judged share of the first k documents, or of the n retrieved if n < k; 0 if n is 0.
+    """Return the judged share of the first k documents, or of the n retrieved if n < k; 0 if n is
+    0.
 
     Source: ir_measures ``Judged``.
     """
@@ -258,7 +274,8 @@ def judged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 
 def unjudged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return the unjudged documents among the first k, divided by k. Source: trec_eval 10.0 ``unj``."""
+    """Return the unjudged documents among the first k, divided by k. Source: trec_eval 10.0
+    ``unj``."""
     assert settings.cutoff is not None
     return (
         _retrieved_within(ranked, settings) - ranked.judged_within(settings.cutoff)
@@ -278,7 +295,8 @@ def linear(grade: Value) -> Value:
 
 
 def exponential(grade: Value) -> Value:
-    """Return ``2 ** grade - 1`` as the gain: Burges et al. 2005, common in learning to rank; ranx ``ndcg_burges``."""
+    """Return ``2 ** grade - 1`` as the gain: Burges et al. 2005, common in learning to rank; ranx
+    ``ndcg_burges``."""
     highest = np.max(grade, initial=0) if isinstance(grade, np.ndarray) else grade
     if highest > _LARGEST_EXPONENT:
         raise DataError(
@@ -290,7 +308,8 @@ def exponential(grade: Value) -> Value:
 
 
 def total_gain(gain: Gain[Any], *, discounted: bool) -> Formula:
-    """Return the formula of ``sum(g(i) for i <= k)``; discounted, DCG: ``sum(g(i) / log2(i + 1) for i <= k)``.
+    """Return the formula of ``sum(g(i) for i <= k)``; discounted, DCG: ``sum(g(i) / log2(i + 1) for
+    i <= k)``.
 
     Source of the discounted one with linear gain: trec_eval ``dcg``.
     """
@@ -298,10 +317,11 @@ def total_gain(gain: Gain[Any], *, discounted: bool) -> Formula:
 
 
 def ndcg(gain: Gain[Any]) -> Formula:
-    """Return the formula of DCG@k divided by that of the best possible order of all judged documents; 0 if that is 0.
+    """Return the formula of DCG@k divided by that of the best possible order of all judged
+    documents; 0 if that is 0.
 
-    Options are gains by grade, ``ndcg(1=3,2=9)``, which replace the default gain of that grade. Source: trec_eval
-    ``ndcg`` and ``ndcg_cut``.
+    Options are gains by grade, ``ndcg(1=3,2=9)``, which replace the default gain of that grade.
+    Source: trec_eval ``ndcg`` and ``ndcg_cut``.
     """
 
     def formula(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -329,8 +349,9 @@ def _remapped_ndcg(ranked: Ranked, settings: MeasureSettings, gain: Gain[Floats]
 def rank_biased_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
     """Return ``(1 - p) * sum(g(i) * p ** (i - 1))`` with g scaled to 0..1; p defaults to 0.9.
 
-    Gains above 1 are divided by the highest grade judged for the query; with a relevance level, ``rbp(rel=2)``, g is
-    1 for relevant documents. Source: Moffat and Zobel 2008 in the form of trec_eval 10.0 ``rbp``.
+    Gains above 1 are divided by the highest grade judged for the query; with a relevance level,
+    ``rbp(rel=2)``, g is 1 for relevant documents. Source: Moffat and Zobel 2008 in the form of
+    trec_eval 10.0 ``rbp``.
     """
     if settings.binary:
         gains = (ranked.grade >= settings.level).astype(np.float64)
@@ -343,7 +364,8 @@ def rank_biased_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 @of_columns
 def rank_biased_residual(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return how much rbp would rise if all documents without a judgment were perfect; 0 if all retrieved are judged.
+    """Return how much rbp would rise if all documents without a judgment were perfect; 0 if all
+    retrieved are judged.
 
     Source: trec_eval 10.0 ``rbp_resid``.
     """
@@ -370,17 +392,19 @@ def _remapped(gain: Gain[Floats], gains: Mapping[str, float]) -> Gain[Floats]:
 
 @of_query
 def expected_reciprocal_rank(query: RankedQuery, settings: MeasureSettings) -> float:
-    """Return ``sum(s(i) / i * product(1 - s(j) for j < i) for i <= k)``: readers stop at rank i with probability s(i).
+    """Return ``sum(s(i) / i * product(1 - s(j) for j < i) for i <= k)``: readers stop at rank i
+    with probability s(i).
 
-    ``s = (2 ** grade - 1) / 2 ** max``, where the option ``max`` is the highest grade of the scale; 4 by default, as in
-    TREC's gdeval. Source: Chapelle, Metzler, Zhang and Grinspan 2009.
+    ``s = (2 ** grade - 1) / 2 ** max``, where the option ``max`` is the highest grade of the scale;
+    4 by default, as in TREC's gdeval. Source: Chapelle, Metzler, Zhang and Grinspan 2009.
     """
     return _stopping(query.judged, settings)
 
 
 @of_query
 def normalized_err(query: RankedQuery, settings: MeasureSettings) -> float:
-    """Return ERR@k divided by the ERR@k of the best possible order of all judged documents; 0 if that is 0."""
+    """Return ERR@k divided by the ERR@k of the best possible order of all judged documents; 0 if
+    that is 0."""
     best_first = enumerate(sorted(query.pool.grades, reverse=True), 1)
     return ratio(_stopping(query.judged, settings), _stopping(best_first, settings))
 
@@ -405,10 +429,12 @@ def _stopping(graded: Iterable[tuple[int, float]], settings: MeasureSettings) ->
 
 @of_query
 def alpha_ndcg(query: RankedQuery, settings: MeasureSettings) -> float:
-    """Return nDCG with a gain for each subtopic of a document, which is lower if the subtopic was covered before.
+    """Return nDCG with a gain for each subtopic of a document, which is lower if the subtopic was
+    covered before.
 
-    The n-th document of a subtopic gains ``(1 - alpha) ** (n - 1)``; alpha defaults to .5. The best order is computed
-    greedily, because finding it is NP-hard. Source: Clarke et al. 2008, TREC's ndeval ``alpha-nDCG``.
+    The n-th document of a subtopic gains ``(1 - alpha) ** (n - 1)``; alpha defaults to .5. The best
+    order is computed greedily, because finding it is NP-hard. Source: Clarke et al. 2008, TREC's
+    ndeval ``alpha-nDCG``.
     """
     if query.pool.subtopics is None:
         raise DataError(

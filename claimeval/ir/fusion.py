@@ -15,12 +15,13 @@ from claimeval.ir.trec_files import read_run
 from claimeval.types.errors import DataError, UsageError, unknown_name
 
 Fusion = Literal["rrf", "sum", "mnz", "min", "max", "anz", "med"]
-"""``rrf``: the sum of 1 / (k + rank). Others combine normalized scores (Fox and Shaw 1994, CombSUM and so on): their
-sum, the sum times the number of runs that retrieved the document, the smallest, the largest, the mean, the median."""
+"""``rrf``: the sum of 1 / (k + rank). Others combine normalized scores (Fox and Shaw 1994, CombSUM
+and so on): their sum, the sum times the number of runs that retrieved the document, the smallest,
+the largest, the mean, the median."""
 ScoreNormalization = Literal["min-max", "max", "sum", "zmuv", "rank", "none"]
-"""Normalization of the scores of one query in one run. ``min-max``: to 0..1; ``max``: divided by the highest; ``sum``:
-minus the lowest, then divided by their sum; ``zmuv``: mean 0, variance 1; ``rank``: 1 - (rank - 1) / n; ``none``:
-unchanged."""
+"""Normalization of the scores of one query in one run. ``min-max``: to 0..1; ``max``: divided by
+the highest; ``sum``: minus the lowest, then divided by their sum; ``zmuv``: mean 0, variance 1;
+``rank``: 1 - (rank - 1) / n; ``none``: unchanged."""
 
 _COMBINE: dict[str, Callable[[list[float]], float]] = {
     "rrf": fsum,
@@ -44,12 +45,14 @@ def fuse(
     weights: Sequence[float] | None = None,
     depth: int | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Fuse runs: by rank, ``score(d) = sum(1 / (k + rank of d))`` over the runs that retrieved d, or by score.
+    """Fuse runs: by rank, ``score(d) = sum(1 / (k + rank of d))`` over the runs that retrieved d,
+    or by score.
 
-    Ranks count from 1 in the order of trec_eval (by score, then document id, both descending). Runs without a query or
-    document do not count for it. The result has the best documents first; equal scores are ordered by the best rank in
-    any run, then by document id, descending. Source of ``rrf``: Cormack, Clarke and Büttcher 2009, where k is 60. The
-    values of the other methods and normalizations equal those of ranx.
+    Ranks count from 1 in the order of trec_eval (by score, then document id, both descending). Runs
+    without a query or document do not count for it. The result has the best documents first; equal
+    scores are ordered by the best rank in any run, then by document id, descending. Source of
+    ``rrf``: Cormack, Clarke and Büttcher 2009, where k is 60. The values of the other methods and
+    normalizations equal those of ranx.
 
     >>> fuse([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 9.0}}])["q"]["b"] == 1 / 62 + 1 / 61
     True
@@ -57,16 +60,19 @@ def fuse(
     {'q': {'a': 0.75, 'b': 0.25}}
 
     Args:
-        trec_runs: Query id to document id to score, names of TREC, MS MARCO or JSON run files, or tables.
+        trec_runs: Query id to document id to score, names of TREC, MS MARCO or JSON run files, or
+            tables.
         method: How to combine the scores of a document in several runs.
         k: For ``rrf``, at least 1. With a larger k, the first ranks dominate less.
-        normalization: For the other methods: how to make the scores of a query comparable between runs.
+        normalization: For the other methods: how to make the scores of a query comparable between
+            runs.
         weights: A factor for each run; 1 by default.
         depth: Number of documents to keep per query; all by default.
 
     Raises:
         UsageError: If an option is unknown or out of range, or there is no run.
-        DataError: If a score is NaN, or infinite where scores are normalized, or a file cannot be read.
+        DataError: If a score is NaN, or infinite where scores are normalized, or a file cannot be
+            read.
     """
     if method not in _COMBINE:
         raise unknown_name("fusion", method, _COMBINE)

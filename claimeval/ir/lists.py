@@ -1,6 +1,7 @@
 """Measures of a ranked list of ids, and of arrays of grades.
 
-``retrieved[i]`` is the document at rank i + 1. ``relevant`` is a collection of ids, or a mapping of id to grade.
+``retrieved[i]`` is the document at rank i + 1. ``relevant`` is a collection of ids, or a mapping of
+id to grade.
 """
 
 from __future__ import annotations
@@ -79,9 +80,11 @@ def evaluate_array(
     scores: ArrayLike | None = None,
     level: float = 1,
 ) -> Evaluation:
-    """Compute measures of a table of grades: ``grades[q][i]`` is the grade of the document at rank i + 1 of query q.
+    """Compute measures of a table of grades: ``grades[q][i]`` is the grade of the document at rank
+    i + 1 of query q.
 
-    Negative grades mean unjudged. The documents in the table are all that is known: recall, AP and nDCG refer to them.
+    Negative grades mean unjudged. The documents in the table are all that is known: recall, AP and
+    nDCG refer to them.
 
     >>> evaluate_array([[0, 0, 1, 1, 1], [1, 0, 0, 0, 0]], "dcg").per_query["1"]
     {'dcg': 1.0}
@@ -89,7 +92,8 @@ def evaluate_array(
     Args:
         grades: Numbers, queries by ranks.
         measures: Names such as ``"ndcg@10,map"``; see ``parse``.
-        scores: A table of the same shape. Documents are ranked by it instead, with equal scores in the given order.
+        scores: A table of the same shape. Documents are ranked by it instead, with equal scores in
+            the given order.
         level: The lowest grade that counts as relevant.
 
     Returns:
@@ -121,7 +125,8 @@ def evaluate_array(
 
 
 def precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
-    """Return the number of relevant documents among the first k, divided by k even if fewer were retrieved.
+    """Return the number of relevant documents among the first k, divided by k even if fewer were
+    retrieved.
 
     Without k, the share of relevant documents among all retrieved.
     """
@@ -129,12 +134,14 @@ def precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None
 
 
 def recall(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
-    """Return the share of the relevant documents among the first k; without k, among all retrieved."""
+    """Return the share of the relevant documents among the first k; without k, among all
+    retrieved."""
     return _value(retrieved, relevant, "set_recall" if k is None else f"recall@{k}")
 
 
 def capped_recall(retrieved: Sequence[str], relevant: Relevant, k: int) -> float:
-    """Return the number of relevant documents among the first k, divided by the smaller of k and R (BEIR)."""
+    """Return the number of relevant documents among the first k, divided by the smaller of k and R
+    (BEIR)."""
     return _value(retrieved, relevant, f"capped_recall@{k}")
 
 
@@ -144,7 +151,8 @@ def hit(retrieved: Sequence[str], relevant: Relevant, k: int) -> float:
 
 
 def f1(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
-    """Return the harmonic mean of precision and recall among the first k; without k, among all retrieved."""
+    """Return the harmonic mean of precision and recall among the first k; without k, among all
+    retrieved."""
     return _value(retrieved, relevant, "set_F" if k is None else f"f1@{k}")
 
 
@@ -154,12 +162,14 @@ def reciprocal_rank(retrieved: Sequence[str], relevant: Relevant, k: int | None 
 
 
 def average_precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
-    """Return trec_eval's map: the sum of the precision at each relevant document, divided by all of them."""
+    """Return trec_eval's map: the sum of the precision at each relevant document, divided by all of
+    them."""
     return _value(retrieved, relevant, _cut("map", k))
 
 
 def ap_retrieved(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
-    """Return the mean of the precision at each relevant document retrieved; missed documents are ignored."""
+    """Return the mean of the precision at each relevant document retrieved; missed documents are
+    ignored."""
     return _value(retrieved, relevant, _cut("ap_retrieved", k))
 
 
@@ -185,7 +195,8 @@ def dcg(
 def ndcg(
     retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear"
 ) -> float:
-    """Return DCG divided by that of the best possible order of all relevant documents; 0 if none is relevant.
+    """Return DCG divided by that of the best possible order of all relevant documents; 0 if none is
+    relevant.
 
     Args:
         retrieved: Document ids; ``retrieved[i]`` is at rank i + 1.

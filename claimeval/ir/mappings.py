@@ -1,4 +1,5 @@
-"""Judgments and runs as dicts of dicts or tables: ranks the judged documents, and collapses passages to documents."""
+"""Judgments and runs as dicts of dicts or tables: ranks the judged documents, and collapses
+passages to documents."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ _NOT_RETRIEVED = repeat(float("nan"))
 def rank(
     qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool = False
 ) -> Ranked:
-    """Rank the judged documents of ``queries``. A query that is missing in the run has no retrieved documents.
+    """Rank the judged documents of ``queries``. A query that is missing in the run has no retrieved
+    documents.
 
     Args:
         qrels: Query id to document id to grade.
@@ -51,7 +53,8 @@ def rank(
         positive: Rank only documents with a grade above 0.
 
     Raises:
-        DataError: If a grade is not a number, a score is NaN, or ``ties="error"`` and two scores are equal.
+        DataError: If a grade is not a number, a score is NaN, or ``ties="error"`` and two scores
+            are equal.
     """
     return join(
         [
@@ -216,7 +219,8 @@ def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
 def _look_up(
     documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]
 ) -> Floats:
-    """Return the scores of documents, of which each query has `counts`; NaN for those that were not retrieved."""
+    """Return the scores of documents, of which each query has `counts`; NaN for those that were not
+    retrieved."""
     following = iter(documents)
     looked_up = (
         map(docs.get, islice(following, count), _NOT_RETRIEVED)
@@ -228,7 +232,8 @@ def _look_up(
 def _numbers(
     source: str, what: str, mappings: Sequence[Mapping[str, float]], queries: Sequence[str]
 ) -> Floats:
-    """Return all values, concatenated. Raises DataError for NaN and for grades beyond ``LARGEST_GRADE``."""
+    """Return all values, concatenated. Raises DataError for NaN and for grades beyond
+    ``LARGEST_GRADE``."""
     try:
         values = chain.from_iterable(documents.values() for documents in mappings)
         numbers = np.fromiter(values, np.float64, sum(map(len, mappings)))
@@ -269,8 +274,9 @@ def collapse_ids(
 ) -> dict[str, dict[str, Number]]:
     """Remove the matches of a regular expression from the document ids of a run or of qrels.
 
-    Of documents with equal ids, the highest score or grade is kept, at its position: MaxP (Dai & Callan 2019). Raises
-    UsageError if the pattern is invalid, DataError if it leaves an id empty or a score is NaN.
+    Of documents with equal ids, the highest score or grade is kept, at its position: MaxP (Dai &
+    Callan 2019). Raises UsageError if the pattern is invalid, DataError if it leaves an id empty or
+    a score is NaN.
 
     >>> collapse_ids({"q": {"a#p7": 3.0, "b#p1": 2.0, "a#p1": 1.0}}, "#.*")
     {'q': {'a': 3.0, 'b': 2.0}}
@@ -280,7 +286,8 @@ def collapse_ids(
 
 
 def collapse_names(names: Iterable[str], pattern: str) -> list[str]:
-    """Remove the matches of the pattern from the ids of a ranked list. Each id keeps its first rank."""
+    """Remove the matches of the pattern from the ids of a ranked list. Each id keeps its first
+    rank."""
     cut = compiled(pattern)
     return list(dict.fromkeys(_collapsed(name, cut) for name in names))
 
@@ -331,8 +338,8 @@ class Frame(Protocol):
 
 
 Table = Frame | Iterable[Sequence[Any]]
-"""A table with one row per document: a DataFrame, or tuples of query, document and number, such as ``ScoredDoc`` and
-``Qrel`` of ir_measures."""
+"""A table with one row per document: a DataFrame, or tuples of query, document and number, such as
+``ScoredDoc`` and ``Qrel`` of ir_measures."""
 
 _QUERY = ("query_id", "qid", "q_id", "query-id", "query", "topic")
 _DOCUMENT = ("doc_id", "docno", "docid", "did", "pid", "corpus-id", "corpus_id", "document", "doc")
@@ -341,12 +348,14 @@ _GRADE = ("relevance", "label", "rel", "grade", "judgment", "qrel", "score")
 
 
 def as_run(data: TrecRun | Source | Table) -> TrecRun | Source:
-    """Return a table as query to document to score. File names and mappings are returned unchanged."""
+    """Return a table as query to document to score. File names and mappings are returned
+    unchanged."""
     return data if isinstance(data, Source) else _by_query(data, "run", _SCORE)
 
 
 def as_qrels(data: Qrels | Source | Table) -> Qrels | Source:
-    """Return a table as query to document to grade. File names and mappings are returned unchanged."""
+    """Return a table as query to document to grade. File names and mappings are returned
+    unchanged."""
     return data if isinstance(data, Source) else _by_query(data, "qrels", _GRADE)
 
 

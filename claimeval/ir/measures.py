@@ -1,4 +1,5 @@
-"""The table of measures, and the parser of their names as papers, ir_measures and trec_eval write them."""
+"""The table of measures, and the parser of their names as papers, ir_measures and trec_eval write
+them."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class MeasureDefinition:
     """Other names that are accepted."""
     cutoff: Cutoff = "none"
     relevance: Relevance = "binary"
-    """``binary``: whether grades reach the relevance level; ``graded``: the grades; ``either``: the grades, or with
-    ``(rel=2)`` a level; ``none``: only whether documents are judged."""
+    """``binary``: whether grades reach the relevance level; ``graded``: the grades; ``either``: the
+    grades, or with ``(rel=2)`` a level; ``none``: only whether documents are judged."""
     trec: str = ""
     """Name in trec_eval 10.0 without a cutoff, if any."""
     trec_cut: str = ""
@@ -40,7 +41,8 @@ class MeasureDefinition:
     nonrelevant: bool = False
     """Whether the measure needs judged documents that are not relevant."""
     one_by_one: bool = False
-    """Whether the measure needs more of a ranking than ``Ranked`` has, so that queries are evaluated one by one."""
+    """Whether the measure needs more of a ranking than ``Ranked`` has, so that queries are
+    evaluated one by one."""
     gains: bool = False
     """Whether options are gains by grade."""
     summary: Summary = "mean"
@@ -273,7 +275,8 @@ class Measure:
     """The text of the options, which trec_eval prints again."""
 
     def setting(self, level: float, collection: int = 0) -> MeasureSettings:
-        """Return the settings of the formula in an evaluation with this relevance level and collection size."""
+        """Return the settings of the formula in an evaluation with this relevance level and
+        collection size."""
         return MeasureSettings(
             level=level if self.level is None else self.level,
             cutoff=self.cutoff,
@@ -296,7 +299,8 @@ class Measure:
         )
 
     def defined_from(self, setting: MeasureSettings) -> float | None:
-        """Return the minimum grade that a query's best document needs for a value; None if there is always a value."""
+        """Return the minimum grade that a query's best document needs for a value; None if there is
+        always a value."""
         if self.row.relevance == "none" or self.row.summary == "sum":
             return None
         graded = self.row.relevance != "binary" and not setting.binary
@@ -304,7 +308,8 @@ class Measure:
 
     @property
     def trec_name(self) -> str:
-        """The name in trec_eval's output. For measures that trec_eval does not have, ``_`` replaces ``@``."""
+        """The name in trec_eval's output. For measures that trec_eval does not have, ``_`` replaces
+        ``@``."""
         name = self.row.trec if self.cutoff is None else self.row.trec_cut
         if self.level is not None or not name:
             return self.name.replace("@", "_")
@@ -328,8 +333,8 @@ class MeasureList(NamedTuple):
 def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Read names such as ``"ndcg@10,map"`` or ``["P(rel=2)@5", "ndcg_cut.10,20"]``.
 
-    See ``read`` for the syntax. Raises UsageError for unknown names, measures that only trec_eval has, and invalid
-    cutoffs or options.
+    See ``read`` for the syntax. Raises UsageError for unknown names, measures that only trec_eval
+    has, and invalid cutoffs or options.
     """
     measure_list = read(measures)
     if measure_list.left_out:
@@ -340,10 +345,10 @@ def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
 def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     """Read names, with a separate list of those that only trec_eval has.
 
-    The syntax is ``name``, ``name@cutoff`` or ``name(option=value)@cutoff``, trec_eval's ``name.5,10`` or
-    ``name.option=value``, its groups ``official``, ``all_trec`` and ``set``, and its printed names (``P_5``). A
-    trec_eval name without required cutoffs means all of trec_eval's default cutoffs. Measures of a group come last, and
-    explicit cutoffs replace the group's.
+    The syntax is ``name``, ``name@cutoff`` or ``name(option=value)@cutoff``, trec_eval's
+    ``name.5,10`` or ``name.option=value``, its groups ``official``, ``all_trec`` and ``set``, and
+    its printed names (``P_5``). A trec_eval name without required cutoffs means all of trec_eval's
+    default cutoffs. Measures of a group come last, and explicit cutoffs replace the group's.
     """
     listed = [measures] if isinstance(measures, str) else measures
     specs = [
@@ -450,7 +455,8 @@ def _read_one(text: str) -> list[Measure]:
 
 
 def _read_trec(row: MeasureDefinition, parameters: str, text: str) -> list[Measure]:
-    """``P.5,10``, ``ndcg.1=3,2=9``, ``set_F.0.5``: one measure for each cutoff, or one with options."""
+    """``P.5,10``, ``ndcg.1=3,2=9``, ``set_F.0.5``: one measure for each cutoff, or one with
+    options."""
     parts = parameters.split(",")
     if not all(_PARAMETER.fullmatch(part) for part in parts):
         raise UsageError(

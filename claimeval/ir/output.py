@@ -21,7 +21,8 @@ def labels(runs: Sequence[Path]) -> list[str]:
 def text(
     evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, summary: bool
 ) -> str:
-    """Format the values per query of each run, and a table of the means of all runs, with remarks below.
+    """Format the values per query of each run, and a table of the means of all runs, with remarks
+    below.
 
     Args:
         evaluations: The evaluation of each run, with the same measures.
@@ -109,7 +110,8 @@ def counts_line(evaluation: Evaluation) -> str:
 
 
 def warnings(evaluation: Evaluation) -> Iterator[str]:
-    """Yield remarks on queries that the means leave out or count as 0, and on the grades that count as relevant."""
+    """Yield remarks on queries that the means leave out or count as 0, and on the grades that count
+    as relevant."""
     counts = evaluation.counts
     if counts.highest_grade > 1 and any(
         measure.row.relevance == "binary" for measure in evaluation.measures
@@ -190,8 +192,9 @@ def trec_text(
 ) -> str:
     """Format an evaluation like the output of trec_eval 10.0.
 
-    If missing queries count as 0 (``-c``), the total ``num_rel`` counts grades above 0 for any relevance level.
-    Measures that trec_eval does not have come last, also with four decimals. Undefined values are ``nan``.
+    If missing queries count as 0 (``-c``), the total ``num_rel`` counts grades above 0 for any
+    relevance level. Measures that trec_eval does not have come last, also with four decimals.
+    Undefined values are ``nan``.
 
     Args:
         evaluation: The values of one run.

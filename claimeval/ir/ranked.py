@@ -1,9 +1,11 @@
-"""The input of a measure's formula: the ranks of the judged documents, and the settings of the measure.
+"""The input of a measure's formula: the ranks of the judged documents, and the settings of the
+measure.
 
-Measures need the ranks of the judged documents, the number of retrieved documents and the grades, but none of the
-thousands of unjudged documents. So every run is first reduced to these: `document_ranks` ranks the judged documents by
-score, with a rule for equal scores. `Ranked` has all queries as columns. `RankedQuery` has one query as plain numbers,
-which are faster than short columns. Formulas work for both, because they only use the operations of `Rankings`.
+Measures need the ranks of the judged documents, the number of retrieved documents and the grades,
+but none of the thousands of unjudged documents. So every run is first reduced to these:
+`document_ranks` ranks the judged documents by score, with a rule for equal scores. `Ranked` has all
+queries as columns. `RankedQuery` has one query as plain numbers, which are faster than short
+columns. Formulas work for both, because they only use the operations of `Rankings`.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ def discount(rank: Value) -> Value:
 
 
 class Rankings(ABC, Generic[Value]):
-    """The operations of formulas on the ranking of one query or of many. Each returns one value per query."""
+    """The operations of formulas on the ranking of one query or of many. Each returns one value per
+    query."""
 
     @abstractmethod
     def length(self) -> Value:
@@ -85,17 +88,20 @@ class Rankings(ABC, Generic[Value]):
 
         Args:
             settings: The relevance level and the cutoff.
-            term: Function of the rank of a relevant document and its number among the relevant ones, from 1.
+            term: Function of the rank of a relevant document and its number among the relevant
+                ones, from 1.
             up_to: A cutoff for each query, instead of the settings'.
         """
 
     @abstractmethod
     def judged_within(self, cutoff: float | None, level: float | None = None) -> Value:
-        """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
+        """Return the number of documents up to a rank that are judged, or judged and graded below
+        ``level``."""
 
     @abstractmethod
     def gained(self, settings: MeasureSettings, gain: Gain[Value], *, discounted: bool) -> Value:
-        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if discounted."""
+        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if
+        discounted."""
 
     @abstractmethod
     def ideal_gain(self, settings: MeasureSettings, gain: Gain[Value]) -> Value:
@@ -129,9 +135,11 @@ class Ideal(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranked(Rankings[Floats]):
-    """The judged documents of all queries with their ranks. Queries are numbered from 0, ranks from 1.
+    """The judged documents of all queries with their ranks. Queries are numbered from 0, ranks from
+    1.
 
-    Documents with a negative grade, which were pooled but not judged, are left out, as in trec_eval.
+    Documents with a negative grade, which were pooled but not judged, are left out, as in
+    trec_eval.
     """
 
     queries: tuple[str, ...]
@@ -140,8 +148,8 @@ class Ranked(Rankings[Floats]):
     judged: Ints | None
     """Number of retrieved documents that are judged; None if no measure needs it."""
     query: Ints
-    """Query of each judged document that was retrieved. The columns `query`, `rank` and `grade` are sorted by query,
-    then rank. Documents graded 0 are left out if no measure needs them."""
+    """Query of each judged document that was retrieved. The columns `query`, `rank` and `grade` are
+    sorted by query, then rank. Documents graded 0 are left out if no measure needs them."""
     rank: Ints
     grade: Grades
     pool_query: Ints
@@ -157,7 +165,8 @@ class Ranked(Rankings[Floats]):
         return self.retrieved.astype(np.float64)
 
     def sums(self, query: Ints, weights: Floats | None = None) -> Floats:
-        """Return the number of rows per query, or the sum of their weights, added in the given order."""
+        """Return the number of rows per query, or the sum of their weights, added in the given
+        order."""
         return np.bincount(query, weights, len(self.queries)).astype(np.float64, copy=False)
 
     def relevant(self, level: float) -> Relevant:
@@ -194,12 +203,14 @@ class Ranked(Rankings[Floats]):
         )
 
     def judged_within(self, cutoff: float | None, level: float | None = None) -> Floats:
-        """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
+        """Return the number of documents up to a rank that are judged, or judged and graded below
+        ``level``."""
         counted = np.ones(len(self.rank), np.bool_) if cutoff is None else self.rank <= cutoff
         return self.sums(self.query[counted if level is None else counted & (self.grade < level)])
 
     def gained(self, settings: MeasureSettings, gain: Gain[Floats], *, discounted: bool) -> Floats:
-        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if discounted."""
+        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if
+        discounted."""
         gains = gain(cast(Floats, self.grade))
         return self.cumulated(self.query, self.rank, gains, settings.cutoff, discounted=discounted)
 
@@ -313,7 +324,8 @@ class Pool:
         self.grades = [grade for grade in grades if grade >= 0]
         """The grades of the judged documents. A negative grade means pooled but not judged."""
         self.subtopics = subtopics
-        """The subtopics that each document is relevant to; None if the judgments have no subtopics."""
+        """The subtopics that each document is relevant to; None if the judgments have no
+        subtopics."""
         self._totals: dict[float, float] = {}
         self._ideals: dict[tuple[Gain[float], float | None], float] = {}
 
@@ -390,7 +402,8 @@ class RankedQuery(Rankings[float]):
         return total
 
     def judged_within(self, cutoff: float | None, level: float | None = None) -> float:
-        """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
+        """Return the number of documents up to a rank that are judged, or judged and graded below
+        ``level``."""
         return float(
             sum(
                 (cutoff is None or rank <= cutoff) and (level is None or grade < level)
@@ -399,7 +412,8 @@ class RankedQuery(Rankings[float]):
         )
 
     def gained(self, settings: MeasureSettings, gain: Gain[float], *, discounted: bool) -> float:
-        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if discounted."""
+        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if
+        discounted."""
         return _gained(self.judged, settings.cutoff, gain, discounted=discounted)
 
     def ideal_gain(self, settings: MeasureSettings, gain: Gain[float]) -> float:
@@ -516,14 +530,15 @@ class MeasureSettings:
     options: Mapping[str, float] = field(default_factory=dict)
     """``p`` of rank-biased precision, ``beta`` of set_F, gains by grade of nDCG."""
     binary: bool = False
-    """Whether a relevance level was requested, so that a graded measure counts relevant documents as 1."""
+    """Whether a relevance level was requested, so that a graded measure counts relevant documents
+    as 1."""
     collection: int = 0
     """Number of documents in the collection, for ``utility``."""
 
 
 Ties = Literal["trec", "stable", "error"]
-"""Order of equal scores. ``trec``: by document id, descending, as in trec_eval. ``stable``: in the given order.
-``error``: equal scores are an error."""
+"""Order of equal scores. ``trec``: by document id, descending, as in trec_eval. ``stable``: in the
+given order. ``error``: equal scores are an error."""
 Name = TypeVar("Name", str, bytes)
 
 
@@ -535,11 +550,13 @@ class Scores(NamedTuple):
     starts: Ints
     """The start of each query, and the end of the last one."""
     resorted: frozenset[int]
-    """Queries whose scores were not in descending order, so that positions here differ from those in the input."""
+    """Queries whose scores were not in descending order, so that positions here differ from those
+    in the input."""
 
 
 def arrange(scores: Floats, starts: Ints) -> Scores:
-    """Sort the scores of each query. ``starts`` has the start of each query, and the end of the last one."""
+    """Sort the scores of each query. ``starts`` has the start of each query, and the end of the
+    last one."""
     negated = -scores
     rises = _same_query(starts, np.flatnonzero(negated[1:] < negated[:-1]) + 1)
     resorted = frozenset(_query_of(starts, rises).tolist())
@@ -562,8 +579,8 @@ def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
 
 
 Tied = tuple[int, int, int, float]
-"""Documents of one query with the same score: the query, the number of documents with a higher score, the number with a
-higher or equal score, and the score."""
+"""Documents of one query with the same score: the query, the number of documents with a higher
+score, the number with a higher or equal score, and the score."""
 
 
 def document_ranks(
@@ -574,14 +591,16 @@ def document_ranks(
     members: Callable[[list[Tied]], list[list[Name]]],
     ties: Ties,
 ) -> Ints:
-    """Return the rank, from 1, of each document by its query and score. Ids are only read for equal scores.
+    """Return the rank, from 1, of each document by its query and score. Ids are only read for equal
+    scores.
 
     Args:
         scores: The sorted scores of all documents.
         query: The query of each document to rank.
         score: The score of each document to rank.
         names: Returns the ids of the documents in the given rows of ``query``.
-        members: Returns the ids of all documents of each group of equal scores, in the order of the run.
+        members: Returns the ids of all documents of each group of equal scores, in the order of the
+            run.
         ties: The order of documents with equal scores.
     """
     higher = _above(scores, query, score)
@@ -621,7 +640,8 @@ def _break_ties(
 
 
 def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:
-    """Count the documents with a score higher than (or equal to) each score, by one binary search in all queries."""
+    """Count the documents with a score higher than (or equal to) each score, by one binary search
+    in all queries."""
     negated = -score
     low, high = scores.starts[query], scores.starts[query + 1]
     last = len(scores.negated) - 1

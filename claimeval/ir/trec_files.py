@@ -1,7 +1,7 @@
 """Reads and writes TREC qrels and run files.
 
-This reader accepts everything that trec_eval accepts, and its errors name the line and the problem. ``columnar`` is the
-fast reader of regular files.
+This reader accepts everything that trec_eval accepts, and its errors name the line and the problem.
+``columnar`` is the fast reader of regular files.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class TaggedRun(NamedTuple):
 def read_run(source: Source) -> dict[str, dict[str, float]]:
     """Read a run: query id to document id to score, in the order of the file.
 
-    A line has six fields, separated by blanks or tabs: query, Q0, document, rank, score, tag. The rank, further fields,
-    empty lines and lines that start with ``#`` are ignored. Lines with three fields, as in MS MARCO, are query,
-    document and rank, and scores are 1 / rank. The file can also be a JSON object of query to document to score, as
-    ranx and BEIR write it, and it can be gzipped. Raises DataError with the number of the first invalid line.
+    A line has six fields, separated by blanks or tabs: query, Q0, document, rank, score, tag. The
+    rank, further fields, empty lines and lines that start with ``#`` are ignored. Lines with three
+    fields, as in MS MARCO, are query, document and rank, and scores are 1 / rank. The file can also
+    be a JSON object of query to document to score, as ranx and BEIR write it, and it can be
+    gzipped. Raises DataError with the number of the first invalid line.
     """
     return parse_run(FileContent.read(source)).run
 
@@ -42,16 +43,18 @@ def read_run(source: Source) -> dict[str, dict[str, float]]:
 def read_qrels(source: Source) -> dict[str, dict[str, float]]:
     """Read relevance judgments: query id to document id to grade.
 
-    A line has four fields, separated by blanks or tabs: query, iteration, document, grade. Grades are usually integers;
-    a negative grade means pooled but not judged. Empty lines and lines that start with ``#`` are ignored. The file can
-    also be tab-separated with the header ``query-id corpus-id score``, as in BEIR, or a JSON object of query to
-    document to grade, and it can be gzipped. Raises DataError with the number of the first invalid line.
+    A line has four fields, separated by blanks or tabs: query, iteration, document, grade. Grades
+    are usually integers; a negative grade means pooled but not judged. Empty lines and lines that
+    start with ``#`` are ignored. The file can also be tab-separated with the header ``query-id
+    corpus-id score``, as in BEIR, or a JSON object of query to document to grade, and it can be
+    gzipped. Raises DataError with the number of the first invalid line.
     """
     return parse_qrels(FileContent.read(source))
 
 
 def read_z_scores(source: Source) -> dict[str, dict[str, tuple[float, float]]]:
-    """Read trec_eval's file for ``-Z``: query to trec_eval's name of the measure to mean and standard deviation."""
+    """Read trec_eval's file for ``-Z``: query to trec_eval's name of the measure to mean and
+    standard deviation."""
     content = FileContent.read(source)
     norms: dict[str, dict[str, tuple[float, float]]] = {}
     for location, fields in _lines(content):
@@ -66,7 +69,8 @@ def read_z_scores(source: Source) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def find_qrels(folder: Path, split: str = "test") -> Path:
-    """Return the path of the qrels file of a split in a BEIR folder. Raises DataError if there is none."""
+    """Return the path of the qrels file of a split in a BEIR folder. Raises DataError if there is
+    none."""
     path = folder / "qrels" / f"{split}.tsv"
     zipped = path.with_name(f"{path.name}.gz")
     if not path.exists() and not zipped.exists():
@@ -79,7 +83,8 @@ def find_qrels(folder: Path, split: str = "test") -> Path:
 
 
 def write_run(run: TrecRun, target: IO[str], tag: str = "claimeval") -> None:
-    """Write a run with sorted queries, and documents in trec_eval's order (by score, then id, both descending).
+    """Write a run with sorted queries, and documents in trec_eval's order (by score, then id, both
+    descending).
 
     Raises DataError for a query, document or tag that is empty or has blanks.
     """
@@ -93,7 +98,8 @@ def write_run(run: TrecRun, target: IO[str], tag: str = "claimeval") -> None:
 
 
 def write_qrels(qrels: Qrels, target: IO[str]) -> None:
-    """Write judgments with sorted queries and documents. Raises DataError for an id that is empty or has blanks."""
+    """Write judgments with sorted queries and documents. Raises DataError for an id that is empty
+    or has blanks."""
     for query in sorted(qrels):
         _check_query(query)
         _check_names([query, *qrels[query]])
@@ -133,7 +139,8 @@ def parse_run(content: FileContent) -> TaggedRun:
 
 
 def parse_qrels(content: FileContent, *, subtopics: bool = False) -> dict[str, dict[str, Any]]:
-    """Parse the content of a qrels file. With ``subtopics``, documents map to grades by subtopic (field 2)."""
+    """Parse the content of a qrels file. With ``subtopics``, documents map to grades by subtopic
+    (field 2)."""
     if (read := _json(content, "grade")) is not None:
         return read
     qrels: dict[str, dict[str, Any]] = {}
@@ -178,7 +185,8 @@ def _lines(content: FileContent) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def _json(content: FileContent, what: str) -> dict[str, dict[str, Any]] | None:
-    """Return a JSON object of query to document to number; None if the content is not a JSON object."""
+    """Return a JSON object of query to document to number; None if the content is not a JSON
+    object."""
     if not content.inside[:64].tobytes().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     try:

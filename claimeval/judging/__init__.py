@@ -1,1 +1,2 @@
-"""Build the questions to judges, parse their replies, and vote. Pure: no provider, no network, no clock."""
+"""Build the questions to judges, parse their replies, and vote. Pure: no provider, no network, no
+clock."""

@@ -1,10 +1,11 @@
 """Ask a judge for verdicts on claims, and read one verdict per claim.
 
-The probability of "supported" comes from the log-probabilities of the first token of a verdict's label: the sum of
-e^lp over alternatives that begin a label of support, divided by the sum over alternatives that begin any label of the
-scale. Spellings that differ in case, quotation marks or leading space are added up. There is no probability if less
-than half of the mass is on labels, or if the label's token cannot be located. G-Eval and Verdict do the same, but
-neither after the explanation nor normalized.
+The probability of "supported" comes from the log-probabilities of the first token of a verdict's
+label: the sum of e^lp over alternatives that begin a label of support, divided by the sum over
+alternatives that begin any label of the scale. Spellings that differ in case, quotation marks or
+leading space are added up. There is no probability if less than half of the mass is on labels, or
+if the label's token cannot be located. G-Eval and Verdict do the same, but neither after the
+explanation nor normalized.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ _WORD = re.compile(r"[\s\"'*]*([A-Za-z0-9_]+)")
 def supported(
     completion: Completion, request: Request, lines: Mapping[str, str]
 ) -> dict[str, float]:
-    """Return the probability of "supported" by claim id (c1, c2, ...); empty without log-probabilities.
+    """Return the probability of "supported" by claim id (c1, c2, ...); empty without
+    log-probabilities.
 
     `lines` are the claims as the `tags` format repeats them.
     """
@@ -146,10 +148,11 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 
 @lru_cache(maxsize=256)
 def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> str:
-    """Return the schema of a list of verdicts, or with a number of claims of an object that has them all.
+    """Return the schema of a list of verdicts, or with a number of claims of an object that has
+    them all.
 
-    The list is the same for all requests with a prompt, so that the provider's prompt cache, which a schema precedes,
-    can hold what requests share.
+    The list is the same for all requests with a prompt, so that the provider's prompt cache, which
+    a schema precedes, can hold what requests share.
     """
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
     of_evidence = prompt.step == "assess"
@@ -166,7 +169,8 @@ def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> st
 
 @lru_cache(maxsize=256)
 def _labels_schema(prompt: Prompt, claims: int | None = None) -> str:
-    """Return the schema of an object with labels by id, or with a number of claims of one that has them all."""
+    """Return the schema of an object with labels by id, or with a number of claims of one that has
+    them all."""
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
     if claims is None:
         return schema_text(
@@ -183,7 +187,8 @@ def _names(letter: str, count: int) -> tuple[str, ...]:
 
 
 def claim_line(claim: Claim) -> str:
-    """Return the claim as one line that a judge can repeat: escaped, but without quotation marks."""
+    """Return the claim as one line that a judge can repeat: escaped, but without quotation
+    marks."""
     return _bare(quoted(claim.text))
 
 
@@ -197,10 +202,12 @@ def _scale(prompt: Prompt) -> Scale:
 
 
 def shuffled(claims: Sequence[Claim], sample_id: str, number: int | None = 0) -> Sequence[Claim]:
-    """Return claims in the order in which judges see them, which is random but fixed for each sample.
+    """Return claims in the order in which judges see them, which is random but fixed for each
+    sample.
 
-    A verdict depends slightly on the position of its claim in the request. In text order, this effect would be the same
-    for every first and every last claim. `number` selects the order, from 0; None is the order of the text.
+    A verdict depends slightly on the position of its claim in the request. In text order, this
+    effect would be the same for every first and every last claim. `number` selects the order, from
+    0; None is the order of the text.
     """
     if len(claims) < 2 or number is None:
         return claims
@@ -269,8 +276,8 @@ def read(
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdicts in the reply, one per claim.
 
-    With `computed`, the reply states a probability that the judge computed. For language models, the probability comes
-    from the tokens, because a number that they write is only text.
+    With `computed`, the reply states a probability that the judge computed. For language models,
+    the probability comes from the tokens, because a number that they write is only text.
     """
     task = request.task
     assert isinstance(task, AssessTask)

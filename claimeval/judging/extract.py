@@ -59,7 +59,8 @@ class TextWindow(NamedTuple):
     """The span in the text of a piece of a single sentence; None if the sentences are whole."""
 
     def __str__(self) -> str:
-        """Return the window as calls record it: `sentences 3-17`, or `sentence 3, characters 0-9000`."""
+        """Return the window as calls record it: `sentences 3-17`, or `sentence 3, characters
+        0-9000`."""
         if self.piece:
             return f"sentence {self.end}, characters {self.piece[0]}-{self.piece[1]}"
         return f"sentences {self.first + 1}-{self.end}"
@@ -125,10 +126,12 @@ def ask(
 
 
 def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
-    """Return windows of sentences that fit into requests of `room` bytes; each repeats the end of the one before.
+    """Return windows of sentences that fit into requests of `room` bytes; each repeats the end of
+    the one before.
 
-    A sentence longer than a window is cut between words into several windows. There are no windows if there is hardly
-    room for text. `request` shows all sentences, `empty` is the same request without sentences.
+    A sentence longer than a window is cut between words into several windows. There are no windows
+    if there is hardly room for text. `request` shows all sentences, `empty` is the same request
+    without sentences.
     """
     task = request.task
     assert isinstance(task, ExtractTask)
@@ -153,7 +156,8 @@ def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
 def join_windows(part: Part, shown: Sequence[TextWindow], extracted: Sequence[Claims]) -> Claims:
     """Return the claims of all windows of one text.
 
-    A claim is left out if all its sentences were also in the window before, or if an earlier claim has the same words.
+    A claim is left out if all its sentences were also in the window before, or if an earlier claim
+    has the same words.
     """
     claims: list[Claim] = []
     texts: set[str] = set()
@@ -174,7 +178,8 @@ def _folded(text: str) -> str:
 
 
 def read(completion: Completion, request: Request, part: Part, question: str) -> Claims | Failure:
-    """Return the claims in the reply, located in the text. Claims that are equal apart from citations are merged.
+    """Return the claims in the reply, located in the text. Claims that are equal apart from
+    citations are merged.
 
     Args:
         completion: The reply.
@@ -223,8 +228,8 @@ def join_alternatives(
 ) -> Claims | Failure:
     """Return the claims of alternative texts, each marked with the number of its text.
 
-    If the extraction of one text failed, the best alternative is unknown, so its failure is returned. Sentence ids and
-    spans refer to the concatenated texts.
+    If the extraction of one text failed, the best alternative is unknown, so its failure is
+    returned. Sentence ids and spans refer to the concatenated texts.
     """
     claims: list[Claim] = []
     start = sentences = 0
@@ -245,7 +250,8 @@ def join_alternatives(
 
 
 def join_extractors(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
-    """Return the claims of several extractors, each marked with its extractor; a failure only if all failed."""
+    """Return the claims of several extractors, each marked with its extractor; a failure only if
+    all failed."""
     extracted = {
         name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)
     }

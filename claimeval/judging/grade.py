@@ -1,4 +1,5 @@
-"""Ask a judge to grade documents by their relevance to a question, and read one grade per document."""
+"""Ask a judge to grade documents by their relevance to a question, and read one grade per
+document."""
 
 from __future__ import annotations
 

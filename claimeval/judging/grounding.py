@@ -1,9 +1,10 @@
 """Locate claims in their source text, without a model.
 
-A verbatim quote (after NFKC and white-space folding, ignoring citations) gives an `exact` span, a near quote (rapidfuzz
-`partial_ratio_alignment` of at least 90) a `fuzzy` span, and valid sentence ids alone give `ids_only`. If a number of
-the claim is neither in the text nor in the question, the claim is `ungrounded`, whatever its quote. Numbers in
-citations are ignored. Ungrounded claims are flagged and counted, never dropped.
+A verbatim quote (after NFKC and white-space folding, ignoring citations) gives an `exact` span, a
+near quote (rapidfuzz `partial_ratio_alignment` of at least 90) a `fuzzy` span, and valid sentence
+ids alone give `ids_only`. If a number of the claim is neither in the text nor in the question, the
+claim is `ungrounded`, whatever its quote. Numbers in citations are ignored. Ungrounded claims are
+flagged and counted, never dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class GroundingMatch(NamedTuple):
 class _Folded(NamedTuple):
     text: str
     offsets: tuple[int, ...]
-    """`offsets[i]` is the original position of folded character i; the last entry is the end. Empty if unchanged."""
+    """`offsets[i]` is the original position of folded character i; the last entry is the end. Empty
+    if unchanged."""
 
 
 @lru_cache(maxsize=256)
@@ -64,7 +66,8 @@ def _original(folded: _Folded, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers in a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`).
+    """Return the numbers in a text, without thousands separators and trailing decimal zeros
+    (`1,200.50` is `1200.5`).
 
     Digits of all scripts become 0 to 9, and 一九〇四 becomes 1904. Numbers of citations are left out.
     """
@@ -87,8 +90,8 @@ def ground(
 ) -> GroundingMatch:
     """Locate a claim in `text`.
 
-    If the claim has no quote, search for its text instead. Unknown sentence ids are ignored. A claim with an exact
-    quote but invalid ids is still exact; its span gives the position.
+    If the claim has no quote, search for its text instead. Unknown sentence ids are ignored. A
+    claim with an exact quote but invalid ids is still exact; its span gives the position.
 
     Args:
         claim: The claim.
@@ -107,7 +110,8 @@ def ground(
 
 
 def verbatim(quote: str, text: str) -> tuple[int, int] | None:
-    """Return the span of the verbatim `quote` in `text`, compared with citations first, then without."""
+    """Return the span of the verbatim `quote` in `text`, compared with citations first, then
+    without."""
     if span := _find(quote, text):
         return span
     bare_quote = bare(quote)

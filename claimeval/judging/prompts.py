@@ -1,9 +1,9 @@
 """Load, check and render prompts.
 
-A prompt is one Jinja2 file with a header comment (YAML) and the blocks `system` and `user`. It can use only the
-variables of its step. Judged texts are passed as values, escaped by `quoted`, so they cannot close a fence, start a
-line or read like an instruction. Templates come only from files, run in Jinja's immutable sandbox, and see only
-strings, integers, and lists and mappings of these.
+A prompt is one Jinja2 file with a header comment (YAML) and the blocks `system` and `user`. It can
+use only the variables of its step. Judged texts are passed as values, escaped by `quoted`, so they
+cannot close a fence, start a line or read like an instruction. Templates come only from files, run
+in Jinja's immutable sandbox, and see only strings, integers, and lists and mappings of these.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Step(NamedTuple):
     variables: frozenset[str]
     """The variables; a prompt that uses any other name fails to load."""
     subject: str
-    """The variable that holds what is asked about; a custom prompt that does not use it fails to load."""
+    """The variable that holds what is asked about; a custom prompt that does not use it fails to
+    load."""
     json_only: bool = True
     """Whether replies are JSON."""
 
@@ -73,8 +74,8 @@ _SPECIAL = re.compile(
     "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U0010ffff]"
 )
-"""Characters that JSON does not escape but that are invisible, change text direction, are unassigned, or could form a
-tag."""
+"""Characters that JSON does not escape but that are invisible, change text direction, are
+unassigned, or could form a tag."""
 _LITERAL = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -88,9 +89,11 @@ def _escape(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
-    """Return the text as a one-line JSON string that also escapes `<`, `>` and invisible characters.
+    """Return the text as a one-line JSON string that also escapes `<`, `>` and invisible
+    characters.
 
-    `json.loads` reverses it for every string, including lone surrogates. Letters of all languages are unchanged.
+    `json.loads` reverses it for every string, including lone surrogates. Letters of all languages
+    are unchanged.
     """
     literal = _LITERAL(text)
     if literal.isascii() and "<" not in literal and ">" not in literal and "\x7f" not in literal:
@@ -111,7 +114,8 @@ class PromptRecord(Record):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def id(self) -> str:
-        """The first eight characters of the digest, which identify the prompt in verdicts, claims and calls."""
+        """The first eight characters of the digest, which identify the prompt in verdicts, claims
+        and calls."""
         return self.digest[:8]
 
     @model_validator(mode="before")
@@ -138,7 +142,8 @@ class Prompt:
         )
 
     def asking(self, **parameters: str) -> Prompt:
-        """Return the prompt with other values of its parameters; the same if it does not have them."""
+        """Return the prompt with other values of its parameters; the same if it does not have
+        them."""
         return (
             Prompt.of(self.record, parameters)
             if parameters.keys() <= self.parameters.keys()
@@ -154,7 +159,8 @@ class Prompt:
         *,
         shipped: bool = False,
     ) -> None:
-        """Compile and check the template, unless it is a shipped prompt, which is compiled when first rendered."""
+        """Compile and check the template, unless it is a shipped prompt, which is compiled when
+        first rendered."""
         self.step = step
         self.source = source
         header = _header(name, source)
@@ -223,7 +229,8 @@ class Prompt:
         )
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
-        """Return the messages for values of the step's variables; an empty block gives no message."""
+        """Return the messages for values of the step's variables; an empty block gives no
+        message."""
         from jinja2 import TemplateError
 
         template, _ = self._compiled
@@ -323,7 +330,8 @@ def _header(name: str, source: str) -> _Header:
 def _parameter_values(
     name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a value for every parameter of a prompt. Raises PromptError for unknown names and values."""
+    """Return a value for every parameter of a prompt. Raises PromptError for unknown names and
+    values."""
     for key, value in selected.items():
         if key not in offered:
             raise unknown_name(f"parameter of prompt {name}:", key, offered, PromptError)
@@ -351,7 +359,8 @@ def _environment() -> jinja2.Environment:
 
     class Environment(ImmutableSandboxedEnvironment):
         def getattr(self, obj: Any, attribute: str) -> Any:
-            """Read mapping entries and loop attributes without the sandbox's checks, which they do not need."""
+            """Read mapping entries and loop attributes without the sandbox's checks, which they do
+            not need."""
             if type(obj) is dict and attribute in obj:
                 return obj[attribute]
             if type(obj) is LoopContext and attribute in _LOOP_ATTRIBUTES:
@@ -404,7 +413,8 @@ def _compile(
 
 
 def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield the line and a description of each access to an unknown field, and of each print of a non-text value.
+    """Yield the line and a description of each access to an unknown field, and of each print of a
+    non-text value.
 
     `items` maps loop variables to the list variable they iterate over.
     """
@@ -448,7 +458,8 @@ def _available_fields(variable: str) -> str:
 
 
 def folder() -> Path:
-    """Return the directory of the shipped prompts: in the installed package, or next to the package in a checkout."""
+    """Return the directory of the shipped prompts: in the installed package, or next to the package
+    in a checkout."""
     installed = Path(__file__).parents[1] / "_prompts"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
 
@@ -461,7 +472,8 @@ TRANSLATED: dict[str, tuple[str, ...]] = {
 
 
 def shipped(step: str) -> dict[str, Path]:
-    """Return the shipped prompts of a step by name (`assess/three_way`, and in German `assess/three_way.de`)."""
+    """Return the shipped prompts of a step by name (`assess/three_way`, and in German
+    `assess/three_way.de`)."""
     return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))} | {
         f"{step}/{name}.{language}": path
         for name in TRANSLATED.get(step, ())
@@ -471,12 +483,14 @@ def shipped(step: str) -> dict[str, Path]:
 
 @lru_cache(maxsize=1)
 def languages() -> dict[str, Path]:
-    """Return the code of each language with translated prompts, and the file of the translations."""
+    """Return the code of each language with translated prompts, and the file of the
+    translations."""
     return {path.stem: path for path in sorted((folder() / "languages").glob("*.yaml"))}
 
 
 def named_in(step: str, spec: str, language: str | None) -> str:
-    """Return the name of a shipped prompt in a language. Paths and names with a language suffix are unchanged.
+    """Return the name of a shipped prompt in a language. Paths and names with a language suffix are
+    unchanged.
 
     Raises:
         UsageError: If the language is unknown, or the prompt is not translated into it.
@@ -498,7 +512,8 @@ def named_in(step: str, spec: str, language: str | None) -> str:
 
 @lru_cache(maxsize=64)
 def _translated(path: Path, step: str, prompt: str) -> str:
-    """Return the source of a shipped prompt in a language: the template of the step filled with the translations."""
+    """Return the source of a shipped prompt in a language: the template of the step filled with the
+    translations."""
     import jinja2
 
     texts = parse_yaml(path.read_text(encoding="utf-8"))
@@ -519,7 +534,8 @@ def _translated(path: Path, step: str, prompt: str) -> str:
 
 
 def find(spec: str, step: str | None = None) -> Prompt:
-    """Load a prompt by name or path. Without a step, a file is read as an assess prompt, else as an extract prompt."""
+    """Load a prompt by name or path. Without a step, a file is read as an assess prompt, else as an
+    extract prompt."""
     if step:
         return load(step, spec)
     if spec.partition("/")[0] in STEPS and not Path(spec).is_file():
@@ -542,8 +558,8 @@ def find(spec: str, step: str | None = None) -> Prompt:
 def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType({})) -> Prompt:
     """Load the prompt of a step by name (`three_way` or `assess/three_way`) or path.
 
-    `parameters` sets parameters of the prompt; the others keep their defaults. Raises PromptError, with the closest
-    name, if there is no such prompt.
+    `parameters` sets parameters of the prompt; the others keep their defaults. Raises PromptError,
+    with the closest name, if there is no such prompt.
     """
     if step not in STEPS:
         raise unknown_name("step", step, STEPS)

@@ -1,9 +1,9 @@
 """Read verdicts in replies that other tools recorded.
 
-Each form describes one notation of a verdict. The first form that matches decides. A text with no verdict, or with
-contradicting ones, is refused. Statements count only if they are unconditional and about the whole text: not
-hypothetical ("if the candidate is correct"), about a part ("the rest of the summary is consistent") or reported ("the
-claim that the summary is consistent").
+Each form describes one notation of a verdict. The first form that matches decides. A text with no
+verdict, or with contradicting ones, is refused. Statements count only if they are unconditional and
+about the whole text: not hypothetical ("if the candidate is correct"), about a part ("the rest of
+the summary is consistent") or reported ("the claim that the summary is consistent").
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Vocabulary:
         binary: bool = False,
         grades: Scale | None = None,
     ) -> None:
-        """`meanings` take precedence over `WORDS`; with `binary`, contradicted means not supported."""
+        """`meanings` take precedence over `WORDS`; with `binary`, contradicted means not
+        supported."""
         built_in = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
         self._meanings = built_in | {
             fold(word): meaning for word, meaning in (meanings or {}).items()
@@ -119,7 +120,8 @@ class Vocabulary:
         return "not_found" if self._binary and meaning == "contradicted" else meaning
 
     def sign(self, words: str, start: int = 0) -> Sign:
-        """Return the verdict of a value that is a known word or a grade on the scale; raises Unparsable otherwise."""
+        """Return the verdict of a value that is a known word or a grade on the scale; raises
+        Unparsable otherwise."""
         if self.grades is None:
             if meaning := self.meaning(words):
                 return Sign(meaning, start)
@@ -142,8 +144,8 @@ class Form(NamedTuple):
     """A notation of verdicts."""
 
     find: Find
-    """Return all verdicts in this form. The third argument is the text after the colon in the form's name. Raises
-    Unparsable if the text uses the form incorrectly."""
+    """Return all verdicts in this form. The third argument is the text after the colon in the
+    form's name. Raises Unparsable if the text uses the form incorrectly."""
     free: bool
     """Whether the verdict stands in free text, where verdicts in other free forms count too."""
     example: str
@@ -281,7 +283,8 @@ _BEFORE = 200
 
 
 def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """Read statements: `The summary is not factually consistent`, `The candidate does not provide a correct answer`."""
+    """Read statements: `The summary is not factually consistent`, `The candidate does not provide a
+    correct answer`."""
     signs = []
     for match in _IS.finditer(text):
         meaning = _judgment(match)
@@ -296,13 +299,15 @@ def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _plain(text: str, start: int) -> bool:
-    """Return whether no word before the statement in its clause makes it conditional, negated, reported or partial."""
+    """Return whether no word before the statement in its clause makes it conditional, negated,
+    reported or partial."""
     clause = _CLAUSE.split(text[max(0, start - _BEFORE) : start])[-1]
     return not _NOT_PLAIN.search(clause)
 
 
 def _judgment(match: re.Match[str]) -> Meaning | None:
-    """Return the label of a statement: partly or not wholly correct is not found, not incorrect is no verdict."""
+    """Return the label of a statement: partly or not wholly correct is not found, not incorrect is
+    no verdict."""
     adverbs = set(match["adverbs"].casefold().split())
     negated = bool(match["contracted"]) or "not" in adverbs or "n't" in adverbs
     if adverbs & set(_PARTLY) or (negated and adverbs & set(_WHOLLY)):
@@ -353,7 +358,8 @@ class Reader:
         self._words = words
 
     def read(self, text: str) -> RecordedVerdict:
-        """Return the verdict after the reply's reasoning. Raises Unparsable if there is none, or more than one."""
+        """Return the verdict after the reply's reasoning. Raises Unparsable if there is none, or
+        more than one."""
         text = after_reasoning(text)
         for spec, form, option in self._forms:
             if signs := form.find(text, self._words, option):

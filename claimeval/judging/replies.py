@@ -2,13 +2,14 @@
 
 A reply is read only if it has one possible meaning. The reply formats are:
 
-* `json`: one JSON value of the expected shape anywhere in the message: an object with the list, the bare list, or a
-  single entry. Two different values are refused.
+* `json`: one JSON value of the expected shape anywhere in the message: an object with the list, the
+  bare list, or a single entry. Two different values are refused.
 * `bullets`: every line begins with a bullet; the single line NONE means no claims.
 * `tags`: one claim per line, followed by SUPPORTED=1 or SUPPORTED=0.
 
-Verdicts are read claim by claim: a claim with an unknown label, or with two labels, has no verdict, but the other
-verdicts of the reply count. A reply that cannot be trusted as a whole raises `Unparsable`.
+Verdicts are read claim by claim: a claim with an unknown label, or with two labels, has no verdict,
+but the other verdicts of the reply count. A reply that cannot be trusted as a whole raises
+`Unparsable`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class ExtractedClaim(NamedTuple):
 
 
 UNCLEAR = "unclear"
-"""The field of an extraction reply for references to something that neither the text nor the question names."""
+"""The field of an extraction reply for references to something that neither the text nor the
+question names."""
 
 
 class UnclearPhrase(NamedTuple):
@@ -108,7 +110,8 @@ _QUESTIONS = list_of("questions", "question")
 def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, ...]:
     """Read `{"claims": [{"claim", "sentences", "quote"}]}`; an empty list is a valid reply.
 
-    Here and below, `shown` are the texts of the prompt, which the judge may quote and whose JSON is not a reply.
+    Here and below, `shown` are the texts of the prompt, which the judge may quote and whose JSON is
+    not a reply.
     """
     claims = []
     for entry in find(text, _CLAIMS, shown):
@@ -132,7 +135,8 @@ def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, .
 
 
 def unclear_json(text: str) -> tuple[UnclearPhrase, ...]:
-    """Read `{"unclear": [{"sentence", "phrase"}]}` next to the claims; entries of another form are ignored."""
+    """Read `{"unclear": [{"sentence", "phrase"}]}` next to the claims; entries of another form are
+    ignored."""
     try:
         value = json_object(after_reasoning(text)).get(UNCLEAR)
     except Unparsable:
@@ -153,7 +157,8 @@ def unclear_json(text: str) -> tuple[UnclearPhrase, ...]:
 def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
     """Read one claim per line, each with a bullet; the single line NONE is a valid reply.
 
-    A code fence, an introduction that ends with a colon, and a last paragraph after a blank line are ignored.
+    A code fence, an introduction that ends with a colon, and a last paragraph after a blank line
+    are ignored.
     """
     body = unfenced(text)
     if fold(body) == "none" or fold(_BULLET.sub("", body, count=1)) == "none":
@@ -253,7 +258,8 @@ def _shortened(value: object) -> str:
 def grades_json(
     text: str, ids: Sequence[str], steps: Sequence[int], shown: Iterable[str] = ()
 ) -> ParsedReply[ParsedGrade]:
-    """Read `{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the scale.
+    """Read `{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the
+    scale.
 
     Args:
         text: The reply.
@@ -290,7 +296,8 @@ def queries_json(text: str, shown: Iterable[str] = ()) -> tuple[WrittenQuery, ..
 
 
 def screening_json(text: str, shown: Iterable[str] = ()) -> QueryCheck:
-    """Read `{"reason", "answerable", "self_contained", "realistic"}`; the last three are true or false."""
+    """Read `{"reason", "answerable", "self_contained", "realistic"}`; the last three are true or
+    false."""
     reply = find(text, object_with(*SCREENED), shown)
     flags = _flags(reply, SCREENED)
     return QueryCheck(tuple(name for name in SCREENED if not flags[name]), _reason(reply))
@@ -333,15 +340,18 @@ def _flags(reply: Mapping[str, object], names: Sequence[str]) -> dict[str, bool]
 
 
 FUZZY_MATCH = 90.0
-"""Minimum `rapidfuzz.fuzz.ratio` at which a line matches a claim that it does not repeat exactly."""
+"""Minimum `rapidfuzz.fuzz.ratio` at which a line matches a claim that it does not repeat
+exactly."""
 
 
 def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> ParsedReply[ParsedVerdict]:
-    """Read lines that end with SUPPORTED=1 or SUPPORTED=0. `claims` maps ids to the claims that were sent.
+    """Read lines that end with SUPPORTED=1 or SUPPORTED=0. `claims` maps ids to the claims that
+    were sent.
 
-    A line belongs to the claim that it repeats, ignoring bullets and white space. A line that repeats no claim belongs
-    to the only remaining claim that it nearly repeats with the same numbers and negations, ignoring citations. Only
-    the mark at the end of a line counts. A claim with no line, or with two different marks, has no verdict.
+    A line belongs to the claim that it repeats, ignoring bullets and white space. A line that
+    repeats no claim belongs to the only remaining claim that it nearly repeats with the same
+    numbers and negations, ignoring citations. Only the mark at the end of a line counts. A claim
+    with no line, or with two different marks, has no verdict.
     """
     by_text = {_spaced(claim): subject for subject, claim in claims.items()}
     marks: dict[str, dict[str, None]] = {}
@@ -396,7 +406,8 @@ def shown(request: Request) -> tuple[str, ...]:
 
 
 def reply_text(completion: Completion, request: Request) -> str | Failure:
-    """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a failure."""
+    """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a
+    failure."""
     finish = completion.finish_reason
     if finish in ("length", "model_length"):
         return Failure(

@@ -1,8 +1,10 @@
-"""Read the parts of a judge's reply: words of a closed list, numbers, ids, reasoning, and JSON of a known shape.
+"""Read the parts of a judge's reply: words of a closed list, numbers, ids, reasoning, and JSON of a
+known shape.
 
-Every spelling that can mean only one thing is accepted, and no other. A judge may quote a judged text, and that text
-may contain JSON in the shape of a reply. If the prompt's data contain such JSON, the whole reply must be JSON. If they
-contain `</think>`, no part of the reply is treated as reasoning.
+Every spelling that can mean only one thing is accepted, and no other. A judge may quote a judged
+text, and that text may contain JSON in the shape of a reply. If the prompt's data contain such
+JSON, the whole reply must be JSON. If they contain `</think>`, no part of the reply is treated as
+reasoning.
 """
 
 from __future__ import annotations
@@ -62,13 +64,15 @@ _ID_WORDS = {"c": ("", "claim", "claimc"), "d": ("", "doc", "document", "documen
 def fold(words: str) -> str:
     """Fold case and remove surrounding marks, and spaces, hyphens and underscores between words.
 
-    `Not Found`, `not-found` and `**NOT_FOUND**` all become `notfound`. A minus before a digit is kept.
+    `Not Found`, `not-found` and `**NOT_FOUND**` all become `notfound`. A minus before a digit is
+    kept.
     """
     return _SEPARATORS.sub("", _AROUND.sub("", words.casefold()))
 
 
 def chosen(value: object, words: Sequence[str]) -> str | None:
-    """Return the word of a closed list that the value spells (see `fold`); None if it spells none."""
+    """Return the word of a closed list that the value spells (see `fold`); None if it spells
+    none."""
     spelling = str(value) if type(value) is int else value
     if not isinstance(spelling, str):
         return None
@@ -79,7 +83,8 @@ def chosen(value: object, words: Sequence[str]) -> str | None:
 
 
 def whole_number(value: object) -> int | None:
-    """Return the whole number that a value is or spells: 3, 3.0, "3" or "3.0". None for other values, such as true."""
+    """Return the whole number that a value is or spells: 3, 3.0, "3" or "3.0". None for other
+    values, such as true."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value.strip())
         return int(match[1]) if match else None
@@ -89,7 +94,8 @@ def whole_number(value: object) -> int | None:
 
 
 def true_or_false(value: object) -> bool | None:
-    """Return the value of a flag given as a boolean or as true, yes, false or no; None for any other value."""
+    """Return the value of a flag given as a boolean or as true, yes, false or no; None for any
+    other value."""
     if isinstance(value, bool):
         return value
     word = chosen(value, ("true", "yes", "false", "no"))
@@ -97,7 +103,8 @@ def true_or_false(value: object) -> bool | None:
 
 
 def meant(value: object, ids: Sequence[str]) -> str | None:
-    """Return the id in `ids` (c1, c2, ... or d1, d2, ...) that a value names: c1 for "C1", "claim 1", "1" or 1."""
+    """Return the id in `ids` (c1, c2, ... or d1, d2, ...) that a value names: c1 for "C1", "claim
+    1", "1" or 1."""
     if isinstance(value, str) and value in ids:
         return value
     number = value if isinstance(value, str) else whole_number(value)
@@ -117,8 +124,8 @@ def by_id(
 ) -> ParsedReply[T]:
     """Return the values of entries by their `id`.
 
-    Bare numbers as ids are accepted only if the list is complete, because otherwise they may start at 0. An id with
-    several entries has a value if all of them make the same choice.
+    Bare numbers as ids are accepted only if the list is complete, because otherwise they may start
+    at 0. An id with several entries has a value if all of them make the same choice.
 
     Args:
         entries: The entries of the reply.
@@ -173,8 +180,8 @@ _REASONING_END_IN_DATA = re.compile(r"(?:u003c|&lt;)\s*/\s*think", re.IGNORECASE
 def after_reasoning(text: str, shown: Iterable[str] = ()) -> str:
     """Return the text after the last `</think>`.
 
-    The whole text is returned if it has no `</think>`, if it is JSON, or if the data in `shown` contain `</think>`.
-    Raises Unparsable if the text starts with reasoning that does not end.
+    The whole text is returned if it has no `</think>`, if it is JSON, or if the data in `shown`
+    contain `</think>`. Raises Unparsable if the text starts with reasoning that does not end.
     """
     ends = [match.end() for match in _REASONING_END.finditer(text)] if "<" in text else []
     if not ends:
@@ -220,7 +227,8 @@ def unfenced(text: str) -> str:
 
 
 def json_object(text: str) -> dict[str, object]:
-    """Parse a text that is one JSON object; duplicate keys, NaN and surrounding text are refused."""
+    """Parse a text that is one JSON object; duplicate keys, NaN and surrounding text are
+    refused."""
     try:
         value = _DECODER.decode(unfenced(text))
     except RecursionError as error:
@@ -279,7 +287,8 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
 
 
 def _values(text: str) -> Iterator[tuple[object, int, int]]:
-    """Yield the outermost JSON objects and lists in a text, in order, each with its start and end."""
+    """Yield the outermost JSON objects and lists in a text, in order, each with its start and
+    end."""
     position = 0
     while opening := _OPENING.search(text, position):
         try:
@@ -294,7 +303,8 @@ def _values(text: str) -> Iterator[tuple[object, int, int]]:
 
 @lru_cache(maxsize=32)
 def _names_in_json(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for a field of the shape as a key, with quotation marks of any kind, or after a brace."""
+    """Return a pattern for a field of the shape as a key, with quotation marks of any kind, or
+    after a brace."""
     return re.compile(
         rf"(?:{_QUOTE}|\{{[^{{}}]*?\b)(?:{'|'.join(names)})\s*{_QUOTE}*\s*:", re.IGNORECASE
     )
@@ -302,7 +312,8 @@ def _names_in_json(names: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=32)
 def names_in_data(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for a field of the shape as a key in a prompt's data, where quotation marks are escaped."""
+    """Return a pattern for a field of the shape as a key in a prompt's data, where quotation marks
+    are escaped."""
     key = "|".join(names)
     return re.compile(
         rf"(?:{_ODD_QUOTE}\s*(?:{key})\s*{_QUOTE}*|(?:{key})\s*{_ODD_QUOTE}+)\s*:", re.IGNORECASE
@@ -312,8 +323,8 @@ def names_in_data(names: tuple[str, ...]) -> re.Pattern[str]:
 def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str, object]]]:
     """Return the shape `{FIELD: [{KEY, ...}]}`; the bare list and a single entry are accepted too.
 
-    Entries may also be an object by id: `{FIELD: {ID: {KEY, ...}}}`, or `{FIELD: {ID: KEY's text}}`. With `texts`, an
-    entry of the list may be a text.
+    Entries may also be an object by id: `{FIELD: {ID: {KEY, ...}}}`, or `{FIELD: {ID: KEY's
+    text}}`. With `texts`, an entry of the list may be a text.
     """
 
     def part(value: object) -> list[dict[str, object]]:

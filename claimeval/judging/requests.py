@@ -33,15 +33,16 @@ def object_schema(properties: Mapping[str, Schema]) -> Schema:
 
 
 def list_schema(name: str, properties: Mapping[str, Schema]) -> Schema:
-    """Return the JSON schema of an object whose only property is a list of objects with these properties."""
+    """Return the JSON schema of an object whose only property is a list of objects with these
+    properties."""
     return object_schema({name: {"type": "array", "items": object_schema(properties)}})
 
 
 def closed_schema(name: str, ids: Sequence[str], properties: Mapping[str, Schema]) -> Schema:
     """Return the JSON schema of an object with exactly one entry for each id.
 
-    Prompts ask for a list of entries with an id. A server that enforces the schema returns this object instead; both
-    are accepted.
+    Prompts ask for a list of entries with an id. A server that enforces the schema returns this
+    object instead; both are accepted.
     """
     entry = {"$ref": "#/$defs/entry"}
     by_id = object_schema({name: object_schema(dict.fromkeys(ids, entry))})
@@ -89,7 +90,8 @@ def build_request(
         judge: The judge.
         variables: Values of the step's variables; None for an engine, which reads only the task.
         schema: JSON schema of the reply, sent if the prompt asks for JSON.
-        task: The question as a typed record. Token probabilities are requested only for assessments.
+        task: The question as a typed record. Token probabilities are requested only for
+            assessments.
     """
     return Request(
         judge=judge,

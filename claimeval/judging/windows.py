@@ -1,7 +1,7 @@
 """Split documents that exceed a judge's context window, and merge the verdicts on the windows.
 
-Documents stay whole if possible. A document longer than a window is cut between sentences into overlapping pieces, so
-that the text around a cut is read together once.
+Documents stay whole if possible. A document longer than a window is cut between sentences into
+overlapping pieces, so that the text around a cut is read together once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SHORTEST = 400
 def split(documents: Sequence[Document], room: int) -> list[tuple[Document, ...]]:
     """Return the documents, in order, in windows of at most `room` bytes as a prompt shows them.
 
-    Every character except white space is in at least one window. There are no windows if `room` is below `SHORTEST`, or
-    if there are no documents.
+    Every character except white space is in at least one window. There are no windows if `room` is
+    below `SHORTEST`, or if there are no documents.
     """
     if room < SHORTEST:
         return []
@@ -70,7 +70,8 @@ def _pieces(document: Document, room: int) -> Iterator[Document]:
 
 
 def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of pieces of at most `room` bytes, each of which repeats the end of the piece before it."""
+    """Yield the spans of pieces of at most `room` bytes, each of which repeats the end of the piece
+    before it."""
     starts = [0, *(sentence.start for sentence in sentences(text)[1:])]
     parts = [
         part
@@ -82,10 +83,11 @@ def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
 
 
 def runs(sizes: Sequence[int], room: int, *, repeat: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last item of runs within the room; each repeats the end of the one before.
+    """Yield the first and the last item of runs within the room; each repeats the end of the one
+    before.
 
-    With `repeat`, a run of three or more has at least one item repeated, also where that leaves no room for the next.
-    An item that is larger than the room is a run by itself.
+    With `repeat`, a run of three or more has at least one item repeated, also where that leaves no
+    room for the next. An item that is larger than the room is a run by itself.
     """
     first = 0
     while first < len(sizes):
@@ -129,8 +131,9 @@ def _parts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, in
 def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdict | Failure:
     """Merge one judge's verdicts on one subject, one per window of the evidence.
 
-    The most favorable label counts: support by any window is support, and contradicted takes precedence over not found.
-    If a window has no verdict, the merged verdict has none either, unless another window has the highest label.
+    The most favorable label counts: support by any window is support, and contradicted takes
+    precedence over not found. If a window has no verdict, the merged verdict has none either,
+    unless another window has the highest label.
     """
     assessed = [verdict for verdict in verdicts if isinstance(verdict, ReadVerdict)]
     labeled = [verdict for verdict in assessed if verdict.label is not None]

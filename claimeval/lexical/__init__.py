@@ -1,8 +1,9 @@
-"""Lexical metrics: compare the words of an answer with contexts and references, deterministically and without a judge.
+"""Lexical metrics: compare the words of an answer with contexts and references, deterministically
+and without a judge.
 
-`METRICS` has K-precision (faithfulness to the contexts), and for correctness against reference answers token recall,
-precision and F1, strict recall, exact match, containment and ROUGE-L. `OVERLAP_METRICS` has ROUGE-1, ROUGE-2,
-ROUGE-Lsum, BLEU and chrF, which other libraries compute.
+`METRICS` has K-precision (faithfulness to the contexts), and for correctness against reference
+answers token recall, precision and F1, strict recall, exact match, containment and ROUGE-L.
+`OVERLAP_METRICS` has ROUGE-1, ROUGE-2, ROUGE-Lsum, BLEU and chrF, which other libraries compute.
 
 >>> from claimeval import lexical
 >>> lexical.score_one("It is Paris.", references=["Paris"], metrics=["token_recall"])

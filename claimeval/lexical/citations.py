@@ -5,27 +5,32 @@
 
 These are citations, with numbers of up to three digits:
 
-* marks in square or similar brackets: ``[1]``, ``[1, 2]``, ``[1-3]``, ``[1][2]``, ``[[1]](https://...)``, ``[^1]``,
-  ``[^1^]``, ``[^note]``, ``[d1]``, ``[doc_2]``, ``[source: 3]``, ``[citation:4]``, ``【1†source】``,
-  ``［１］``, ``〔1〕``;
-* a source in round brackets: ``(Document 2)``, ``(Doc. 2)``, ``(see sources 1 and 3)``, ``（文档2）``, ``([1])``;
-* a named source in any brackets: ``(Source: handbook.pdf)``, ``[Source: a; b]``, ``(Quelle: Handbuch)``;
+* marks in square or similar brackets: ``[1]``, ``[1, 2]``, ``[1-3]``, ``[1][2]``,
+  ``[[1]](https://...)``, ``[^1]``, ``[^1^]``, ``[^note]``, ``[d1]``, ``[doc_2]``, ``[source: 3]``,
+  ``[citation:4]``, ``【1†source】``, ``［１］``, ``〔1〕``;
+* a source in round brackets: ``(Document 2)``, ``(Doc. 2)``, ``(see sources 1 and 3)``, ``（文档2）``,
+  ``([1])``;
+* a named source in any brackets: ``(Source: handbook.pdf)``, ``[Source: a; b]``, ``(Quelle:
+  Handbuch)``;
 * raised numbers after a word or a punctuation mark: ``restorer¹²``, ``restorer.<sup>3</sup>``;
 * tags and commands: ``<cite>3</cite>``, ``<cite id="3">...</cite>``, ``\\cite{smith_2020}``;
-* phrases that name a numbered source: ``According to document 3, ...``, ``..., as stated in Document 3.``,
-  ``Document 3 states that ...``; also with ``[3]`` for the source, and in some other languages.
+* phrases that name a numbered source: ``According to document 3, ...``, ``..., as stated in
+  Document 3.``, ``Document 3 states that ...``; also with ``[3]`` for the source, and in some other
+  languages.
 
 These are not, because their number may be a fact:
 
-* a year (``[1994]``), a thousand (``[1,200]``), a bare number in round brackets (``(2)``), a name (``(Smith, 2020)``);
-* values in brackets after a word such as "interval" (``the interval [2, 5]``), two after one such as "between"
-  (``between [1, 5]``), or one before "million" (``[5] million``), and powers (``5 km²``, ``10⁶``, ``x²``);
+* a year (``[1994]``), a thousand (``[1,200]``), a bare number in round brackets (``(2)``), a name
+  (``(Smith, 2020)``);
+* values in brackets after a word such as "interval" (``the interval [2, 5]``), two after one such
+  as "between" (``between [1, 5]``), or one before "million" (``[5] million``), and powers (``5
+  km²``, ``10⁶``, ``x²``);
 * code: ``x[0]``, ``my_list[1]``, ``a[1:3]``, and all in backticks but a mark alone;
 * a numbered document that is the topic: ``Document 3 of the treaty``, ``the limit in document 3``.
 
-Citations are only removed to compare texts, never from stored or displayed texts. `Bare` maps positions back to the
-original. `marks` says what each of them cites; links and ids of documents in brackets, which are part of the text when
-texts are compared, are marks too.
+Citations are only removed to compare texts, never from stored or displayed texts. `Bare` maps
+positions back to the original. `marks` says what each of them cites; links and ids of documents in
+brackets, which are part of the text when texts are compared, are marks too.
 
 >>> [mark.names for mark in marks("Rain fell [1-3]. Snow too (Source: log.pdf).")]
 [('1', '2', '3'), ('log.pdf',)]
@@ -51,7 +56,8 @@ _STEMS = words_of(
     "doc sourc src passag context ctx chunk excerpt snippet ref cit footnote result evidence dokum"
     " quell fuent font документ источник 文档 文件 资料 文献 来源 資料 文書 出典 문서 출처"
 )
-"""Every text that names a source has one of these. They are searched first, because most texts name none."""
+"""Every text that names a source has one of these. They are searched first, because most texts name
+none."""
 _ASCII_STEMS = [stem for stem in _STEMS if stem.isascii()]
 _NUMBER = r"\d{1,3}(?!\d)"
 _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
@@ -94,7 +100,8 @@ OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<\\]")
 _DIGIT = re.compile(r"\d")
 
 _NUMBERED_SOURCE = rf"{_SOURCE}{_LINK}\d"
-"""What a phrase names if it names no mark; few texts have one, and the patterns of phrases take long to compile."""
+"""What a phrase names if it names no mark; few texts have one, and the patterns of phrases take
+long to compile."""
 _NAMED = (
     rf"(?:(?:the|le|la|el|il|o)\s)?"
     rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?![.,]?\d)|(?:{_SOURCE}\s)?{_SQUARE}(?:\s?{_SQUARE}){{0,9}}+)"
@@ -141,7 +148,8 @@ _IDENTIFIER = re.compile(
     r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z",
     re.ASCII,
 )
-"""Before a bracket without space, a name as code has; a letter after a number is a unit (`5 m[1]`)."""
+"""Before a bracket without space, a name as code has; a letter after a number is a unit (`5
+m[1]`)."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
@@ -149,7 +157,8 @@ _UNIT = re.compile(
     r"(?:miles?|inch(?:es)?|foot|feet|yards?|acres?|(?:kilo|centi|milli)?met(?:re|er)s?|sec(?:ond)?s?)"
     r"|chi|eta|sin|cos|tan|log|.{1,2}"
 )
-"""Words after which a raised number is a power, including nearly all words of one or two letters."""
+"""Words after which a raised number is a power, including nearly all words of one or two
+letters."""
 
 
 class Bare(NamedTuple):
@@ -200,12 +209,14 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _pattern(source: str) -> re.Pattern[str]:
-    """Compile a pattern on first use, because the long ones take a tenth of the start-up time of a command."""
+    """Compile a pattern on first use, because the long ones take a tenth of the start-up time of a
+    command."""
     return re.compile(source, re.IGNORECASE)
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of `_MARK`, trying only positions where a mark may begin, which is faster than a search."""
+    """Yield the matches of `_MARK`, trying only positions where a mark may begin, which is faster
+    than a search."""
     pattern = _pattern(_MARK)
     end = 0
     for opening in OPENS_MARK.finditer(text):
@@ -261,7 +272,8 @@ def _states_a_value(text: str, mark: re.Match[str]) -> bool:
 
 
 def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span to remove for a phrase that names a source; None if the phrase only gives a location."""
+    """Return the span to remove for a phrase that names a source; None if the phrase only gives a
+    location."""
     start, end = match.span()
     begins = _CLAUSE_BEGINS.search(text, max(0, start - _BEFORE), start) is not None
     if (match["in"] or match["no_comma"]) and not begins:
@@ -276,7 +288,8 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=256)
 def bare(text: str) -> Bare:
-    """Return `text` without its citations, and the positions of the rest. Words around a citation stay separate."""
+    """Return `text` without its citations, and the positions of the rest. Words around a citation
+    stay separate."""
     spans = citation_spans(text)
     if not spans:
         return Bare(text, ())
@@ -304,7 +317,8 @@ def without(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return `text` with spaces in place of its citations, so that every other character keeps its position."""
+    """Return `text` with spaces in place of its citations, so that every other character keeps its
+    position."""
     parts: list[str] = []
     at = 0
     for start, end in citation_spans(text):
@@ -344,7 +358,8 @@ _SOURCE_LIST = (
     r" cited|quellen|literatur|fuentes|fonti"
     r"|fontes|参考文献|来源|出典)[\W_]*$(?:\n[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|\[)[^\n]*)?)*+"
 )
-"""A list of the sources below a text: it says what the marks stand for, and cites nothing itself."""
+"""A list of the sources below a text: it says what the marks stand for, and cites nothing
+itself."""
 _ENTRY = r"^[ \t]*(?:[-*•+][ \t]*)?(?:\[\^?([\w-]{1,20})\]:?|(\d{1,3})[.)])[ \t]+(\S[^\n]*)$"
 _FOOTNOTE = r"^[ \t]*\[\^?([\w-]{1,20})\]:[ \t]*(\S[^\n]*)$"
 
@@ -354,9 +369,11 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
 
     Args:
         text: The text.
-        known: The names of documents, as `name_key` writes them: ids, titles and addresses. They come before numbers,
-            and are marks in plain brackets too, as in `[kb_policy_7]`; so are ids that differ only in their numbers.
-        count: Number of sources that can be cited by number; `¹²` are two marks if there are fewer than 12.
+        known: The names of documents, as `name_key` writes them: ids, titles and addresses. They
+            come before numbers, and are marks in plain brackets too, as in `[kb_policy_7]`; so are
+            ids that differ only in their numbers.
+        count: Number of sources that can be cited by number; `¹²` are two marks if there are fewer
+            than 12.
     """
     if not OPENS_MARK.search(text) and not _DIGIT.search(text):
         return ()
@@ -418,7 +435,8 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
 
 @lru_cache(maxsize=4096)
 def name_key(name: str) -> str:
-    """Return the name of a document as it is compared: in lower case, without scheme, quotes and trailing slash."""
+    """Return the name of a document as it is compared: in lower case, without scheme, quotes and
+    trailing slash."""
     folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\"'“”„<>.")
     return re.sub(r"\A(?:https?://)?(?:www\.)?", "", folded).rstrip("/")
 
@@ -428,12 +446,14 @@ def _shape(key: str) -> str:
 
 
 def _is_id(key: str) -> bool:
-    """Return whether a name in round brackets can only be that of a document, as `kb_7` and `a.pdf`."""
+    """Return whether a name in round brackets can only be that of a document, as `kb_7` and
+    `a.pdf`."""
     return not key.isdecimal() and re.search(r"[\d_./-]", key) is not None
 
 
 def _names(content: str, known: Container[str]) -> Iterator[str]:
-    """Yield what the content of brackets names: known names first, then numbers, then any other name."""
+    """Yield what the content of brackets names: known names first, then numbers, then any other
+    name."""
     if name_key(content) in known or content.isdecimal():
         yield content if name_key(content) in known else str(int(content))
         return
@@ -455,7 +475,8 @@ def _names(content: str, known: Container[str]) -> Iterator[str]:
 
 
 def _whole(name: str, known: Container[str]) -> str | None:
-    """Return a known name, or the known document that it is a place in, as in `a.pdf#page=3`; None if there is none."""
+    """Return a known name, or the known document that it is a place in, as in `a.pdf#page=3`; None
+    if there is none."""
     for each in (name, name.partition("#")[0]) if "#" in name else (name,):
         if each and name_key(each) in known:
             return each.strip()
@@ -463,7 +484,8 @@ def _whole(name: str, known: Container[str]) -> str | None:
 
 
 def _cites(part: str, known: Container[str]) -> list[str]:
-    """Return the numbers that are all of a part, `1-3` as three; or the part itself if its name is known."""
+    """Return the numbers that are all of a part, `1-3` as three; or the part itself if its name is
+    known."""
     if name := _whole(part, known):
         return [name]
     plain = unicodedata.normalize("NFKC", part).strip("^ ")
@@ -489,7 +511,8 @@ _RAISED_SIGNS = str.maketrans("⁻⁺˒", "-,,")
 
 
 def _listed(text: str, known: Container[str]) -> tuple[list[tuple[int, int]], Mapping[str, str]]:
-    """Return the spans of lists of sources and footnotes, and the known documents that their entries name."""
+    """Return the spans of lists of sources and footnotes, and the known documents that their
+    entries name."""
     lists = [match.span() for match in _pattern(rf"(?m){_SOURCE_LIST}").finditer(text)]
     notes = [*_pattern(rf"(?m){_FOOTNOTE}").finditer(text)]
     entries = [(note[1], note[2]) for note in notes]

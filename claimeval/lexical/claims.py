@@ -1,7 +1,8 @@
-"""Rule-based claims of an English text: a claim is a sentence, or a clause if it can safely stand alone.
+"""Rule-based claims of an English text: a claim is a sentence, or a clause if it can safely stand
+alone.
 
-Rules cannot split a text into single facts. This splitter only makes cuts that rarely change the meaning: most
-sentences are one claim, and every claim has a verb unless its sentence has none.
+Rules cannot split a text into single facts. This splitter only makes cuts that rarely change the
+meaning: most sentences are one claim, and every claim has a verb unless its sentence has none.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ SentenceKind = Literal["statement", "refusal", "courtesy", "question", "lead_in"
 
 
 def clause_kind(clause: str) -> SentenceKind:
-    """Return the kind of a clause. A courtesy is a greeting, thanks, an offer of help or a list of sources.
+    """Return the kind of a clause. A courtesy is a greeting, thanks, an offer of help or a list of
+    sources.
 
     Text after ", but" can still assert something: "I don't know the day, but it was in 1848."
     """
@@ -169,10 +171,11 @@ class SentenceClaim(NamedTuple):
     """One claim of a text, with its position."""
 
     text: str
-    """The claim as a separate sentence: without citations and emphasis, with the shared subject and the lead-in of a
-    list repeated, and with table cells named by their columns."""
+    """The claim as a separate sentence: without citations and emphasis, with the shared subject and
+    the lead-in of a list repeated, and with table cells named by their columns."""
     sentences: tuple[int, ...]
-    """Indices of its sentences in `sentences` of the same text: its own, after that of the lead-in for a list item."""
+    """Indices of its sentences in `sentences` of the same text: its own, after that of the lead-in
+    for a list item."""
     start: int
     """`source[start:end]` is the verbatim quote of the claim."""
     end: int
@@ -181,10 +184,11 @@ class SentenceClaim(NamedTuple):
 def split_claims(text: str) -> list[SentenceClaim]:
     """Split `text` into claims, in order; empty if it asserts nothing.
 
-    A sentence is cut at a semicolon or conjunction if both sides have a finite verb and nothing in it (a condition,
-    reported speech, a quotation) could apply to both sides. Questions, refusals, greetings, headings, lead-ins that end
-    in a colon, lists of sources, bare links and code assert nothing by themselves. A lead-in is repeated with each list
-    item that is no statement without it. A table row is one claim.
+    A sentence is cut at a semicolon or conjunction if both sides have a finite verb and nothing in
+    it (a condition, reported speech, a quotation) could apply to both sides. Questions, refusals,
+    greetings, headings, lead-ins that end in a colon, lists of sources, bare links and code assert
+    nothing by themselves. A lead-in is repeated with each list item that is no statement without
+    it. A table row is one claim.
     """
     claims: list[SentenceClaim] = []
     sentence_id = 0
@@ -229,7 +233,8 @@ class _LeadIn(NamedTuple):
 
 
 def _lead_in(text: str, masked_text: str, sentence: Span, sentence_id: int) -> _LeadIn | None:
-    """Return a sentence as the lead-in of a list, if it is one and says something about the items."""
+    """Return a sentence as the lead-in of a list, if it is one and says something about the
+    items."""
     words = text[sentence.start : sentence.end].rstrip("\"'”’)*_ ")
     statement = masked_text[sentence.start : sentence.end].rstrip(" :：*_")
     if not words.endswith((":", "：")) or clause_kind(statement) not in ("statement", "courtesy"):
@@ -273,7 +278,8 @@ _LONGEST_HEADING = 8
 
 
 def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> bool:
-    """Return whether a block is marked as a heading, or short, without closing punctuation, verb or digit."""
+    """Return whether a block is marked as a heading, or short, without closing punctuation, verb or
+    digit."""
     if block.kind != "prose" or following is None:
         return block.kind == "heading"
     words = _HEADING_WORD.findall(text, block.start, block.end)
@@ -290,7 +296,8 @@ def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> boo
 
 
 def _row(text: str, block: TextBlock) -> str:
-    """Format a table row with the names of its columns: `Paris; Country: France; Inhabitants: 2.1 million`."""
+    """Format a table row with the names of its columns: `Paris; Country: France; Inhabitants: 2.1
+    million`."""
     cells = _cells(text[block.start : block.end])
     if block.header is None:
         return "; ".join(cell for cell in cells if cell)

@@ -1,7 +1,7 @@
 """Splits English sentences into clauses that can stand alone.
 
-Lists of words identify finite verbs and subjects. A sentence is not split if it has a condition, reported speech, a
-choice, or anything else that applies to both sides of a cut.
+Lists of words identify finite verbs and subjects. A sentence is not split if it has a condition,
+reported speech, a choice, or anything else that applies to both sides of a cut.
 """
 
 from __future__ import annotations
@@ -65,13 +65,15 @@ _AFTER_VERB = words_of(
     " through until up out off back down two three four five six seven eight nine ten many several"
     " more some all no one"
 )
-"""Words that follow a verb and not an adjective, to distinguish "and moved to Rome" from "and related services"."""
+"""Words that follow a verb and not an adjective, to distinguish "and moved to Rome" from "and
+related services"."""
 _DETERMINERS = words_of(
     "the a an this these his her its their our some many most more all several no each every one"
     " two another both"
 )
 _BEFORE_NOUNS = words_of("the a an his her its their our my your no every")
-"""Words that no subject ends with. A form in -ed after them is an adjective, as in "an opened jar"."""
+"""Words that no subject ends with. A form in -ed after them is an adjective, as in "an opened
+jar"."""
 _LONGEST_SUBJECT = 6
 _LONGEST_LIST_MEMBER = 3
 """Maximum number of words."""
@@ -95,7 +97,8 @@ def is_finite(word: str) -> bool:
 def clauses(text: str, sentence: Span) -> list[Clause]:
     """Split a sentence into clauses; the sentence itself if a cut could change its meaning.
 
-    A clause is cut off if it has a subject and a finite verb, or a finite verb to which the first subject belongs.
+    A clause is cut off if it has a subject and a finite verb, or a finite verb to which the first
+    subject belongs.
     """
     parts = [Clause("", sentence)]
     if sentence.end - sentence.start > LONGEST_SENTENCE or _REACHES_OVER_JOINTS.search(
@@ -120,7 +123,8 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
 
 
 def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
-    """Return whether a clause starts with a subject and a finite verb. `separated`: there is a comma before it.
+    """Return whether a clause starts with a subject and a finite verb. `separated`: there is a
+    comma before it.
 
     A noun is a subject only if it cannot be the last member of a preceding list.
     """

@@ -1,15 +1,18 @@
-"""Quality of extracted claims by their words alone: what of a text they lose, and how they compare with gold claims.
+"""Quality of extracted claims by their words alone: what of a text they lose, and how they compare
+with gold claims.
 
-`examine` compares the claims of a text with its sentences. `MEASURES` is the table of its counts, each with the number
-of items it is counted over, so that counts of many texts can be added up. The rules are for English; numbers, months
-and negations are also recognized in other languages. Only a judge can find roles that are swapped within a sentence,
-wrongly resolved pronouns, and hedges that changed.
+`examine` compares the claims of a text with its sentences. `MEASURES` is the table of its counts,
+each with the number of items it is counted over, so that counts of many texts can be added up. The
+rules are for English; numbers, months and negations are also recognized in other languages. Only a
+judge can find roles that are swapped within a sentence, wrongly resolved pronouns, and hedges that
+changed.
 
-`match` compares the claims of an extractor with gold claims, written by people, of the same text: one to one, with the
-maximum sum of token F1 over pairs of at least `PAIR`. A pair must have the same numbers, and either both claims or
-neither must be negated. The threshold separates human claims of the same sentence (right) from those of other sentences
-(wrong) on the visible half of FActScore (Min et al. 2023), and accepts about one in ten of the wrong ones. Words are
-those of the lexical support score: stems, and numbers by value.
+`match` compares the claims of an extractor with gold claims, written by people, of the same text:
+one to one, with the maximum sum of token F1 over pairs of at least `PAIR`. A pair must have the
+same numbers, and either both claims or neither must be negated. The threshold separates human
+claims of the same sentence (right) from those of other sentences (wrong) on the visible half of
+FActScore (Min et al. 2023), and accepts about one in ten of the wrong ones. Words are those of the
+lexical support score: stems, and numbers by value.
 """
 
 from __future__ import annotations
@@ -43,8 +46,8 @@ MEASURES: Mapping[str, str] = {
     "negations_lost": "negated sentences none of whose claims is",
     "hedges_lost": "hedged sentences none of whose claims is",
 }
-"""The counts with their descriptions. `claims_per_sentence` is claims over sentences, `words_per_claim` words over
-claims; the losses are counted over what there is to lose."""
+"""The counts with their descriptions. `claims_per_sentence` is claims over sentences,
+`words_per_claim` words over claims; the losses are counted over what there is to lose."""
 
 
 class Statement(NamedTuple):
@@ -222,7 +225,8 @@ def claim_words(text: str) -> ClaimWords:
 
 
 def match(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
-    """Compare the claims of an extractor with gold claims of the same text. Nothing matches if a list is empty.
+    """Compare the claims of an extractor with gold claims of the same text. Nothing matches if a
+    list is empty.
 
     >>> match(["He won in 1990."], ["He won in 1991."])
     MatchedClaims(right=(False,), found=(False,))
@@ -246,9 +250,10 @@ def match(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
 def assignment(weights: Matrix) -> list[tuple[int, int]]:
     """Return the pairs of rows and columns, one to one, with the greatest sum of weights.
 
-    Each row of the shorter side is added in turn, along the shortest path that changes earlier pairs. Source: Jonker &
-    Volgenant 1987, "A shortest augmenting path algorithm for dense and sparse linear assignment problems". The sum
-    equals that of `scipy.optimize.linear_sum_assignment`.
+    Each row of the shorter side is added in turn, along the shortest path that changes earlier
+    pairs. Source: Jonker & Volgenant 1987, "A shortest augmenting path algorithm for dense and
+    sparse linear assignment problems". The sum equals that of
+    `scipy.optimize.linear_sum_assignment`.
     """
     import numpy as np
 
@@ -285,7 +290,8 @@ def assignment(weights: Matrix) -> list[tuple[int, int]]:
 
 
 def token_f1(claims: Sequence[str], gold: Sequence[str]) -> Matrix:
-    """Return the token F1 of each pair: twice the number of shared words over the number of words of both."""
+    """Return the token F1 of each pair: twice the number of shared words over the number of words
+    of both."""
     import numpy as np
 
     rows, columns = ([_counted(text) for text in texts] for texts in (claims, gold))

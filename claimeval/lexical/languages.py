@@ -1,4 +1,5 @@
-"""Recognizes the language of a text by its script and its most common words, without a model or a library.
+"""Recognizes the language of a text by its script and its most common words, without a model or a
+library.
 
 >>> language_of("Der Turm steht am Markt und ist rot."), language_of("Paris, 1990")
 ('de', None)
@@ -42,7 +43,8 @@ NAMES = {
 """The languages that are recognized."""
 
 MAJORITY = 2 / 3
-"""Minimum share of a language among the texts whose language is recognized, to be the language of all of them."""
+"""Minimum share of a language among the texts whose language is recognized, to be the language of
+all of them."""
 
 _SCRIPTS = {
     "ja": r"[\u3041-\u30ff]",
@@ -110,7 +112,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def language_of(text: str) -> str | None:
-    """Return the code (ISO 639-1) of the main language of a text; None if it cannot be recognized."""
+    """Return the code (ISO 639-1) of the main language of a text; None if it cannot be
+    recognized."""
     read = text[:_LONGEST]
     if read.isascii():
         return _by_words(read, _LATIN)

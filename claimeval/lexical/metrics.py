@@ -1,12 +1,14 @@
-"""The lexical metrics: a function for each, the tables of metrics, and the scores and means of many samples.
+"""The lexical metrics: a function for each, the tables of metrics, and the scores and means of many
+samples.
 
-A metric reads a `PreparedSample`, whose texts are split once for all metrics. Counts are multiset counts. With several
-reference answers, each metric uses its own maximum over them, so precision and F1 of one sample may come from different
-references (as in unitxt and instruct-qa).
+A metric reads a `PreparedSample`, whose texts are split once for all metrics. Counts are multiset
+counts. With several reference answers, each metric uses its own maximum over them, so precision and
+F1 of one sample may come from different references (as in unitxt and instruct-qa).
 
-Sources: the SQuAD evaluation script (Rajpurkar et al. 2016, arXiv:1606.05250) for words, F1 and exact match; Lin 2004,
-section 3, for ROUGE-L; Adlakha et al. 2023 (arXiv:2307.16877) and its program instruct-qa for the rest and for texts
-without words, where SQuAD 1.1 and unitxt differ: they give 0 to every pair with an empty side.
+Sources: the SQuAD evaluation script (Rajpurkar et al. 2016, arXiv:1606.05250) for words, F1 and
+exact match; Lin 2004, section 3, for ROUGE-L; Adlakha et al. 2023 (arXiv:2307.16877) and its
+program instruct-qa for the rest and for texts without words, where SQuAD 1.1 and unitxt differ:
+they give 0 to every pair with an empty side.
 
 The metrics of `OVERLAP_METRICS` are computed by rouge-score and sacrebleu (the extra `lexical`).
 """
@@ -129,7 +131,8 @@ def overlap_size_with_sum(answer: Bag, bags: Sequence[Bag]) -> int:
 
 
 def k_precision(sample: PreparedSample) -> float:
-    """Return the share of the answer's words that are in the joined contexts: |A & K| / |A|. Measures faithfulness.
+    """Return the share of the answer's words that are in the joined contexts: |A & K| / |A|.
+    Measures faithfulness.
 
     0 for an answer without words. Adlakha et al. section 5; KPrecision in instruct-qa.
     """
@@ -157,7 +160,8 @@ def _precision(answer: Bag, contexts: Sequence[Bag]) -> float:
 
 
 def token_recall(sample: PreparedSample) -> float:
-    """Return the share of the reference's words that are in the answer: |A & R| / |R|; 1 for a reference without words.
+    """Return the share of the reference's words that are in the answer: |A & R| / |R|; 1 for a
+    reference without words.
 
     Measures correctness. It favors long answers, so compare it with `answer_length`.
     """
@@ -165,17 +169,20 @@ def token_recall(sample: PreparedSample) -> float:
 
 
 def token_precision(sample: PreparedSample) -> float:
-    """Return the share of the answer's words that are in the reference: |A & R| / |A|; 0 if the answer has no words."""
+    """Return the share of the answer's words that are in the reference: |A & R| / |A|; 0 if the
+    answer has no words."""
     return sample.overlap.precision
 
 
 def token_f1(sample: PreparedSample) -> float:
-    """Return 2PR / (P + R) of token precision P and recall R; if a side has no words, 1 if neither has, else 0."""
+    """Return 2PR / (P + R) of token precision P and recall R; if a side has no words, 1 if neither
+    has, else 0."""
     return sample.overlap.f1
 
 
 def strict_recall(sample: PreparedSample) -> float:
-    """Return 1 if every word of the reference is in the answer, at least as often as in the reference, else 0.
+    """Return 1 if every word of the reference is in the answer, at least as often as in the
+    reference, else 0.
 
     1 for a reference without words. Recall (S) of Adlakha et al.
     """
@@ -183,13 +190,15 @@ def strict_recall(sample: PreparedSample) -> float:
 
 
 def exact_match(sample: PreparedSample) -> float:
-    """Return 1 if the normalized answer equals the normalized reference, else 0; two texts without words are equal."""
+    """Return 1 if the normalized answer equals the normalized reference, else 0; two texts without
+    words are equal."""
     answer, references = sample.normalized
     return float(answer in references)
 
 
 def contains_reference(sample: PreparedSample) -> float:
-    """Return 1 if the normalized reference is a part of the normalized answer, else 0; 1 for a reference without words.
+    """Return 1 if the normalized reference is a part of the normalized answer, else 0; 1 for a
+    reference without words.
 
     It compares characters, so "party" contains "art". RecallEM in instruct-qa.
     """
@@ -198,10 +207,12 @@ def contains_reference(sample: PreparedSample) -> float:
 
 
 def rouge_l(sample: PreparedSample) -> float:
-    """Return ROUGE-L F: 2PR / (P + R) with P = LCS/|A| and R = LCS/|R|, LCS the longest common subsequence of words.
+    """Return ROUGE-L F: 2PR / (P + R) with P = LCS/|A| and R = LCS/|R|, LCS the longest common
+    subsequence of words.
 
-    0 if either or both sides have no words. Lin 2004. Equals rougeL of the rouge-score package without stemming, whose
-    words are runs of a-z and 0-9, articles included; under `multilingual`, words are those of that normalization.
+    0 if either or both sides have no words. Lin 2004. Equals rougeL of the rouge-score package
+    without stemming, whose words are runs of a-z and 0-9, articles included; under `multilingual`,
+    words are those of that normalization.
     """
     answer, references = sample.rouge_words
     return max(f_measure(answer, reference) for reference in references)
@@ -270,8 +281,8 @@ METRICS: dict[str, LexicalMetric] = {
 def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest common subsequence of two word lists.
 
-    Bit-parallel: one integer is a whole row of the usual table, with a 0 bit at each increase by one (Hyyrö 2004,
-    "Bit-parallel LCS-length computation revisited").
+    Bit-parallel: one integer is a whole row of the usual table, with a 0 bit at each increase by
+    one (Hyyrö 2004, "Bit-parallel LCS-length computation revisited").
     """
     positions: defaultdict[str, int] = defaultdict(int)
     for index, word in enumerate(first):
@@ -284,7 +295,8 @@ def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def f_measure(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """Return ROUGE-L F (beta 1): the harmonic mean of LCS/|answer| and LCS/|reference|; 0 if either is empty.
+    """Return ROUGE-L F (beta 1): the harmonic mean of LCS/|answer| and LCS/|reference|; 0 if either
+    is empty.
 
     Equal to `rougeL` of the rouge-score package, given the same words.
     """
@@ -305,25 +317,29 @@ def rouge_1(sample: PreparedSample) -> float:
 
 
 def rouge_2(sample: PreparedSample) -> float:
-    """Return ROUGE-2 F: like ROUGE-1, for pairs of neighboring words. 0 if a side has fewer than two words."""
+    """Return ROUGE-2 F: like ROUGE-1, for pairs of neighboring words. 0 if a side has fewer than
+    two words."""
     return _rouge("rouge2", sample)
 
 
 def rouge_lsum(sample: PreparedSample) -> float:
-    """Return ROUGE-Lsum F, from the longest common subsequences of each line with all lines of the other text.
+    """Return ROUGE-Lsum F, from the longest common subsequences of each line with all lines of the
+    other text.
 
-    Words are stemmed. rouge-score treats lines as sentences; for texts of one line this is ROUGE-L with stemming. 0 if
-    a side has no words. `rougeLsum` of rouge-score.
+    Words are stemmed. rouge-score treats lines as sentences; for texts of one line this is ROUGE-L
+    with stemming. 0 if a side has no words. `rougeLsum` of rouge-score.
     """
     return _rouge("rougeLsum", sample)
 
 
 def bleu(sample: PreparedSample) -> float:
-    """Return sentence BLEU, 0 to 1: the geometric mean of the precisions of 1 to 4 words, times a brevity penalty.
+    """Return sentence BLEU, 0 to 1: the geometric mean of the precisions of 1 to 4 words, times a
+    brevity penalty.
 
-    It uses all references together. Zero counts are smoothed (`exp`), and orders above the answer's length do not
-    count, as sacrebleu recommends for single texts. The mean over samples is not corpus BLEU. 0 if the answer has no
-    words. Papineni et al. 2002; sacrebleu's `sentence_bleu`, divided by 100.
+    It uses all references together. Zero counts are smoothed (`exp`), and orders above the answer's
+    length do not count, as sacrebleu recommends for single texts. The mean over samples is not
+    corpus BLEU. 0 if the answer has no words. Papineni et al. 2002; sacrebleu's `sentence_bleu`,
+    divided by 100.
     """
     texts = [sample.answer_text, *sample.reference_texts]
     if words := _words(sample):
@@ -334,9 +350,11 @@ def bleu(sample: PreparedSample) -> float:
 
 
 def chrf(sample: PreparedSample) -> float:
-    """Return chrF, 0 to 1: F with beta 2 over character n-grams of length 1 to 6, for any language and normalization.
+    """Return chrF, 0 to 1: F with beta 2 over character n-grams of length 1 to 6, for any language
+    and normalization.
 
-    The best reference counts. 0 if a side is blank. Popović 2015; sacrebleu's `sentence_chrf`, divided by 100.
+    The best reference counts. 0 if a side is blank. Popović 2015; sacrebleu's `sentence_chrf`,
+    divided by 100.
     """
     return _share(_sacrebleu("CHRF"), [sample.answer_text, *sample.reference_texts])
 
@@ -365,7 +383,8 @@ _LIBRARY_OF = {name: ROUGE if name.startswith("rouge") else SACREBLEU for name i
 
 
 def versions_of(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the packages that these metrics need. Raises UsageError if one is not installed."""
+    """Return the versions of the packages that these metrics need. Raises UsageError if one is not
+    installed."""
     from importlib.metadata import version
 
     versions: dict[str, str] = {}
@@ -414,7 +433,8 @@ def _share(metric: Any, texts: Sequence[str]) -> float:
 
 
 def _words(sample: PreparedSample) -> Callable[[str], list[str]] | None:
-    """Return the normalization's function for words if ROUGE-L uses it too; None for the library's words."""
+    """Return the normalization's function for words if ROUGE-L uses it too; None for the library's
+    words."""
     normalization = sample.normalization
     return None if normalization.rouge_split else normalization.words
 
@@ -461,7 +481,8 @@ class LexicalMean(NamedTuple):
     missing: dict[Undefined, int]
     """Number of samples without a value, by reason."""
     bounds: tuple[float, float] | None
-    """The mean if all missing values were 0, and if all were 1; None for `answer_length`, which has no maximum."""
+    """The mean if all missing values were 0, and if all were 1; None for `answer_length`, which has
+    no maximum."""
 
 
 def score(
@@ -472,8 +493,9 @@ def score(
 ) -> Iterator[LexicalScores]:
     """Score every sample, in order, one at a time.
 
-    A text that occurs again (a context that several answers share) is not split again. Memory does not grow with the
-    number of samples. `answer_length` is always among the scores, last if not requested: recall says little without it.
+    A text that occurs again (a context that several answers share) is not split again. Memory does
+    not grow with the number of samples. `answer_length` is always among the scores, last if not
+    requested: recall says little without it.
 
     >>> [row] = score([LexicalSample("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
     >>> row.scores
@@ -485,8 +507,8 @@ def score(
         normalization: `squad` or `multilingual`; see `words`.
 
     Raises:
-        UsageError: If a name is unknown or its library is not installed (at once), or a text is not a string (when its
-            sample is reached).
+        UsageError: If a name is unknown or its library is not installed (at once), or a text is not
+            a string (when its sample is reached).
     """
     names = list(
         dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"])
@@ -535,7 +557,8 @@ def score_one(
 
 
 def summarize(rows: Iterable[LexicalScores]) -> dict[str, LexicalMean]:
-    """Return the mean of every metric, with the missing values and the bounds that they imply. Empty without rows."""
+    """Return the mean of every metric, with the missing values and the bounds that they imply.
+    Empty without rows."""
     values: defaultdict[str, list[float]] = defaultdict(list)
     missing: defaultdict[str, Counter[Undefined]] = defaultdict(Counter)
     for row in rows:

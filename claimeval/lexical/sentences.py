@@ -1,7 +1,8 @@
 """Splits a text in any script into blocks and sentences by rules, in linear time.
 
-Abbreviations are known in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Greek and Hindi. In
-scripts without signs for the end of a sentence, such as Thai, only ?, ! and line breaks end one.
+Abbreviations are known in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian,
+Greek and Hindi. In scripts without signs for the end of a sentence, such as Thai, only ?, ! and
+line breaks end one.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ class TextBlock(NamedTuple):
 
 
 def sentences(text: str) -> list[Span]:
-    """Split `text` into sentences, without the white space, list markers and heading marks around them.
+    """Split `text` into sentences, without the white space, list markers and heading marks around
+    them.
 
-    Headings, list items and table rows are separate sentences. A line break inside a paragraph ends a sentence only if
-    the line is short and the next line does not start in lower case. Text without letters or digits has no sentences.
+    Headings, list items and table rows are separate sentences. A line break inside a paragraph ends
+    a sentence only if the line is short and the next line does not start in lower case. Text
+    without letters or digits has no sentences.
     """
     return [sentence for block in blocks(text) for sentence in block_sentences(text, block)]
 
@@ -54,7 +57,8 @@ _SOFT_WRAP = 60
 
 
 def blocks(text: str) -> list[TextBlock]:
-    """Split `text` into blocks, in order. Horizontal rules, empty lines and code fences are left out."""
+    """Split `text` into blocks, in order. Horizontal rules, empty lines and code fences are left
+    out."""
     text_blocks: list[TextBlock] = []
     goes_on = in_code = False
     last = ""
@@ -143,7 +147,8 @@ _GOES_ON = re.compile(r"[とっをがはもにのでへ、，,]|[^，。！？\n
 def _end(plain: bool, marked: bool) -> re.Pattern[str]:
     """Return the pattern of the end of a sentence, compiled on first use.
 
-    `plain`: the text is ASCII; `marked`: it may have citation marks, which make up most of the pattern.
+    `plain`: the text is ASCII; `marked`: it may have citation marks, which make up most of the
+    pattern.
     """
     marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
     sign = "[.!?]" if plain else "[.!?…]"
@@ -160,7 +165,8 @@ def _end(plain: bool, marked: bool) -> re.Pattern[str]:
 
 
 def is_question(sentence: str) -> bool:
-    """Return whether a sentence, without closing quotes or brackets, ends with a question mark of any script."""
+    """Return whether a sentence, without closing quotes or brackets, ends with a question mark of
+    any script."""
     return sentence.endswith(_QUESTIONS) and (
         sentence[-1] != ";" or "\u0370" <= sentence[-2:-1] <= "\u03ff"
     )
@@ -201,7 +207,8 @@ _AFTER_ORDINALS = words_of(
 
 @lru_cache(maxsize=256)
 def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
-    """Split one block into sentences. Extraction prompts, claims by rule and their measures split the same texts."""
+    """Split one block into sentences. Extraction prompts, claims by rule and their measures split
+    the same texts."""
     if block.kind not in ("prose", "item"):
         return (Span(block.start, block.end),)
     marked = OPENS_MARK.search(text, block.start, block.end) is not None
@@ -215,7 +222,8 @@ def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
 
 
 def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
-    """Return whether the terminator at `end` ends a sentence, and not an abbreviation or a quotation inside one."""
+    """Return whether the terminator at `end` ends a sentence, and not an abbreviation or a
+    quotation inside one."""
     start, stop = end.span()
     if text[start] in _STOPS:
         return not _inside_quotation(text, block_start, end)
@@ -257,7 +265,8 @@ def _is_small(letter: str) -> bool:
 
 
 def _inside_quotation(text: str, block_start: int, end: re.Match[str]) -> bool:
-    """Return whether the sentence continues after a quotation that ends here, or the quotation itself continues."""
+    """Return whether the sentence continues after a quotation that ends here, or the quotation
+    itself continues."""
     if end[0].endswith(("」", "』", "”")):
         return _GOES_ON.match(text, end.end()) is not None
     opened = text.rfind("「", block_start, end.start())
@@ -273,7 +282,8 @@ _SHORT_QUOTE = 80
 
 
 def _starts_item(before: list[str]) -> bool:
-    """Return whether a number after these words numbers an item ("Steps: 1. Open it. 2. Close it.")."""
+    """Return whether a number after these words numbers an item ("Steps: 1. Open it. 2. Close
+    it.")."""
     return not before or (
         before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS
     )

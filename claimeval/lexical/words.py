@@ -1,20 +1,26 @@
-"""Normalizations, which split texts into words, and the bags of words that most lexical metrics compare.
+"""Normalizations, which split texts into words, and the bags of words that most lexical metrics
+compare.
 
-``squad`` (the default) equals the SQuAD evaluation script for any input: it lowercases, deletes ASCII punctuation and
-the English articles, and splits at white space. "co-op" becomes "coop"; curly quotes, dashes and other signs outside
-ASCII remain part of their word.
+``squad`` (the default) equals the SQuAD evaluation script for any input: it lowercases, deletes
+ASCII punctuation and the English articles, and splits at white space. "co-op" becomes "coop"; curly
+quotes, dashes and other signs outside ASCII remain part of their word.
 
-``multilingual`` is for all other languages. It keeps articles, because "a" is a verb in French and "an" a preposition
-in German, and has the same rules for all of Unicode:
+``multilingual`` is for all other languages. It keeps articles, because "a" is a verb in French and
+"an" a preposition in German, and has the same rules for all of Unicode:
 
-1. apostrophes (' ` ´ and the typographic ones) separate words, so that French "l'Italie" contains "italie";
-2. other ASCII punctuation is deleted, and so are the Unicode hyphens, the Catalan middle dot, the Hebrew maqaf and
-   gershayim, and all invisible format characters (soft hyphen, joiners, direction marks);
-3. every other punctuation mark or symbol, and the zero-width space, separates words ("1914–1918" is two words);
-4. compatibility forms are unified (NFKC: full-width digits, ligatures, composed accents) and case is folded
-   ("Straße" equals "STRASSE"); accents are kept, and Turkish dotted and dotless i have no special rule;
-5. words are split at white space, and in scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
-   character is a word, as for Chinese in the MLQA evaluation script (Lewis et al. 2020, arXiv:1910.07475).
+1. apostrophes (' ` ´ and the typographic ones) separate words, so that French "l'Italie" contains
+   "italie";
+2. other ASCII punctuation is deleted, and so are the Unicode hyphens, the Catalan middle dot, the
+   Hebrew maqaf and gershayim, and all invisible format characters (soft hyphen, joiners, direction
+   marks);
+3. every other punctuation mark or symbol, and the zero-width space, separates words ("1914–1918" is
+   two words);
+4. compatibility forms are unified (NFKC: full-width digits, ligatures, composed accents) and case
+   is folded ("Straße" equals "STRASSE"); accents are kept, and Turkish dotted and dotless i have no
+   special rule;
+5. words are split at white space, and in scripts written without spaces (Han, kana, Thai, Lao,
+   Khmer, Burmese) every character is a word, as for Chinese in the MLQA evaluation script (Lewis et
+   al. 2020, arXiv:1910.07475).
 
 Under ``squad``, ROUGE-L uses other words: see `rouge_words`.
 """
@@ -52,9 +58,9 @@ class Bag(NamedTuple):
 class Normalization:
     """Rules that turn a text into words.
 
-    `fold` defines them: it returns the words separated by white space. Rules never depend on neighboring words, so a
-    text that is mostly ASCII is folded as bytes, which is several times faster, and `fold` handles only its other
-    words.
+    `fold` defines them: it returns the words separated by white space. Rules never depend on
+    neighboring words, so a text that is mostly ASCII is folded as bytes, which is several times
+    faster, and `fold` handles only its other words.
     """
 
     fold: Callable[[str], str]
@@ -68,7 +74,8 @@ class Normalization:
     """Returns the words for ROUGE-L; None if they are those of `words`."""
 
     def split(self, text: str) -> list[str]:
-        """Split `text` into words in order, possibly with articles. The others equal `fold(text).split()`."""
+        """Split `text` into words in order, possibly with articles. The others equal
+        `fold(text).split()`."""
         encoded = text.encode("utf-8", "surrogatepass")  # JSON can hold lone surrogates
         folded = encoded.translate(self.ascii_table, self.ascii_deleted)
         # The lower case of a capital sigma depends on the punctuation after it.
@@ -120,9 +127,11 @@ class Bags(dict[str, Bag]):
 
 
 def _ascii_table(separators: bytes) -> bytes:
-    """Return a table to lower case, with spaces for `separators` and NUL for control characters but white space.
+    """Return a table to lower case, with spaces for `separators` and NUL for control characters but
+    white space.
 
-    An article next to a control character is a word for a pattern with word boundaries, but not for `str.split`.
+    An article next to a control character is a word for a pattern with word boundaries, but not for
+    `str.split`.
     """
     table = bytearray(bytes(range(256)).lower())
     for byte in separators:
@@ -166,7 +175,8 @@ _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Burmese
     "\u1780-\u17ff"  # Khmer
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    # Han
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     "\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"  # kana
     "]"
 )
@@ -174,7 +184,8 @@ _UNSPACED = (
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Return the pattern of a character of a script without spaces, compiled on first use: its ranges are long."""
+    """Return the pattern of a character of a script without spaces, compiled on first use: its
+    ranges are long."""
     return re.compile(_UNSPACED)
 
 
@@ -188,7 +199,8 @@ _ROUGE_WORD = re.compile(r"[a-z0-9]+")
 
 
 def rouge_words(text: str) -> list[str]:
-    """Return the words of rouge-score without stemming: the runs of a-z and 0-9 in the lowercase text."""
+    """Return the words of rouge-score without stemming: the runs of a-z and 0-9 in the lowercase
+    text."""
     return _ROUGE_WORD.findall(text.lower())
 
 
@@ -217,7 +229,8 @@ def named(name: str) -> Normalization:
 
 
 def normalize(text: str, normalization: str = "squad") -> str:
-    """Return the words of `text` joined by single spaces, as exact match and containment compare them.
+    """Return the words of `text` joined by single spaces, as exact match and containment compare
+    them.
 
     >>> normalize("The  Washington-Post, (an) 1877 paper")
     'washingtonpost 1877 paper'
@@ -226,7 +239,8 @@ def normalize(text: str, normalization: str = "squad") -> str:
 
 
 def is_unspaced_script(text: str) -> bool:
-    """Return whether `text` has a script written without spaces, whose words only ``multilingual`` can separate."""
+    """Return whether `text` has a script written without spaces, whose words only ``multilingual``
+    can separate."""
     return _unspaced().search(text) is not None
 
 
@@ -275,12 +289,14 @@ _TIMES = re.compile(r"(\d[\d,]*(?:\.\d+)?)([万萬億亿兆])")
 
 
 def is_other(text: str) -> bool:
-    """Return whether a text has letters or digits of a script other than Latin, Greek and Cyrillic."""
+    """Return whether a text has letters or digits of a script other than Latin, Greek and
+    Cyrillic."""
     return not text.isascii() and _OTHER.search(text) is not None
 
 
 def with_plain_numbers(text: str) -> str:
-    """Return a text in which digits of other scripts and numbers in Chinese characters are ASCII digits."""
+    """Return a text in which digits of other scripts and numbers in Chinese characters are ASCII
+    digits."""
     if not is_other(text):
         return text
     text = _IN_UNITS.sub(lambda match: str(_value(match[0])), text.translate(_PLAIN))
@@ -307,12 +323,14 @@ def _value(signs: str) -> int:
 
 
 def scaled(number: str, power: int) -> str:
-    """Return a number in plain decimal form times a power of ten, as text: 2.50 times 10**3 is 2500."""
+    """Return a number in plain decimal form times a power of ten, as text: 2.50 times 10**3 is
+    2500."""
     whole, _, fraction = number.partition(".")
     shifted = (whole + fraction[:power].ljust(power, "0")).lstrip("0") or "0"
     return f"{shifted}.{fraction[power:]}" if fraction[power:] else shifted
 
 
 def words_apart(text: str) -> str:
-    """Return a text with ASCII digits, and with spaces around each character of scripts written without spaces."""
+    """Return a text with ASCII digits, and with spaces around each character of scripts written
+    without spaces."""
     return _unspaced().sub(r" \g<0> ", with_plain_numbers(text))

@@ -1,1 +1,2 @@
-"""Metrics: the tables of metrics and their formulas, scores of samples from labels, and summaries of runs."""
+"""Metrics: the tables of metrics and their formulas, scores of samples from labels, and summaries
+of runs."""

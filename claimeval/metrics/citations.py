@@ -1,8 +1,9 @@
 """Formulas of citations: whether the contexts that a sentence cites support what it claims.
 
-Each claim of the answer has the citations of its sentences. A claim whose sentences are not known has unknown ones. All
-values follow from the verdicts on single contexts. Definitions: ALCE (arXiv:2305.14627, `eval.py`), support of TREC RAG
-2024 (arXiv:2504.15205, castorini/RAGDoll `support/metrics.py`).
+Each claim of the answer has the citations of its sentences. A claim whose sentences are not known
+has unknown ones. All values follow from the verdicts on single contexts. Definitions: ALCE
+(arXiv:2305.14627, `eval.py`), support of TREC RAG 2024 (arXiv:2504.15205, castorini/RAGDoll
+`support/metrics.py`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from claimeval.metrics.formulas import (
 from claimeval.types.records import Assessment, Claim, Label, Sample, SampleResult, has_words
 
 Cited = tuple[int, ...] | str
-"""The ranks, from 1, of the contexts that a name means (several if they are parts of one document, with one title); or
-the name, if no context has it."""
+"""The ranks, from 1, of the contexts that a name means (several if they are parts of one document,
+with one title); or the name, if no context has it."""
 
 
 class Citation(NamedTuple):
@@ -44,8 +45,9 @@ class Citation(NamedTuple):
 def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     """Return the citations of the answer, in order.
 
-    A name is that of a context (its id, title or address). Else a number is a place in `Sample.sources`, if there are
-    any, or the rank of a context. `spans` are the sentences of the answer, if they are known.
+    A name is that of a context (its id, title or address). Else a number is a place in
+    `Sample.sources`, if there are any, or the rank of a context. `spans` are the sentences of the
+    answer, if they are known.
     """
     answer = sample.answer or ""
     contexts = sample.contexts or ()
@@ -111,8 +113,8 @@ class CitedClaim(NamedTuple):
     def supported_by(self, cited: Iterable[Cited]) -> Truth:
         """Return whether one of these contexts supports the claim, or all of them together.
 
-        Unknown if there are several, and all contexts support the claim together but none of them alone. A name that no
-        context has supports nothing.
+        Unknown if there are several, and all contexts support the claim together but none of them
+        alone. A name that no context has supports nothing.
         """
         ranks = _ranks(cited)
         one = or_([self.single.get(rank, False) for rank in ranks])
@@ -191,7 +193,8 @@ def table(m: Matrix) -> CitationTable:
 
 
 def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:
-    """Return the numbers of the sentences of a claim: those it names, else those of its place in the text."""
+    """Return the numbers of the sentences of a claim: those it names, else those of its place in
+    the text."""
     if claim.sentences or claim.span is None:
         return [number for number in dict.fromkeys(claim.sentences) if number <= len(spans)]
     start, end = claim.span
@@ -207,14 +210,16 @@ class CheckedCitation(NamedTuple):
     start: int
     end: int
     label: Label | None
-    """Whether a context that it cites supports a claim of its sentence; None if this is not known."""
+    """Whether a context that it cites supports a claim of its sentence; None if this is not
+    known."""
     document: str | None
     """Id of the first context that it cites."""
     words: str
 
 
 def checked(result: SampleResult) -> list[CheckedCitation]:
-    """Return the citations of the answer with what the verdicts on single contexts say; none without such verdicts."""
+    """Return the citations of the answer with what the verdicts on single contexts say; none
+    without such verdicts."""
     if not any(a.against == "contexts" for a in result.per_document):
         return []
     known = table(Matrix.of(result))
@@ -271,7 +276,8 @@ def unfounded(m: Matrix) -> FormulaResult:
 
 
 def precision(m: Matrix) -> FormulaResult:
-    """Citations that support a claim of their sentence; one of a document that does not exist supports none."""
+    """Citations that support a claim of their sentence; one of a document that does not exist
+    supports none."""
     citations = table(m)
     truths: list[Truth] = []
     for sentence in citations.sentences.values():
@@ -290,12 +296,14 @@ def precision(m: Matrix) -> FormulaResult:
 
 
 def alce_recall(m: Matrix) -> FormulaResult:
-    """Sentences with claims whose citations, together, support all their claims; none that cite what does not exist."""
+    """Sentences with claims whose citations, together, support all their claims; none that cite
+    what does not exist."""
     return [_entailed(sentence, sentence.cited, m) for sentence in table(m).claiming]
 
 
 def alce_precision(m: Matrix) -> FormulaResult:
-    """Citations of supported sentences that support the sentence alone, or without which the others do not.
+    """Citations of supported sentences that support the sentence alone, or without which the others
+    do not.
 
     The citations of a sentence that cites a document that does not exist are not counted.
     """
@@ -313,12 +321,14 @@ def alce_precision(m: Matrix) -> FormulaResult:
 
 
 def support_precision(m: Matrix) -> FormulaResult:
-    """Mean support of the sentences with claims and citations by the first context that they cite."""
+    """Mean support of the sentences with claims and citations by the first context that they
+    cite."""
     return _mean_support(m, [sentence for sentence in table(m).claiming if sentence.cited])
 
 
 def support_recall(m: Matrix) -> FormulaResult:
-    """Mean support of all sentences with claims by the first context that they cite; 0 without citation."""
+    """Mean support of all sentences with claims by the first context that they cite; 0 without
+    citation."""
     return _mean_support(m, table(m).claiming)
 
 
@@ -331,7 +341,8 @@ def _entailed(sentence: CitedSentence, cited: Sequence[Cited], m: Matrix) -> Tru
 
 
 def _mean_support(m: Matrix, counted: Sequence[CitedSentence]) -> FormulaResult:
-    """Return the mean over sentences of 1 if the first citation has all their claims, 0.5 if some, 0 if none."""
+    """Return the mean over sentences of 1 if the first citation has all their claims, 0.5 if some,
+    0 if none."""
     ends = [list(_grades(sentence, table(m).unplaced)) for sentence in counted]
     if not ends:
         return []
@@ -343,7 +354,8 @@ def _mean_support(m: Matrix, counted: Sequence[CitedSentence]) -> FormulaResult:
 
 
 def _grades(sentence: CitedSentence, unplaced: Sequence[CitedClaim]) -> Iterator[float]:
-    """Yield the least and most support of a sentence, with and without the claims that may be in it."""
+    """Yield the least and most support of a sentence, with and without the claims that may be in
+    it."""
     if not sentence.cited:
         yield 0.0
         return

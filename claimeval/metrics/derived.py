@@ -1,4 +1,5 @@
-"""The table of derived metrics, which are computed from the verdicts for other metrics, and their scores."""
+"""The table of derived metrics, which are computed from the verdicts for other metrics, and their
+scores."""
 
 from __future__ import annotations
 
@@ -31,11 +32,11 @@ class DerivedMetric(NamedTuple):
     empty_reason: Reason = "no_evidence"
     """Why it is undefined if there is nothing to count."""
     best: bool = False
-    """Whether the alternative gold answer with the highest value counts. Metrics that need coverage use the answer with
-    the best coverage; other metrics count the claims of all gold answers."""
+    """Whether the alternative gold answer with the highest value counts. Metrics that need coverage
+    use the answer with the best coverage; other metrics count the claims of all gold answers."""
     cites: bool = False
-    """Whether it is about the citations of the answer: verdicts on the cited documents are enough, and it is undefined
-    (`no_citations`) if there are none."""
+    """Whether it is about the citations of the answer: verdicts on the cited documents are enough,
+    and it is undefined (`no_citations`) if there are none."""
     zero_with: str | None = None
     """If another metric that it needs has no claims, the value is 0 if this metric is 0."""
 
@@ -267,7 +268,8 @@ class MetricSelection(NamedTuple):
 
 @lru_cache(maxsize=256)
 def derived(name: str) -> DerivedMetric:
-    """Return a derived metric by name, such as `f1` or `long_form_f1@64`. Raises UsageError if there is none."""
+    """Return a derived metric by name, such as `f1` or `long_form_f1@64`. Raises UsageError if
+    there is none."""
     base, at, number = name.partition("@")
     if not at and name in DERIVED:
         return DERIVED[name]
@@ -291,7 +293,8 @@ def derived(name: str) -> DerivedMetric:
 
 
 def loss(name: str, value: float) -> float:
-    """Return the distance of a share from the best value of the metric: 1, or 0 for metrics of faults."""
+    """Return the distance of a share from the best value of the metric: 1, or 0 for metrics of
+    faults."""
     return value if name in ZERO_IS_BEST else 1 - value
 
 
@@ -334,7 +337,8 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
 def resolve_derived(
     chosen: MetricSelection, *, per_document: bool | Literal["cited"], three_way: bool
 ) -> tuple[str, ...]:
-    """Return the names of a run's derived metrics. Raises UsageError for one that the verdicts do not allow.
+    """Return the names of a run's derived metrics. Raises UsageError for one that the verdicts do
+    not allow.
 
     By default, with verdicts on single documents, these are all metrics that the chosen rows allow.
     """
@@ -362,7 +366,8 @@ def resolve_derived(
 
 
 def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> dict[str, Score]:
-    """Return the scores of derived metrics by name. `covered` is the alternative gold answer whose coverage counts."""
+    """Return the scores of derived metrics by name. `covered` is the alternative gold answer whose
+    coverage counts."""
     return {name: _of_alternatives(derived(name), matrix, covered) for name in names}
 
 
@@ -379,7 +384,8 @@ def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) ->
 
 
 def missing_reasons(name: str, score: Score, result: SampleResult) -> list[Reason]:
-    """Return a reason for each item of a derived score that has no label: the most frequent one of its verdicts."""
+    """Return a reason for each item of a derived score that has no label: the most frequent one of
+    its verdicts."""
     if not (count := (score.total or 0) - (score.judged or 0)):
         return []
     return [Matrix.of(result).missing_reason(derived(name).pairs)] * count

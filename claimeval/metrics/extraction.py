@@ -1,7 +1,7 @@
 """Quality of extracted claims over many texts, beside gold claims, and of one run beside another.
 
-A ratio adds up the counts of `claimeval.lexical.extraction` over all texts. Intervals resample whole questions. A share
-of fewer than `FEW` items has no value.
+A ratio adds up the counts of `claimeval.lexical.extraction` over all texts. Intervals resample
+whole questions. A share of fewer than `FEW` items has no value.
 """
 
 from __future__ import annotations
@@ -45,14 +45,16 @@ EXAMINED = 500
 FEW = 20
 """Minimum number of items for a share."""
 COVERAGE = {"statements_lost": 0.0, "numbers_lost": 0.02, "dates_lost": 0.02, "names_lost": 0.02}
-"""Measures that show that claims cover less of their texts, with the minimum difference. It is above 0 because a
-splitter that keeps whole sentences loses no words, and claims of single facts lose some."""
+"""Measures that show that claims cover less of their texts, with the minimum difference. It is
+above 0 because a splitter that keeps whole sentences loses no words, and claims of single facts
+lose some."""
 SURE = 0.99
 """Level of the intervals for `COVERAGE`, which are several."""
 UNITS = {"claims_per_sentence": "claims", "words_per_claim": "words", "granularity": "claims"}
 """Units of measures that are not shares."""
 GOLD_METRICS = ("claim_precision", "claim_recall", "claim_f1", "granularity")
-"""Comparisons with gold claims: precision, recall and F1 over all texts, and claims per gold claim."""
+"""Comparisons with gold claims: precision, recall and F1 over all texts, and claims per gold
+claim."""
 
 
 class Ratio(Estimate):
@@ -97,7 +99,8 @@ def _examined(text: str, claims: tuple[Statement, ...]) -> ExtractionCounts:
 
 
 def statements(claims: Iterable[Claim]) -> list[Statement]:
-    """Return claims as statements. If no claim names its sentences, their sentences are unknown (None)."""
+    """Return claims as statements. If no claim names its sentences, their sentences are unknown
+    (None)."""
     from claimeval.lexical.extraction import Statement
 
     claim_list = list(claims)
@@ -123,7 +126,8 @@ def ratio_score(name: str, hits: int, of: int) -> Score:
 
 
 class RatioTally(Tally):
-    """Adds up one measure over texts: numerators and denominators, with the clusters of the texts."""
+    """Adds up one measure over texts: numerators and denominators, with the clusters of the
+    texts."""
 
     ADDED = ("_values", "_clusters")
     width = 2
@@ -195,7 +199,8 @@ class F1Tally(RatioTally):
 
 
 def gold_scores(row: tuple[int, int, int, int]) -> dict[str, Score]:
-    """Return the scores of a text, given the numbers of right claims, claims, found gold claims and gold claims."""
+    """Return the scores of a text, given the numbers of right claims, claims, found gold claims and
+    gold claims."""
     right, claims, found, gold = row
     precision = right / claims if claims else 0.0
     recall = found / gold if gold else 0.0
@@ -217,7 +222,8 @@ def ratio_difference(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the difference b - a of a ratio between two extractors over the same texts; an exact 0 if no text differs.
+    """Return the difference b - a of a ratio between two extractors over the same texts; an exact 0
+    if no text differs.
 
     Args:
         a: Numerator and denominator of the first extractor, one row per text.
@@ -248,7 +254,8 @@ def ratio_difference(
         symmetric=True,
     )
     if difference.low is None and difference.value is not None:
-        # All texts differ by the same amount, so the interval depends on how many may differ otherwise.
+        # All texts differ by the same amount, so the interval depends on how many may differ
+        # otherwise.
         per_text = change(both)
         mask = np.isfinite(per_text)
         keys = [key for key, keep in zip(clusters, mask, strict=True) if keep]
@@ -325,7 +332,8 @@ class ExaminedClaims:
         )
 
     def covers_less_than(self, other: ExaminedClaims) -> str | None:
-        """Return the first measure of `COVERAGE` by which these claims cover less than the other run's, as text."""
+        """Return the first measure of `COVERAGE` by which these claims cover less than the other
+        run's, as text."""
         first = self._counts[self.part]
         second = other._counts[self.part]
         shared = [name for name in first if name in second]

@@ -1,12 +1,12 @@
 """Flips: claims whose counted value differs between two runs.
 
-The counted value is whether a claim is supported. `contradicted` and `not_found` count the same in a score, so a
-prompt that does not distinguish them causes no flips. If both runs have the same scale of grades, the value is the
-grade.
+The counted value is whether a claim is supported. `contradicted` and `not_found` count the same in
+a score, so a prompt that does not distinguish them causes no flips. If both runs have the same
+scale of grades, the value is the grade.
 
-A claim is the same in both runs if its source, its text and its evidence are equal; ids are ignored. Claims of a sample
-with the same text are paired in order. Claims that only one run has are not compared. Claims that have a label in only
-one run are counted separately and are no flips.
+A claim is the same in both runs if its source, its text and its evidence are equal; ids are
+ignored. Claims of a sample with the same text are paired in order. Claims that only one run has are
+not compared. Claims that have a label in only one run are counted separately and are no flips.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def claim_pairs(a: ScoredSample, in_a: ByText, in_b: ByText) -> Iterator[ClaimPa
 
 
 def assessments_by_text(result: ScoredSample) -> ByText:
-    """Return the assessments by the claim's part and text, its number among equal claims, and the evidence."""
+    """Return the assessments by the claim's part and text, its number among equal claims, and the
+    evidence."""
     seen: Counter[tuple[Part, str]] = Counter()
     keys: dict[str, tuple[Part, str, int]] = {}
     for claim in result.claims:
@@ -129,7 +130,8 @@ class FlipTally:
     """Counts the changed claims of two runs, sample by sample."""
 
     def __init__(self, scored: Collection[tuple[Part, Part]], *, graded: bool) -> None:
-        """`scored` has the parts of claims and evidence that both runs score; `graded` as in `counted_differently`."""
+        """`scored` has the parts of claims and evidence that both runs score; `graded` as in
+        `counted_differently`."""
         self._scored = scored
         self._graded = graded
         self._compared: Counter[tuple[Part, Part]] = Counter()
@@ -163,7 +165,8 @@ class FlipTally:
         )
 
     def discordant(self, of: Part, against: Part) -> tuple[int, int] | None:
-        """Return the numbers of claims that only a and only b supports; None if no claim of these parts is in both."""
+        """Return the numbers of claims that only a and only b supports; None if no claim of these
+        parts is in both."""
         only_a, only_b = (self._discordant[of, against, in_a] for in_a in (True, False))
         return (only_a, only_b) if self._compared[of, against] else None
 

@@ -1,12 +1,14 @@
 """The matrix of a sample's claims and texts, and the formulas of derived metrics.
 
-A cell of the matrix is True if the text supports the claim, False if the claim has another label, and None if it has
-none. `or_`, `and_` and `not_` combine these values as in Kleene's three-valued logic.
+A cell of the matrix is True if the text supports the claim, False if the claim has another label,
+and None if it has none. `or_`, `and_` and `not_` combine these values as in Kleene's three-valued
+logic.
 
-The formulas return truth values to be counted, or a value with its bounds. p: the reference supports an answer claim;
-q: the answer supports a reference claim; f: the contexts support an answer claim; r: a single context does; n: the
-number of claims of the answer. Definitions: RAGChecker (arXiv:2408.08067), FActScore (2305.14251), SAFE (2403.18802),
-AutoNuggetizer (2411.09607).
+The formulas return truth values to be counted, or a value with its bounds. p: the reference
+supports an answer claim; q: the answer supports a reference claim; f: the contexts support an
+answer claim; r: a single context does; n: the number of claims of the answer. Definitions:
+RAGChecker (arXiv:2408.08067), FActScore (2305.14251), SAFE (2403.18802), AutoNuggetizer
+(2411.09607).
 """
 
 from __future__ import annotations
@@ -119,7 +121,8 @@ class Matrix:
     def cells(
         self, of: Part, evidence: Iterable[Evidence] | None = None
     ) -> list[list[Assessment | None]]:
-        """Return for each claim of a part its assessments against this evidence, by default each single context."""
+        """Return for each claim of a part its assessments against this evidence, by default each
+        single context."""
         columns = [
             self.columns.get((of, one), {})
             for one in (self._single if evidence is None else evidence)
@@ -145,7 +148,8 @@ class Matrix:
         return bool(truths) and all(truth is False for truth in truths)
 
     def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
-        """Return why a metric with these needs is undefined; None if all columns exist and have claims."""
+        """Return why a metric with these needs is undefined; None if all columns exist and have
+        claims."""
         for of, against in needs:
             if of in self.unextracted:
                 return self.unextracted[of]
@@ -156,7 +160,8 @@ class Matrix:
         return None
 
     def missing_reason(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
-        """Return the most frequent reason for unknown values in these columns; `undecided` if all are known."""
+        """Return the most frequent reason for unknown values in these columns; `undecided` if all
+        are known."""
         reasons = Counter(self._reasons(needs))
         return reasons.most_common(1)[0][0] if reasons else "undecided"
 
@@ -172,7 +177,8 @@ def _truth(assessment: Assessment | None, label: Label) -> Truth:
 
 
 def support_of(assessment: Assessment | None) -> float | None:
-    """Return 1 for support, 0.5 for partial support, 0 for none; None if it is not known, or between 0.5 and 0."""
+    """Return 1 for support, 0.5 for partial support, 0 for none; None if it is not known, or
+    between 0.5 and 0."""
     if assessment is None or assessment.label is None:
         return None
     if assessment.support == "supported":
@@ -302,7 +308,8 @@ def by_topic(label: Label, on_topic: bool) -> Formula:
 
 
 def factscore(gamma: float) -> Formula:
-    """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma claims."""
+    """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma
+    claims."""
 
     def formula(m: Matrix) -> FormulaResult:
         """Return the share of supported claims with the length penalty."""
@@ -317,7 +324,8 @@ def factscore(gamma: float) -> Formula:
 
 
 def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
-    """F1 of P = supported / claims and R = min(1, supported / k), with `on_topic` only over claims on topic."""
+    """F1 of P = supported / claims and R = min(1, supported / k), with `on_topic` only over claims
+    on topic."""
 
     def formula(m: Matrix) -> FormulaResult:
         """Return the harmonic mean of precision and recall at k."""
@@ -345,10 +353,11 @@ def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
 
 
 def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
-    """Weighted share of the reference claims that the answer has. Partial support counts half unless `strict`.
+    """Weighted share of the reference claims that the answer has. Partial support counts half
+    unless `strict`.
 
-    If the weights differ, claims that may or may not be vital are left out. The bounds include all possible labels of
-    these and other unassessed claims.
+    If the weights differ, claims that may or may not be vital are left out. The bounds include all
+    possible labels of these and other unassessed claims.
     """
 
     def formula(m: Matrix) -> FormulaResult:
@@ -395,7 +404,8 @@ def _single(m: Matrix) -> list[Truth]:
 
 
 def _share(truths: Sequence[Truth]) -> BoundedValue | None:
-    """Return the share of true values among the known ones, with its bounds; None if none is known."""
+    """Return the share of true values among the known ones, with its bounds; None if none is
+    known."""
     known = [truth for truth in truths if truth is not None]
     if not known:
         return None

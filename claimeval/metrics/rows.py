@@ -1,7 +1,9 @@
-"""The table of claim metrics. Each metric has the part that claims are extracted from, and the evidence.
+"""The table of claim metrics. Each metric has the part that claims are extracted from, and the
+evidence.
 
-The value of a sample is the share of its judged claims that are supported. For the last two metrics, judges get another
-question than whether a text supports a claim, and "supported" means on topic or vital.
+The value of a sample is the share of its judged claims that are supported. For the last two
+metrics, judges get another question than whether a text supports a claim, and "supported" means on
+topic or vital.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from claimeval.types.records import ASKED, CONTEXTS_AND_HISTORY, HISTORY, Part, 
 
 
 class Metric(Record):
-    """A claim metric. Use a custom metric like a name, as in `score(..., metrics=[Metric(...)])`."""
+    """A claim metric. Use a custom metric like a name, as in `score(...,
+    metrics=[Metric(...)])`."""
 
     name: str
     claims_of: Part
@@ -25,16 +28,19 @@ class Metric(Record):
 
     @classmethod
     def all(cls) -> tuple[Metric, ...]:
-        """Return all claim metrics. `claimeval metrics` also lists the metrics that are derived from them."""
+        """Return all claim metrics. `claimeval metrics` also lists the metrics that are derived
+        from them."""
         return tuple(METRICS.values())
 
     @property
     def takes_best(self) -> bool:
-        """Whether the best of several alternative gold answers counts. Metrics about the gold answers count all."""
+        """Whether the best of several alternative gold answers counts. Metrics about the gold
+        answers count all."""
         return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
 
     def missing_part(self, sample: Sample) -> Part | None:
-        """Return the part that this metric needs and the sample does not have; None if the sample has both."""
+        """Return the part that this metric needs and the sample does not have; None if the sample
+        has both."""
         if not sample.has_claims(self.claims_of):
             return self.claims_of
         return None if sample.has(self.against) else self.against
@@ -130,13 +136,15 @@ FOREIGN = {
         " are about the question, `rated_relevance` a rating of the whole answer"
     ),
 }
-"""Names in other tools of numbers that claimeval does not compute, with the metrics to use instead."""
+"""Names in other tools of numbers that claimeval does not compute, with the metrics to use
+instead."""
 
 SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
 """Metrics whose question is whether a text supports a claim."""
 
 ABOUT_ANSWERS = ("faithfulness", "correctness", "coverage", "context_recall")
-"""The default metrics. `reference_support`, which is about the test set, is the default if none of them can be used."""
+"""The default metrics. `reference_support`, which is about the test set, is the default if none of
+them can be used."""
 
 _ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.+-]*)")
 
@@ -169,7 +177,8 @@ def metric(spec: str | Metric) -> Metric:
 
 
 def canonical_name(name: str) -> str:
-    """Return the name of a metric for a name or an alias. Raises UsageError for the names in `FOREIGN`."""
+    """Return the name of a metric for a name or an alias. Raises UsageError for the names in
+    `FOREIGN`."""
     name = name.strip()
     if name in FOREIGN:
         raise UsageError(
@@ -179,7 +188,8 @@ def canonical_name(name: str) -> str:
 
 
 def _clear(row: Metric) -> Metric:
-    """Return the metric. Raises UsageError if one of its names looks like a document, an order or a join of parts."""
+    """Return the metric. Raises UsageError if one of its names looks like a document, an order or a
+    join of parts."""
     for name in (row.name, row.claims_of, row.against):
         if problem := ambiguous(name):
             raise UsageError(f"metric {row.name!r}: {problem}")
@@ -202,7 +212,8 @@ def metric_names(metrics: str | Iterable[str | Metric]) -> tuple[str | Metric, .
 
 
 def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
-    """Return several metrics, from a list or a text with commas. Raises UsageError for duplicates."""
+    """Return several metrics, from a list or a text with commas. Raises UsageError for
+    duplicates."""
     chosen = tuple(map(metric, metric_names(specs)))
     names = [row.name for row in chosen]
     if not names:

@@ -35,9 +35,11 @@ from claimeval.types.records import (
 
 
 def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessment]) -> Score:
-    """Return the share of the judged claims that are supported; with claims per judge, the mean of the judges' shares.
+    """Return the share of the judged claims that are supported; with claims per judge, the mean of
+    the judges' shares.
 
-    If no claim has a label, the score is undefined for the most frequent reason, or `not_in_cache` without assessments.
+    If no claim has a label, the score is undefined for the most frequent reason, or `not_in_cache`
+    without assessments.
     """
     assessed = {a.subject: a.support for a in assessments}
     if not any(assessed.values()):
@@ -49,7 +51,8 @@ def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessm
 
 
 def counted(metric: Metric, result: ScoredSample) -> frozenset[str]:
-    """Return the ids of the claims of a metric's score. Of alternative gold answers, only one counts.
+    """Return the ids of the claims of a metric's score. Of alternative gold answers, only one
+    counts.
 
     If each judge extracted its own claims, this can be a different gold answer for each judge.
     """
@@ -66,7 +69,8 @@ def counted(metric: Metric, result: ScoredSample) -> frozenset[str]:
 def _by_extractor(
     metric: Metric, claims: Iterable[Claim], labels: Mapping[str, Label | None]
 ) -> list[tuple[str | None, Score]]:
-    """Return the score over the claims of each extractor; the extractor is None if all judges share the claims."""
+    """Return the score over the claims of each extractor; the extractor is None if all judges share
+    the claims."""
     extracted: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
@@ -80,7 +84,8 @@ def _by_extractor(
 
 
 def _share_of(labels: Sequence[Label | None]) -> Score:
-    """Return the share of supported claims among those with a label; without a value if none has a label."""
+    """Return the share of supported claims among those with a label; without a value if none has a
+    label."""
     judged = [label for label in labels if label]
     hits = judged.count("supported")
     return (
@@ -91,10 +96,11 @@ def _share_of(labels: Sequence[Label | None]) -> Score:
 
 
 def best(scores: Mapping[int, Score]) -> Score:
-    """Return the highest of the scores of alternatives, by number; of equal ones, that with more judged claims.
+    """Return the highest of the scores of alternatives, by number; of equal ones, that with more
+    judged claims.
 
-    The bounds are those of the maximum over all alternatives. A score under the number 0, which is of no alternative,
-    is returned unchanged.
+    The bounds are those of the maximum over all alternatives. A score under the number 0, which is
+    of no alternative, is returned unchanged.
     """
     if 0 in scores:
         return scores[0]
@@ -111,7 +117,8 @@ def best(scores: Mapping[int, Score]) -> Score:
 
 
 def _mean(parts: Sequence[Score]) -> Score:
-    """Return the mean score of judges with their own claims. Each judge counts once, for any number of claims."""
+    """Return the mean score of judges with their own claims. Each judge counts once, for any number
+    of claims."""
     values = [part.value for part in parts if part.value is not None]
     bounds = [part.bounds for part in parts if part.bounds]
     lows, highs = zip(*bounds, strict=True)
@@ -129,7 +136,8 @@ def _mean(parts: Sequence[Score]) -> Score:
 def unasked(
     metrics: Sequence[Metric], sample: Sample, claims: Sequence[Claim]
 ) -> dict[tuple[Part, Part], list[Assessment]]:
-    """Return the assessments against empty parts, which support no claim, so that no judge is asked."""
+    """Return the assessments against empty parts, which support no claim, so that no judge is
+    asked."""
     return {
         (metric.claims_of, metric.against): [
             Assessment(
@@ -150,7 +158,8 @@ def unasked(
 def scores(
     metrics: Sequence[Metric], result: SampleResult, derived: Sequence[str] = ()
 ) -> dict[str, Score]:
-    """Return the scores of a sample's claims and assessments, by metric. `derived` has names of derived metrics."""
+    """Return the scores of a sample's claims and assessments, by metric. `derived` has names of
+    derived metrics."""
     columns = result.columns()
     scored: dict[str, Score] = {}
     for metric in metrics:
@@ -171,10 +180,12 @@ def scores(
 
 
 def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResult:
-    """Return the result for a decision about this single answer: a score is undefined if any of its calls failed.
+    """Return the result for a decision about this single answer: a score is undefined if any of its
+    calls failed.
 
-    The mean of many samples may be over the claims that could be judged. But an answer with half of its claims not
-    judged in time must not pass a gate. Counts and bounds stay. Abstentions are no failures.
+    The mean of many samples may be over the claims that could be judged. But an answer with half of
+    its claims not judged in time must not pass a gate. Counts and bounds stay. Abstentions are no
+    failures.
     """
     parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
     failed = {
@@ -197,25 +208,29 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
 
 
 ABSTAINING = 0.1
-"""Share of abstentions above which tables print bounds: the claims that judges are sure of are no random sample."""
+"""Share of abstentions above which tables print bounds: the claims that judges are sure of are no
+random sample."""
 
 
 def is_doubtful(abstained: int, total: int) -> bool:
-    """Return whether bounds are reported, as `abstained` of `total` claims or samples are unsure or tied."""
+    """Return whether bounds are reported, as `abstained` of `total` claims or samples are unsure or
+    tied."""
     return abstained > ABSTAINING * total
 
 
 class MetricSummary(Record):
-    """One metric over all samples of a run: its mean with an interval, and counts of missing values."""
+    """One metric over all samples of a run: its mean with an interval, and counts of missing
+    values."""
 
     mean: float | None
     """Macro mean: the mean of the samples' values; None if no sample has a value."""
     low: float | None
     high: float | None
-    """The reported ends: of the 95% interval of the mean, or the bounds, as `ends` says; None if there are none.
+    """The reported ends: of the 95% interval of the mean, or the bounds, as `ends` says; None if
+    there are none.
 
-    The interval resamples whole questions, or clusters as `--cluster` says. Bounds are reported if judges abstained on
-    more than a tenth of the claims.
+    The interval resamples whole questions, or clusters as `--cluster` says. Bounds are reported if
+    judges abstained on more than a tenth of the claims.
     """
     n: int
     """Number of samples with a value."""
@@ -245,13 +260,16 @@ class MetricSummary(Record):
     hits: int | None = None
     """Number of supported claims; derived metrics may count something else."""
     unassessed: dict[Reason, int] = Field(default_factory=dict)
-    """Number of claims, or of the items that a derived metric counts, without a label, by reason."""
+    """Number of claims, or of the items that a derived metric counts, without a label, by
+    reason."""
     ungrounded: int = 0
     """Number of claims that were not found in their source text."""
     unasked: int = 0
-    """Number of samples with the value 0 because their evidence is empty, for which no judge was asked."""
+    """Number of samples with the value 0 because their evidence is empty, for which no judge was
+    asked."""
     failure_rate: float = 0.0
-    """Share of samples or of claims lost to failures, whichever is larger. Abstentions are no failures."""
+    """Share of samples or of claims lost to failures, whichever is larger. Abstentions are no
+    failures."""
     by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
     """The summary of each judge of a panel alone, over the claims that it was asked about."""
 
@@ -318,7 +336,8 @@ def ends_in_words(summary: MetricSummary | Estimate, mark: str = " (bounds)") ->
 
 
 def ends_and_kind(summary: MetricSummary) -> str:
-    """Return the ends next to a mean with their kind: `95% interval 0.70 to 0.90`, `bounds 0.40 to 0.86`."""
+    """Return the ends next to a mean with their kind: `95% interval 0.70 to 0.90`, `bounds 0.40 to
+    0.86`."""
     if summary.reported is None:
         return "no interval"
     return (
@@ -457,10 +476,12 @@ def sampled_bounds(
     clusters: Sequence[int],
     support: tuple[float, float],
 ) -> tuple[float, float] | None:
-    """Return the bounds that are reported in place of an interval, which hold the mean of further samples too.
+    """Return the bounds that are reported in place of an interval, which hold the mean of further
+    samples too.
 
-    They are the low end of the 90 % interval of the samples' low bounds, and the high end of that of their high bounds:
-    the truth is at one of the two at most (Imbens and Manski 2004). Without an interval, they are the means.
+    They are the low end of the 90 % interval of the samples' low bounds, and the high end of that
+    of their high bounds: the truth is at one of the two at most (Imbens and Manski 2004). Without
+    an interval, they are the means.
 
     Args:
         lows: The low bound of each sample.
@@ -484,7 +505,8 @@ def sampled_bounds(
 
 
 def bounds_of(score: Score) -> tuple[float, float] | None:
-    """Return the bounds of a score; None if nothing is known about it, or the metric does not apply."""
+    """Return the bounds of a score; None if nothing is known about it, or the metric does not
+    apply."""
     if score.because in NOT_APPLICABLE:
         return None
     if score.bounds:

@@ -1,4 +1,5 @@
-"""Tallies, which add up samples one by one. The tallies of parts of a run can be saved and joined exactly."""
+"""Tallies, which add up samples one by one. The tallies of parts of a run can be saved and joined
+exactly."""
 
 from __future__ import annotations
 
@@ -15,10 +16,12 @@ V = TypeVar("V")
 
 
 class Tally:
-    """Adds up samples. Tallies of consecutive parts, absorbed in order, equal a single tally of all samples.
+    """Adds up samples. Tallies of consecutive parts, absorbed in order, equal a single tally of all
+    samples.
 
-    `ADDED` has the names of the attributes that grow: numbers, arrays, lists, counters, mappings and other tallies.
-    Floats are in arrays, because a sum of rounded sums depends on where it was split.
+    `ADDED` has the names of the attributes that grow: numbers, arrays, lists, counters, mappings
+    and other tallies. Floats are in arrays, because a sum of rounded sums depends on where it was
+    split.
     """
 
     ADDED: ClassVar[tuple[str, ...]] = ()

@@ -1,7 +1,8 @@
 """Providers of models: one file and one row for each, here or in another package.
 
-A backend turns one request into one completion. It does not retry, cache, parse replies or limit concurrency. Facts
-about a provider that other code needs are fields of its `Provider`; no code tests a provider's name.
+A backend turns one request into one completion. It does not retry, cache, parse replies or limit
+concurrency. Facts about a provider that other code needs are fields of its `Provider`; no code
+tests a provider's name.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Backend(Protocol):
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the whole unparsed reply. Raises CallError if there is none.
 
-        `keep` is called with the reply in the step that read its last byte, before anything is awaited.
+        `keep` is called with the reply in the step that read its last byte, before anything is
+        awaited.
         """
 
 
@@ -64,15 +66,16 @@ class Provider:
     open: Callable[[Judge], AbstractAsyncContextManager[Backend]]
     """Opens the backend of a resolved judge, to be entered inside the run that uses it."""
     resolve: Callable[[Judge], Judge] = lambda judge: settle(judge)
-    """Fill in the endpoint and the defaults that can change an answer, and check the settings without a call. Raises
-    UsageError for settings that cannot work. Default: the provider's endpoint, and temperature 0."""
+    """Fill in the endpoint and the defaults that can change an answer, and check the settings
+    without a call. Raises UsageError for settings that cannot work. Default: the provider's
+    endpoint, and temperature 0."""
     example: str = ""
     """Models as a user writes them, for messages; empty if users do not write them."""
     costs: bool = True
     """Whether calls cost money or leave this machine."""
     reads_prompts: bool = True
-    """Whether its models read prompts. Engines that do not read the typed task of a request, only assess claims, and
-    compute the probability that they state."""
+    """Whether its models read prompts. Engines that do not read the typed task of a request, only
+    assess claims, and compute the probability that they state."""
     endpoint: str | None = None
     """The default server."""
     endpoint_variable: str | None = None
@@ -88,21 +91,24 @@ class Provider:
     reasons: Callable[[str], bool] = lambda model: False
     """Whether a model with this name spends hidden tokens before it answers."""
     cuts_at: int | None = None
-    """Number of tokens to which its servers truncate longer prompts, unless a judge's `context_tokens` differs; None if
-    they refuse longer prompts."""
+    """Number of tokens to which its servers truncate longer prompts, unless a judge's
+    `context_tokens` differs; None if they refuse longer prompts."""
     schema_tokens: int = 0
-    """Upper bound of the tokens that it adds to a prompt with a schema, in addition to the schema."""
+    """Upper bound of the tokens that it adds to a prompt with a schema, in addition to the
+    schema."""
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
     computes: Callable[[Judge], Callable[[Request], Outcome] | None] = lambda judge: None
-    """Return the function that answers requests of a judge faster than a lookup in the reply cache, so that its replies
-    are not stored; None for judges with a backend."""
+    """Return the function that answers requests of a judge faster than a lookup in the reply cache,
+    so that its replies are not stored; None for judges with a backend."""
     compares_words: Callable[[Judge], bool] = lambda judge: False
-    """Whether a judge compares words and not meaning, so that nothing about answers is concluded from its verdicts."""
+    """Whether a judge compares words and not meaning, so that nothing about answers is concluded
+    from its verdicts."""
     note: Callable[[Judge], str | None] = lambda judge: None
     """The note to print with every number of a judge; None for language models."""
     describe_device: Callable[[Judge], str | None] = lambda judge: None
-    """The device and precision of a judge on this machine, None for others. Raises UsageError if it cannot run."""
+    """The device and precision of a judge on this machine, None for others. Raises UsageError if it
+    cannot run."""
 
     @property
     def default_endpoint(self) -> str | None:
@@ -119,10 +125,11 @@ class Provider:
         return endpoint in defaults or (regional and parts.scheme == "https")
 
     def api_key(self, judge: Judge) -> SecretStr:
-        """Return the key for a resolved judge: that of its own variable, else the provider's if the server is theirs.
+        """Return the key for a resolved judge: that of its own variable, else the provider's if the
+        server is theirs.
 
-        Any other server, also on this machine, gets the key in CLAIMEVAL_ENDPOINT_KEY, or a placeholder if it is not
-        set. Raises UsageError if a key is absent, empty or malformed.
+        Any other server, also on this machine, gets the key in CLAIMEVAL_ENDPOINT_KEY, or a
+        placeholder if it is not set. Raises UsageError if a key is absent, empty or malformed.
         """
         from pydantic import SecretStr
 
@@ -154,7 +161,8 @@ PROVIDERS = {
     "callable": "claimeval.providers.callables",
     "testing": "claimeval.testing",
 }
-"""The row of each name: `PROVIDER` in a module, or the name after the colon. Loaded when a judge needs it."""
+"""The row of each name: `PROVIDER` in a module, or the name after the colon. Loaded when a judge
+needs it."""
 ENTRY_POINTS = "claimeval.providers"
 """The group of entry points with providers from other packages."""
 
@@ -197,7 +205,8 @@ def _row(name: str) -> Provider | None:
 
 
 def other_keys(variable: str) -> str:
-    """Return a hint at judges of the other providers whose keys are set; empty if there are none."""
+    """Return a hint at judges of the other providers whose keys are set; empty if there are
+    none."""
     found = {
         row.name: row.key_variable for row in rows() if row.key_variable not in (None, variable)
     }
@@ -217,7 +226,8 @@ def examples() -> str:
 
 @lru_cache(maxsize=256)
 def provider(model: str) -> Provider:
-    """Return the row for a model given as `provider:name`. Raises UsageError for an unknown form or provider."""
+    """Return the row for a model given as `provider:name`. Raises UsageError for an unknown form or
+    provider."""
     name, colon, rest = model.partition(":")
     if not colon or not rest:
         raise UsageError(
@@ -259,12 +269,14 @@ def claims_per_call(judge: Judge) -> int:
 
 
 def row_of(judge: Judge) -> Provider:
-    """Return the provider of a judge; an empty row for judges without one, such as imported ones."""
+    """Return the provider of a judge; an empty row for judges without one, such as imported
+    ones."""
     return _row(judge.provider) or _NO_ROW
 
 
 def reads_prompts(judge: Judge) -> bool:
-    """Return whether a judge is a language model. Judges without a provider, such as imported ones, count as one."""
+    """Return whether a judge is a language model. Judges without a provider, such as imported ones,
+    count as one."""
     return row_of(judge).reads_prompts
 
 
@@ -274,7 +286,8 @@ def reasons(judge: Judge) -> bool:
 
 
 def check_settings(judge: Judge) -> None:
-    """Raise UsageError for settings of a language model that would bypass limits or write a secret into files."""
+    """Raise UsageError for settings of a language model that would bypass limits or write a secret
+    into files."""
     from claimeval.providers.keys import check_secrets
     from claimeval.types.chat_format import refused_in_extra
 
@@ -291,7 +304,8 @@ def check_settings(judge: Judge) -> None:
 
 
 def check_key(judge: Judge) -> None:
-    """Raise UsageError if the key that a resolved judge's calls need is absent, empty or malformed."""
+    """Raise UsageError if the key that a resolved judge's calls need is absent, empty or
+    malformed."""
     row = provider(judge.model)
     if row.key_variable:
         row.api_key(judge)

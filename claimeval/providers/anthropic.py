@@ -1,8 +1,9 @@
 """Anthropic through the anthropic SDK: messages and message batches.
 
-The JSON schema of a reply is the input schema of a tool that the model must call. Models that always think refuse this
-and get the schema as their output format. A reply is stored in the chat-completions format, with all other fields of
-Anthropic's message. The tool and the system prompt, which all calls of a step share, can be in its prompt cache.
+The JSON schema of a reply is the input schema of a tool that the model must call. Models that
+always think refuse this and get the schema as their output format. A reply is stored in the
+chat-completions format, with all other fields of Anthropic's message. The tool and the system
+prompt, which all calls of a step share, can be in its prompt cache.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ SCHEMA_TOKENS = 1024
 THINKING_MAX_TOKENS = 16_384
 
 _THINKS = re.compile(r"claude-(?:fable|mythos|[a-z]+-(?:[5-9]|\d\d)(?!\d))")
-"""Models that think before a reply by default. They accept no temperature, and later ones no forced tool call."""
+"""Models that think before a reply by default. They accept no temperature, and later ones no forced
+tool call."""
 FORMAT_REFUSES = ("maxItems", "maxLength")
 """Keywords in a schema that the output format does not accept."""
 _EPHEMERAL = {"type": "ephemeral"}
@@ -75,7 +77,8 @@ def reasons(model: str) -> bool:
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings that cannot work."""
+    """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings
+    that cannot work."""
     endpoint = check_endpoint(
         judge.endpoint or PROVIDER.default_endpoint or OFFICIAL, judge.name
     ).removesuffix("/v1")
@@ -144,7 +147,8 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def _content(text: str, beginning: Beginning | None) -> str | list[dict[str, Any]]:
-    """Return a text, with a mark for the prompt cache after what several requests share: a write has its price."""
+    """Return a text, with a mark for the prompt cache after what several requests share: a write
+    has its price."""
     if not beginning or not beginning.shared:
         return text
     marked = {"type": "text", "text": text[: beginning.shared], "cache_control": _EPHEMERAL}
@@ -163,7 +167,8 @@ _FINISH = {
 
 
 def as_chat(content: bytes) -> bytes:
-    """Return a message in the chat-completions format, with all its other fields; other content is unchanged."""
+    """Return a message in the chat-completions format, with all its other fields; other content is
+    unchanged."""
     try:
         message = json.loads(content)
     except (ValueError, RecursionError):
@@ -186,7 +191,8 @@ def as_chat(content: bytes) -> bytes:
 
 
 def _json_text(raw: Any) -> str:
-    """Return the input of the tool as JSON; models sometimes write its only field as a string of JSON."""
+    """Return the input of the tool as JSON; models sometimes write its only field as a string of
+    JSON."""
     if isinstance(raw, dict) and len(raw) == 1:
         (name, value), *_ = raw.items()
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
@@ -207,7 +213,8 @@ def _refusal(message: Mapping[str, Any]) -> str | None:
 
 
 def _usage(usage: Any) -> dict[str, Any]:
-    """Return token counts in the chat-completions format, in which prompt tokens include those of the cache."""
+    """Return token counts in the chat-completions format, in which prompt tokens include those of
+    the cache."""
     if not isinstance(usage, dict):
         return {}
     parts = [usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_")]
@@ -224,7 +231,8 @@ def _usage(usage: Any) -> dict[str, Any]:
 async def connect(judge: Judge) -> AsyncIterator[AnthropicServer]:
     """Connect to a judge's server for the duration of the block.
 
-    Headers that the SDK reads from the environment, and the provider's key, are not sent to servers of others.
+    Headers that the SDK reads from the environment, and the provider's key, are not sent to servers
+    of others.
     """
     try:
         from anthropic import AsyncAnthropic, Omit
@@ -254,9 +262,11 @@ async def connect(judge: Judge) -> AsyncIterator[AnthropicServer]:
 
 
 LIMITS = FileLimits(50_000, 32_000_000)
-"""Anthropic's limits are two and eight times as high, but a batch is one request, which has a timeout."""
+"""Anthropic's limits are two and eight times as high, but a batch is one request, which has a
+timeout."""
 SHARE = 0.5
-"""https://platform.claude.com/docs/en/build-with-claude/batch-processing ("50% of the standard API prices")."""
+"""https://platform.claude.com/docs/en/build-with-claude/batch-processing ("50% of the standard API
+prices")."""
 BATCHES = f"{MESSAGES}/batches"
 PAGE = 100
 STATUS_OF = {
@@ -275,7 +285,8 @@ STATUS_OF = {
 
 
 def line(request: Request) -> bytes:
-    """Write a line of a request file. The key is the custom_id, so that the result can be matched with its request."""
+    """Write a line of a request file. The key is the custom_id, so that the result can be matched
+    with its request."""
     return (
         json.dumps(
             {"custom_id": request.key, "params": body(request)}, separators=(",", ":")
@@ -287,8 +298,8 @@ def line(request: Request) -> bytes:
 class AnthropicServer:
     """Messages and message batches through one AsyncAnthropic client.
 
-    Anthropic has no request files and keeps no name with a batch. So "uploading" a file only records the newest batch:
-    a later batch with the same number of requests is ours.
+    Anthropic has no request files and keeps no name with a batch. So "uploading" a file only
+    records the newest batch: a later batch with the same number of requests is ours.
     """
 
     def __init__(self, sdk: AsyncAnthropic, key: SecretStr) -> None:
@@ -328,7 +339,8 @@ class AnthropicServer:
         return _status(await self._record(BATCHES, content))
 
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
-        """List the batches that were created after the file was "uploaded" and have the same number of requests."""
+        """List the batches that were created after the file was "uploaded" and have the same number
+        of requests."""
         noted = json.loads(file_id)
         matching: list[BatchStatus] = []
         query = ""
@@ -347,7 +359,8 @@ class AnthropicServer:
         return _status(await self._record(f"{BATCHES}/{batch_id}"))
 
     async def fetch(self, file_id: str, into: Path) -> None:
-        """Download results in the form of OpenAI's files; `into` holds the whole file or nothing."""
+        """Download results in the form of OpenAI's files; `into` holds the whole file or
+        nothing."""
         import httpx2
         from anthropic import AsyncStream
 

@@ -1,4 +1,5 @@
-"""Batches at providers: a file of requests is uploaded, and one or two files of results are returned within a day.
+"""Batches at providers: a file of requests is uploaded, and one or two files of results are
+returned within a day.
 
 This module has what all providers share; their statuses and fields are in their files.
 """
@@ -32,7 +33,8 @@ MAX_LINE_BYTES = 17_000_000
 """Maximum bytes of a result line."""
 
 Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
-"""`ended`: the results are in the files. `expired`: they are, but some requests did not run. `refused`: none ran."""
+"""`ended`: the results are in the files. `expired`: they are, but some requests did not run.
+`refused`: none ran."""
 
 
 class FileLimits(NamedTuple):
@@ -64,7 +66,8 @@ class BatchStatus(NamedTuple):
 
 
 class BatchBackend(Protocol):
-    """Sends files of requests to one provider. It neither retries nor waits, and raises CallError for failures."""
+    """Sends files of requests to one provider. It neither retries nor waits, and raises CallError
+    for failures."""
 
     key: SecretStr
 
@@ -72,7 +75,8 @@ class BatchBackend(Protocol):
         """Upload a file of request lines and return its id at the provider."""
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
-        """Start a batch. After an error that is `possibly_paid`, it may have started nevertheless."""
+        """Start a batch. After an error that is `possibly_paid`, it may have started
+        nevertheless."""
 
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
         """List the batches with this name that started after `since` (seconds since 1970).
@@ -104,7 +108,8 @@ class Batches:
 
 
 def read_record(content: bytes) -> dict[str, Any]:
-    """Return the record of a file, batch or page in a body with status 200. Raises CallError if there is none."""
+    """Return the record of a file, batch or page in a body with status 200. Raises CallError if
+    there is none."""
     try:
         record = json.loads(content)
     except ValueError:

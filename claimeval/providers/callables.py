@@ -1,4 +1,5 @@
-"""Functions as judges (`Judge.from_callable`), whose replies are stored, paced and limited like all others."""
+"""Functions as judges (`Judge.from_callable`), whose replies are stored, paced and limited like all
+others."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from claimeval.types.errors import UsageError
 from claimeval.types.requests import FUNCTIONS, CallError, Completion, Judge, JudgeFunction, Request
 
 DEFECTS = (TypeError, NameError, AttributeError, LookupError, NotImplementedError, ImportError)
-"""Errors of a function's code, or of code that meets a reply it does not expect. The same messages would most likely
-raise them again, so such a call is not repeated; `--ask-again provider_error` does so later."""
+"""Errors of a function's code, or of code that meets a reply it does not expect. The same messages
+would most likely raise them again, so such a call is not repeated; `--ask-again provider_error`
+does so later."""
 DEFECTIVE = 3
 """Number of such errors after which a function that has never returned a text is stopped."""
 
@@ -45,7 +47,8 @@ class CallableBackend:
         self._function = function
         self._texts = self._defects = 0
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004  # an object whose call is a coroutine function
+            # an object whose call is a coroutine function
+            getattr(function, "__call__", None)  # noqa: B004
         )
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
@@ -93,7 +96,8 @@ class CallableBackend:
 
 
 async def _in_thread(function: JudgeFunction, messages: list[dict[str, str]]) -> object:
-    """Call a plain function in a thread that does not keep the process alive if the function never returns."""
+    """Call a plain function in a thread that does not keep the process alive if the function never
+    returns."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[object] = loop.create_future()
 

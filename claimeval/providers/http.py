@@ -1,8 +1,10 @@
-"""HTTP for providers' SDKs: a shared client, a recorder of responses, and the errors of all providers.
+"""HTTP for providers' SDKs: a shared client, a recorder of responses, and the errors of all
+providers.
 
-The client reads whole bodies up to a limit, follows no redirects, and uses proxies only for https. Between reading a
-body and returning it, SDKs close connections, validate and switch threads, and may drop parts of it or raise. A process
-that dies there would lose a paid reply, so replies are recorded below the SDKs.
+The client reads whole bodies up to a limit, follows no redirects, and uses proxies only for https.
+Between reading a body and returning it, SDKs close connections, validate and switch threads, and
+may drop parts of it or raise. A process that dies there would lose a paid reply, so replies are
+recorded below the SDKs.
 """
 
 from __future__ import annotations
@@ -78,8 +80,8 @@ _TOO_LONG = re.compile(
     r"model token limit|inputs` tokens \+",
     re.I,
 )
-"""Messages about a prompt that exceeds the context window: OpenAI, Anthropic, Mistral, Gemini, vLLM, llama.cpp, Ollama,
-LM Studio, TGI, Bedrock, xAI, Moonshot, and gateways."""
+"""Messages about a prompt that exceeds the context window: OpenAI, Anthropic, Mistral, Gemini,
+vLLM, llama.cpp, Ollama, LM Studio, TGI, Bedrock, xAI, Moonshot, and gateways."""
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error"}
 _WINDOWS = (
     re.compile(r"> *(\d{3,8})\b"),
@@ -92,12 +94,14 @@ _WINDOWS = (
     re.compile(r"(\d{3,8}) maximum context length", re.I),
     re.compile(r"(?:tokens allowed|limit of|token limit:?|must be <=) *\(?(\d{3,8})\b", re.I),
 )
-"""The context window in such a message: "210000 tokens > 200000 maximum", llama.cpp's field, and in words."""
+"""The context window in such a message: "210000 tokens > 200000 maximum", llama.cpp's field, and in
+words."""
 _FILTERED = re.compile(
     r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged",
     re.I,
 )
-"""Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter (403)."""
+"""Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter
+(403)."""
 _LIMIT_TOO_HIGH = re.compile(
     r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less"
     r" than|maximum)",
@@ -114,7 +118,8 @@ _RETRYABLE_STATUS = {408, 409, 425, 429}
 _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
 """Statuses from a gateway; the model may still have answered and charged."""
 _UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument|UnsupportedParams")
-"""Messages about an unknown field of the body, without a code: Mistral (422), OpenAI and LiteLLM (400)."""
+"""Messages about an unknown field of the body, without a code: Mistral (422), OpenAI and LiteLLM
+(400)."""
 _RETRY_DELAY = re.compile(r'"retryDelay": *"(\d+(?:\.\d+)?)s"')
 """The seconds to wait in a body from Gemini, which sends no header for it."""
 _RATE_LIMITS = (
@@ -147,8 +152,8 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr) -> CallError:
     """Translate a response whose status is not 200. The provider's message is kept, without keys.
 
-    `code` and `type` in the body take precedence over the status, which can be ambiguous: a 429 may mean "slow down"
-    or "no credit left".
+    `code` and `type` in the body take precedence over the status, which can be ambiguous: a 429 may
+    mean "slow down" or "no credit left".
 
     Args:
         status: The HTTP status.
@@ -204,7 +209,8 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
 
 
 def stated_window(words: str) -> int | None:
-    """Return the context window, in tokens, that a refusal of a long prompt states; None if it states none."""
+    """Return the context window, in tokens, that a refusal of a long prompt states; None if it
+    states none."""
     stated = next((match for pattern in _WINDOWS if (match := pattern.search(words))), None)
     return int(stated[1]) if stated else None
 
@@ -237,7 +243,8 @@ def _refusal(
 
 
 def _details(body: str) -> tuple[str, str, str, str]:
-    """Return code, type, message and parameter of an error body in the form of any provider, or the text itself."""
+    """Return code, type, message and parameter of an error body in the form of any provider, or the
+    text itself."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -257,9 +264,11 @@ def _details(body: str) -> tuple[str, str, str, str]:
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Return the seconds to wait: `retry-after-ms`, `retry-after` (seconds or date), or the reset of a used-up limit.
+    """Return the seconds to wait: `retry-after-ms`, `retry-after` (seconds or date), or the reset
+    of a used-up limit.
 
-    None for absent, negative or invalid values; 0 means immediately. Header names are in lower case.
+    None for absent, negative or invalid values; 0 means immediately. Header names are in lower
+    case.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -293,7 +302,8 @@ def rate_limits(headers: Mapping[str, str]) -> RateLimitStatus | None:
 
 
 def duration(text: str) -> float | None:
-    """Return the seconds in a text such as `1.2s`, `6m0s` or `500ms`, at most a day; None for other texts."""
+    """Return the seconds in a text such as `1.2s`, `6m0s` or `500ms`, at most a day; None for other
+    texts."""
     parts = _DURATION.findall(text)
     if not parts or "".join(n + unit for n, unit in parts) != text:
         return None
@@ -324,7 +334,8 @@ READ_TIMEOUT = 600.0
 
 
 def header_names(variable: str) -> list[str]:
-    """Return the names of the headers that an SDK reads from an environment variable, one header per line."""
+    """Return the names of the headers that an SDK reads from an environment variable, one header
+    per line."""
     lines = os.environ.get(variable, "").split("\n")
     return [line.partition(":")[0].strip() for line in lines if ":" in line]
 
@@ -332,8 +343,8 @@ def header_names(variable: str) -> list[str]:
 def check_endpoint(url: str, judge: str) -> str:
     """Return the base URL without a trailing slash.
 
-    Raises UsageError unless it is an http(s) URL without credentials and query. An http:// endpoint behind a proxy is
-    also refused, because the proxy would see the key.
+    Raises UsageError unless it is an http(s) URL without credentials and query. An http:// endpoint
+    behind a proxy is also refused, because the proxy would see the key.
     """
     parts = urlsplit(url)
     if "@" in parts.netloc or parts.query or parts.fragment:
@@ -367,7 +378,8 @@ def _skips_proxy(host: str) -> bool:
 async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncClient]:
     """Open a client for the duration of the block, whose logs do not show the key.
 
-    Every response is read whole and passed to `record_response` before the connection is released, which may wait.
+    Every response is read whole and passed to `record_response` before the connection is released,
+    which may wait.
     """
     import httpx2
 
@@ -406,7 +418,8 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
 
 @contextmanager
 def environment_errors() -> Iterator[None]:
-    """Translate errors in creating a client with the certificates and proxies of the environment."""
+    """Translate errors in creating a client with the certificates and proxies of the
+    environment."""
     import httpx2
 
     try:
@@ -426,7 +439,8 @@ def environment_errors() -> Iterator[None]:
 async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
     """Return the response with its whole body, uncompressed.
 
-    A body that is too long raises CallError if the status is 200, else the error message replaces it.
+    A body that is too long raises CallError if the status is 200, else the error message replaces
+    it.
     """
     import httpx2
 
@@ -469,7 +483,8 @@ def _extend(body: bytearray, part: bytes, longest: int) -> None:
 
 
 def _error_in_reply(body: bytes, headers: Mapping[str, str], key: SecretStr) -> CallError | None:
-    """Return the error that a gateway sent with status 200, by the status in its body; None if there is none."""
+    """Return the error that a gateway sent with status 200, by the status in its body; None if
+    there is none."""
     try:
         status = int(json.loads(body)["error"]["code"])
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -519,7 +534,8 @@ def sdk_settings(
         judge: The resolved judge.
         key: Its key, headers and query.
         http: The HTTP client.
-        headers: The headers of every request; `Omit` for headers that the SDK would add but the server must not see.
+        headers: The headers of every request; `Omit` for headers that the SDK would add but the
+            server must not see.
     """
     return {
         "api_key": key.get_secret_value(),
@@ -539,7 +555,8 @@ def _package(sdk: object) -> Any:
 
 @contextmanager
 def explained(sdk: Any, key: SecretStr) -> Iterator[None]:
-    """Translate errors of the SDK `openai` or `anthropic` and of the HTTP client, and remove the key."""
+    """Translate errors of the SDK `openai` or `anthropic` and of the HTTP client, and remove the
+    key."""
     import httpx2
 
     package = _package(sdk)
@@ -580,7 +597,8 @@ class ResponseRecorder:
 
     @contextmanager
     def open_for(self, sdk: Any) -> Iterator[None]:
-        """Record the response of a call of the SDK `openai` or `anthropic`, and ignore its errors if there is one."""
+        """Record the response of a call of the SDK `openai` or `anthropic`, and ignore its errors
+        if there is one."""
         package = _package(sdk)
         with self.open():
             try:

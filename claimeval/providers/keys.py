@@ -47,10 +47,11 @@ _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
 def read_key(variable: str, environment: Mapping[str, str] | None = None) -> SecretStr:
-    """Read the key in an environment variable. Raises UsageError if it is absent, empty or malformed.
+    """Read the key in an environment variable. Raises UsageError if it is absent, empty or
+    malformed.
 
-    A key with a space or a line break (a key from a file may end with one) is malformed: the HTTP client would refuse
-    it with an error that shows the key.
+    A key with a space or a line break (a key from a file may end with one) is malformed: the HTTP
+    client would refuse it with an error that shows the key.
     """
     value = (os.environ if environment is None else environment).get(variable)
     if value is None:
@@ -78,7 +79,8 @@ def is_loopback(host: str) -> bool:
 
 
 def rejection(key: SecretStr) -> str:
-    """Return why a server accepts no key: which environment variable holds it, or what to set if there is none."""
+    """Return why a server accepts no key: which environment variable holds it, or what to set if
+    there is none."""
     secrets = set(_secrets(key)) - {NO_KEY}
     if names := sorted(name for name, value in os.environ.items() if value in secrets):
         return f"the key is not accepted: it is that of {' and '.join(names)}"
@@ -90,7 +92,8 @@ def rejection(key: SecretStr) -> str:
 
 
 def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> None:
-    """Raise UsageError for a field of `headers`, `query` or `extra` that would write a secret into files of a run."""
+    """Raise UsageError for a field of `headers`, `query` or `extra` that would write a secret into
+    files of a run."""
     for name, value in fields.items():
         if not isinstance(value, str) or not _SECRET.search(name):
             continue
@@ -109,7 +112,8 @@ def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> Non
 
 
 class Secrets(SecretStr):
-    """A key, with headers and query parameters whose values from the environment are also secret."""
+    """A key, with headers and query parameters whose values from the environment are also
+    secret."""
 
     def __init__(
         self, key: SecretStr, headers: Mapping[str, str], query: Mapping[str, str]
@@ -134,7 +138,8 @@ def masked(address: str) -> str:
 
 
 def scrub(text: str, key: SecretStr) -> str:
-    """Remove the key, in every form in which servers echo it, and everything that looks like a key."""
+    """Remove the key, in every form in which servers echo it, and everything that looks like a
+    key."""
     for form in _forms(key):
         text = text.replace(form, "[key]")
         if _ESCAPED.search(text):
@@ -143,7 +148,8 @@ def scrub(text: str, key: SecretStr) -> str:
 
 
 def scrub_body(body: bytes, key: SecretStr) -> bytes:
-    """Remove the key, escaped or not, from a reply's body; the same object is returned if it is not there."""
+    """Remove the key, escaped or not, from a reply's body; the same object is returned if it is not
+    there."""
     for form in _forms(key):
         body = body.replace(form.encode(), b"[key]")
     text = body.decode("utf-8", "surrogateescape")
@@ -198,7 +204,8 @@ def _secrets(key: SecretStr) -> tuple[str, ...]:
 
 
 def _forms(key: SecretStr) -> list[str]:
-    """Return the key in plain, URL and base64 encoding; nothing for the placeholder of local servers."""
+    """Return the key in plain, URL and base64 encoding; nothing for the placeholder of local
+    servers."""
     forms: dict[str, None] = {}
     for secret in _secrets(key):
         if len(secret) >= SHORTEST:

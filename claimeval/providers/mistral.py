@@ -1,7 +1,7 @@
 """Mistral through the mistralai SDK: chat and batches.
 
-The SDK gives no access to the body of a reply, drops parts of it in its model and refuses others. So replies are what
-the HTTP client recorded, whatever the SDK makes of them.
+The SDK gives no access to the body of a reply, drops parts of it in its model and refuses others.
+So replies are what the HTTP client recorded, whatever the SDK makes of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ OFFICIAL = "https://api.mistral.ai"
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge with endpoint and temperature. Raises UsageError for settings that cannot work."""
+    """Return the judge with endpoint and temperature. Raises UsageError for settings that cannot
+    work."""
     if judge.token_limit == "max_completion_tokens":
         raise UsageError(
             f"judge {judge.name!r}: Mistral limits replies by max_tokens; leave token_limit out"
@@ -93,7 +94,8 @@ async def connect(judge: Judge) -> AsyncIterator[MistralServer]:
 
         http.event_hooks = {"request": [settle_request], "response": [drop_warning]}
         http.params = http.params.merge(key.query)
-        # Without this blocking client, the SDK creates one that loads certificates and is not closed.
+        # Without this blocking client, the SDK creates one that loads certificates and is not
+        # closed.
         with httpx2.Client(verify=False) as unused:
             sdk = Mistral(
                 api_key=key.get_secret_value(),
@@ -101,8 +103,10 @@ async def connect(judge: Judge) -> AsyncIterator[MistralServer]:
                 client=unused,
                 async_client=http,
             )
-            # Else MISTRAL_SDK_TELEMETRY would send prompts and this key to Mistral, whichever the endpoint.
-            sdk.sdk_configuration.telemetry = False  # type: ignore[attr-defined]  # read by the SDK, declared nowhere
+            # Else MISTRAL_SDK_TELEMETRY would send prompts and this key to Mistral, whichever the
+            # endpoint.
+            # read by the SDK, declared nowhere
+            sdk.sdk_configuration.telemetry = False  # type: ignore[attr-defined]
             yield MistralServer(sdk, judge.model.partition(":")[2], key)
 
 
@@ -112,7 +116,8 @@ def body(request: Request) -> dict[str, Any]:
 
 
 LIMITS = FileLimits(50_000, 200_000_000)
-"""Mistral's limits are twice as high, but smaller files are answered sooner, and compatible servers have OpenAI's."""
+"""Mistral's limits are twice as high, but smaller files are answered sooner, and compatible servers
+have OpenAI's."""
 SHARE = 0.5
 """https://docs.mistral.ai/studio-api/batch-processing ("at a 50% discount") as of 2026-11-20."""
 PHASES: Mapping[str, Phase] = {
@@ -121,7 +126,8 @@ PHASES: Mapping[str, Phase] = {
     "FAILED": "refused",
     "CANCELLED": "cancelled",
 }
-"""Phases of ended jobs; `QUEUED`, `RUNNING`, `CANCELLATION_REQUESTED` and unknown statuses are under way."""
+"""Phases of ended jobs; `QUEUED`, `RUNNING`, `CANCELLATION_REQUESTED` and unknown statuses are
+under way."""
 QUEUE_FULL = ("token limit", "too many pending", "queue is full")
 """Words in errors (which have no code) after which the same file may be accepted later."""
 PAGE = 100

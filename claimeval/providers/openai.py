@@ -1,7 +1,7 @@
 """OpenAI and all servers with its chat-completions protocol, through the openai SDK.
 
-`openai:MODEL` goes to OPENAI_BASE_URL if it is set, else to api.openai.com. `openai:MODEL@URL` goes to that server.
-Other providers with this protocol are rows at the end of the file.
+`openai:MODEL` goes to OPENAI_BASE_URL if it is set, else to api.openai.com. `openai:MODEL@URL` goes
+to that server. Other providers with this protocol are rows at the end of the file.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _REASONING = re.compile(r"(?:gpt-(?:[5-9]|\d\d)|o\d)(?![a-z0-9])(?!.*-chat)")
 _FIXED_SAMPLING = re.compile(
     r"(?:gpt-5|o\d)(?:-(?:mini|nano|pro|codex|preview|deep-research))*(?:-\d{4}-\d{2}-\d{2})?"
 )
-"""Reasoning models that are known to accept neither `temperature` nor `top_p`, and to give no log-probabilities."""
+"""Reasoning models that are known to accept neither `temperature` nor `top_p`, and to give no
+log-probabilities."""
 REASONING_MAX_TOKENS = 16_384
 _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
@@ -61,12 +62,14 @@ AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.
 
 
 def reasons(model: str) -> bool:
-    """Return whether a model with this name, also behind a gateway, spends hidden tokens before it answers."""
+    """Return whether a model with this name, also behind a gateway, spends hidden tokens before it
+    answers."""
     return _REASONING.match(model.rpartition("/")[2]) is not None
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings that cannot work."""
+    """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings
+    that cannot work."""
     row = provider(judge.model)
     address, _, query = (judge.endpoint or row.default_endpoint or "").partition("?")
     if not address:
@@ -108,7 +111,8 @@ def resolve(judge: Judge) -> Judge:
 
 
 def body(request: Request) -> dict[str, Any]:
-    """Return the body of a live request. At OpenAI, requests that begin alike go to the machine that has it cached."""
+    """Return the body of a live request. At OpenAI, requests that begin alike go to the machine
+    that has it cached."""
     fields = request_body(request)
     judge = request.judge
     beginning = request.beginning
@@ -126,7 +130,8 @@ def body(request: Request) -> dict[str, Any]:
 async def connect(judge: Judge) -> AsyncIterator[OpenAIServer]:
     """Connect to a judge's server for the duration of the block.
 
-    Headers that the SDK reads from the environment, and the provider's key, are not sent to servers of others.
+    Headers that the SDK reads from the environment, and the provider's key, are not sent to servers
+    of others.
     """
     from openai import AsyncOpenAI, Omit
 
@@ -154,7 +159,8 @@ PHASES: Mapping[str, Phase] = {
     "failed": "refused",
     "cancelled": "cancelled",
 }
-"""Phases of ended batches; all other statuses (`validating`, `in_progress`, `finalizing`, ...) are under way."""
+"""Phases of ended batches; all other statuses (`validating`, `in_progress`, `finalizing`, ...) are
+under way."""
 SHARE = 0.5
 """https://help.openai.com/en/articles/9197833 ("50% cost discount") as of 2026-11-20."""
 QUEUE_FULL = "token_limit_exceeded"
@@ -162,7 +168,8 @@ PAGE = 100
 
 
 def line(request: Request) -> bytes:
-    """Write a line of a request file. The key is the custom_id, so that the result can be matched with its request."""
+    """Write a line of a request file. The key is the custom_id, so that the result can be matched
+    with its request."""
     fields = {
         "custom_id": request.key,
         "method": "POST",
@@ -185,7 +192,8 @@ class OpenAIServer:
 
         recorder = ResponseRecorder(self.key, keep)
         with recorder.open_for(self._sdk):
-            # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
+            # Not `chat.completions.create`: it goes through the body field by field, a sixth of the
+            # CPU of a call.
             await self._sdk.post(
                 "chat/completions", cast_to=httpx2.Response, content=to_json(body(request))
             )
@@ -285,10 +293,11 @@ _THINKING_GEMINI = re.compile(r"gemini-(?:2\.5|[3-9]|flash-latest|pro-latest)(?!
 
 
 def _azure(judge: Judge) -> Judge:
-    """Resolve a deployment at a resource, whose address may be only its host, as in Azure's documentation.
+    """Resolve a deployment at a resource, whose address may be only its host, as in Azure's
+    documentation.
 
-    With a dated API version, in the address or under `query`, the path is that of a deployment; without, that of the
-    version-less API.
+    With a dated API version, in the address or under `query`, the path is that of a deployment;
+    without, that of the version-less API.
     """
     address, mark, query = (judge.endpoint or AZURE.default_endpoint or "").partition("?")
     if address and not urlsplit(address).path.strip("/"):
@@ -328,7 +337,8 @@ OLLAMA = Provider(
     resolve=resolve,
     example="ollama:qwen3:8b",
     endpoint="http://127.0.0.1:11434/v1",
-    cuts_at=4096,  # the default context on machines with little memory; this protocol cannot set another one
+    # the default context on machines with little memory; this protocol cannot set another one
+    cuts_at=4096,
     packages=SDK,
     reasons=reasons,
 )

@@ -41,7 +41,8 @@ class Price(NamedTuple):
         return (prompt * self.input + completion * self.output) / 1e6
 
     def of(self, usage: Usage | Call) -> float:
-        """Return US dollars for the tokens that a provider reported, including those of its cache."""
+        """Return US dollars for the tokens that a provider reported, including those of its
+        cache."""
         prompt = usage.prompt_tokens or 0
         read = min(usage.cached_tokens or 0, prompt)
         cache_written = min(usage.cache_write_tokens or 0, prompt - read)
@@ -51,7 +52,8 @@ class Price(NamedTuple):
         return self.dollars(prompt, usage.completion_tokens or 0) + extra / 1e6
 
     def at_most(self, prompt: float, completion: float) -> float:
-        """Return the maximum US dollars for prompt and completion tokens, whether the cache is used or not."""
+        """Return the maximum US dollars for prompt and completion tokens, whether the cache is used
+        or not."""
         return (
             self.dollars(prompt, completion)
             + prompt * max((self.cache_write or 0.0) - self.input, 0.0) / 1e6
@@ -59,7 +61,8 @@ class Price(NamedTuple):
 
 
 def counted(usage: Usage | Call) -> bool:
-    """Return whether the provider reported prompt and completion tokens, so that the cost is known."""
+    """Return whether the provider reported prompt and completion tokens, so that the cost is
+    known."""
     return usage.prompt_tokens is not None and usage.completion_tokens is not None
 
 
@@ -68,7 +71,8 @@ LOCAL = ("local:", "recorded:")
 """What names of judges without a server begin with: they cost nothing unless a file says so."""
 
 MESSAGE_TOKENS = 16
-"""Upper bound of the tokens that a chat format adds to one message (OpenAI's adds 3, and 3 to all together)."""
+"""Upper bound of the tokens that a chat format adds to one message (OpenAI's adds 3, and 3 to all
+together)."""
 
 
 class _PriceRow(Record):
@@ -91,19 +95,19 @@ def price(
 ) -> Price | None:
     """Return the price of `provider:name` at an endpoint; None if it is unknown.
 
-    The first source with the model counts: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files are
-    YAML with a row per model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
-    A row with `@URL` after the name applies only to that endpoint, others to every endpoint without a row in the same
-    file. Rows of the package are for the providers' endpoints. Local engines cost nothing. Files are read once per
-    process.
+    The first source with the model counts: `file`, the files in $CLAIMEVAL_PRICES, the table in the
+    package. Files are YAML with a row per model: `openai:gpt-5-mini: {input: 0.25, output: 2.00,
+    cached_input: 0.025, as_of: 2026-11-20}`. A row with `@URL` after the name applies only to that
+    endpoint, others to every endpoint without a row in the same file. Rows of the package are for
+    the providers' endpoints. Local engines cost nothing. Files are read once per process.
 
     Args:
         model: The model as `provider:name`.
         endpoint: The address of the calls; None for the provider's.
         file: A file of prices.
-        batched: Return the price in a batch. The discount is the field `batch` of the row
-            (`{input: 1, output: 2, batch: 0.5}`), else that of the provider's batches at its endpoint, else none. No
-            further discount for cached prompt tokens is assumed.
+        batched: Return the price in a batch. The discount is the field `batch` of the row (`{input:
+            1, output: 2, batch: 0.5}`), else that of the provider's batches at its endpoint, else
+            none. No further discount for cached prompt tokens is assumed.
 
     Raises:
         UsageError: If a file cannot be read.
@@ -129,7 +133,8 @@ def _batch_share(model: str, endpoint: str) -> float:
 def price_of(
     judge: Judge, file: str | Path | None = None, *, batched: bool = False
 ) -> Price | None:
-    """Return the price of a judge: its setting, else that of its model at its endpoint; None if it is unknown."""
+    """Return the price of a judge: its setting, else that of its model at its endpoint; None if it
+    is unknown."""
     if judge.price:
         return Price(judge.price.input, judge.price.output, None, None)
     return price(judge.model, judge.endpoint, file, batched=batched)
@@ -153,16 +158,19 @@ def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow
 
 
 def cost_bound(request: Request, price: Price) -> float:
-    """Return the maximum cost of one call in US dollars, with a token per byte of its prompt and the longest reply.
+    """Return the maximum cost of one call in US dollars, with a token per byte of its prompt and
+    the longest reply.
 
-    Byte-pair tokenizers never make more than one token of a byte; English text has about four bytes per token.
+    Byte-pair tokenizers never make more than one token of a byte; English text has about four bytes
+    per token.
     """
     tokens = request.size + overhead(request.judge, len(request.messages))
     return price.at_most(tokens, request.max_tokens)
 
 
 def overhead(judge: Judge, messages: int) -> int:
-    """Return an upper bound of the tokens that a provider adds to this number of messages, and for a schema."""
+    """Return an upper bound of the tokens that a provider adds to this number of messages, and for
+    a schema."""
     enforced = providers.row_of(judge).schema_tokens if judge.structured else 0
     return MESSAGE_TOKENS * (messages + 1) + enforced
 

@@ -1,12 +1,14 @@
-"""`recorded:FILE`: a judge that answers from a file of recorded claims and verdicts, without a key, model or network.
+"""`recorded:FILE`: a judge that answers from a file of recorded claims and verdicts, without a key,
+model or network.
 
-A file is JSON Lines. Each line holds the claims of a text, or verdicts on claims against some evidence::
+A file is JSON Lines. Each line holds the claims of a text, or verdicts on claims against some
+evidence::
 
     {"text": "It is 63 m high.", "claims": [{"claim": "The tower is 63 m high.", "sentences": [1]}]}
     {"evidence": ["It is 58 m high."], "verdicts": [{"claim": "The tower is 63 m high.", "label": "contradicted"}]}
 
-They are found by text, claim and evidence and not by request, so they also answer requests with other claims together
-or documents in another order. What the file lacks is `not_in_cache`.
+They are found by text, claim and evidence and not by request, so they also answer requests with
+other claims together or documents in another order. What the file lacks is `not_in_cache`.
 """
 
 from __future__ import annotations
@@ -99,10 +101,11 @@ class Recording(NamedTuple):
     labels: frozenset[str]
 
     def answer(self, request: Request) -> Outcome:
-        """Return the recorded claims or verdicts in the reply format of the request; a failure if there are none.
+        """Return the recorded claims or verdicts in the reply format of the request; a failure if
+        there are none.
 
-        Verdicts answer only for scales that have all labels of the file. Otherwise, a prompt with fewer labels would
-        get verdicts only on the claims with these labels, and a wrong score.
+        Verdicts answer only for scales that have all labels of the file. Otherwise, a prompt with
+        fewer labels would get verdicts only on the claims with these labels, and a wrong score.
         """
         task = request.task
         text = None
@@ -140,7 +143,8 @@ class Recording(NamedTuple):
 def read(judge: Judge) -> Recording:
     """Read the file of a judge: a path, or the name of a bundled file (`demo`).
 
-    Raises UsageError if there is no such file, and DataError for a line that is malformed or contradicts another.
+    Raises UsageError if there is no such file, and DataError for a line that is malformed or
+    contradicts another.
     """
     name = judge.model.partition(":")[2]
     path = Path(name) if name.endswith(".jsonl") else bundled(f"{name}_replies.jsonl")
@@ -227,7 +231,8 @@ def resolve(judge: Judge) -> Judge:
 
 
 def note(judge: Judge) -> str:
-    """Return the note to print with the numbers of this judge: whose replies they are, if the file says so."""
+    """Return the note to print with the numbers of this judge: whose replies they are, if the file
+    says so."""
     try:
         source = read(judge).source
     except UsageError:  # the verdicts of a run can be counted again without the file

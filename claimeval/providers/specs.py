@@ -1,7 +1,8 @@
-"""Parse judges as users write them: `provider:model`, `provider:model@URL`, a judge file (YAML), or a panel file.
+"""Parse judges as users write them: `provider:model`, `provider:model@URL`, a judge file (YAML), or
+a panel file.
 
-A panel file is YAML with `judges` (specs, judge files in the same directory, or settings of a judge), optionally
-`extractor`, and the settings of `Panel`.
+A panel file is YAML with `judges` (specs, judge files in the same directory, or settings of a
+judge), optionally `extractor`, and the settings of `Panel`.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ _YAML = (".yaml", ".yml")
 NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 
 CLAIMS_BY_RULE = "claims split by rules: 1.14 per biography sentence; people write 4.05"
-"""Remark on claims of the local splitter, measured on FActScore: their scores are not comparable with scores of claims
-of single facts."""
+"""Remark on claims of the local splitter, measured on FActScore: their scores are not comparable
+with scores of claims of single facts."""
 
 
 def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTINGS) -> Judge:
     """Return the judge with all settings that can change its answers, without a call.
 
-    `settings` take precedence over those in a judge file. Raises UsageError for an unknown provider, an unreadable file
-    or a wrong setting. Keys are checked later, when a run starts.
+    `settings` take precedence over those in a judge file. Raises UsageError for an unknown
+    provider, an unreadable file or a wrong setting. Keys are checked later, when a run starts.
     """
     if isinstance(spec, str) and spec.endswith(_YAML):
         spec = from_fields(read_file(Path(spec)), f"the judge file {spec!r}", Path(spec).stem)
@@ -69,7 +70,8 @@ def _from_text(text: str) -> Judge:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Read the settings in a judge or panel file without checking them. Raises UsageError if it is neither."""
+    """Read the settings in a judge or panel file without checking them. Raises UsageError if it is
+    neither."""
     fields = read_yaml(path, "judge file")
     if not isinstance(fields, dict) or not (
         isinstance(fields.get("model"), str) or "judges" in fields
@@ -82,7 +84,8 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
-    """Return the judge with these settings; `name` is its default name, `location` their source in messages."""
+    """Return the judge with these settings; `name` is its default name, `location` their source in
+    messages."""
     if not isinstance(fields.get("model"), str):
         raise UsageError(f"{location} names no model: give `model: provider:name`")
     from_text = _from_text(fields["model"])
@@ -111,7 +114,8 @@ def _valid(settings: Mapping[str, Any], location: str) -> Judge:
 def parse_judges(
     specs: Sequence[str | Judge], settings: Mapping[str, JsonValue] = NO_SETTINGS
 ) -> tuple[Judge, ...]:
-    """Parse several judges, whose names must differ; `settings` take precedence over those of each."""
+    """Parse several judges, whose names must differ; `settings` take precedence over those of
+    each."""
     if not specs:
         raise UsageError(
             "no judge named; claimeval never chooses a paid service by itself. Examples:"
@@ -128,7 +132,8 @@ def parse_judges(
 
 
 def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
-    """Return the notes to print with the numbers: about all judges, single judges, and claims extracted by rules."""
+    """Return the notes to print with the numbers: about all judges, single judges, and claims
+    extracted by rules."""
     uncounted = [judge.name for judge in judges if judge.uncounted]
     capless = (
         (f"caps are no promise: {', '.join(uncounted)} may cost more than they count",)
@@ -147,10 +152,12 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Return the short name of each judge for tables: without address and provider if that is unique.
+    """Return the short name of each judge for tables: without address and provider if that is
+    unique.
 
-    `openai:gpt-5-mini@http://127.0.0.1:8000/v1` becomes `gpt-5-mini` next to `mistral:large`, but keeps its address
-    next to `openai:gpt-5-mini`. `names` are all judges of the run and its extractor.
+    `openai:gpt-5-mini@http://127.0.0.1:8000/v1` becomes `gpt-5-mini` next to `mistral:large`, but
+    keeps its address next to `openai:gpt-5-mini`. `names` are all judges of the run and its
+    extractor.
     """
     forms = {name: _forms(name) for name in names}
     uses = Counter(form for shorter in forms.values() for form in set(shorter))
@@ -187,7 +194,8 @@ class PanelSpec(NamedTuple):
 
 
 def asking(claims_per_call: ClaimsPerCall | None) -> Mapping[str, JsonValue]:
-    """Return the settings that take precedence over those of judges; none if `claims_per_call` is None."""
+    """Return the settings that take precedence over those of judges; none if `claims_per_call` is
+    None."""
     return NO_SETTINGS if claims_per_call is None else {"claims_per_call": claims_per_call}
 
 
@@ -229,7 +237,8 @@ def parse_panel(
 
 
 def _member(entry: object, path: Path, role: str) -> str | Judge:
-    """Parse one entry of a panel file: a spec, a judge file in the same directory, or the settings of a judge."""
+    """Parse one entry of a panel file: a spec, a judge file in the same directory, or the settings
+    of a judge."""
     if isinstance(entry, str):
         return str(path.parent / entry) if entry.endswith(_YAML) else entry
     if isinstance(entry, dict):
@@ -249,7 +258,8 @@ def panel_settings(
     with_labels: bool = False,
     about_claims: bool = True,
 ) -> Panel:
-    """Return the settings of a panel: `settings` take precedence over those in its file, and these over the defaults.
+    """Return the settings of a panel: `settings` take precedence over those in its file, and these
+    over the defaults.
 
     Args:
         panel_spec: The judges, with the settings of their panel file.

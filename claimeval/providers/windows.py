@@ -19,7 +19,8 @@ TABLE = Path(__file__).with_name("windows.yaml")
 SMALLEST = 1024
 """Minimum tokens of a window to which a server may have truncated a prompt."""
 CHARACTERS_PER_TOKEN = 7
-"""Upper bound of the characters per token, with repeated punctuation counted once; prose has 3 to 5.5."""
+"""Upper bound of the characters per token, with repeated punctuation counted once; prose has 3 to
+5.5."""
 _REPEATED = re.compile(r"(\W)\1+")
 
 
@@ -37,7 +38,8 @@ def _table() -> dict[str, int]:
 def known_window(judge: Judge) -> int | None:
     """Return the context window of a judge's model in tokens; None if it is unknown.
 
-    It is the judge's setting, else the size to which the provider's servers truncate prompts, else the published one.
+    It is the judge's setting, else the size to which the provider's servers truncate prompts, else
+    the published one.
     """
     if judge.context_tokens:
         return judge.context_tokens
@@ -58,11 +60,13 @@ STATED_BY = (
     "context_window",
     "max_context_length",
 )
-"""Fields with the window in a server's record of a model: vLLM, Ollama and OpenRouter, LM Studio, Groq, Mistral."""
+"""Fields with the window in a server's record of a model: vLLM, Ollama and OpenRouter, LM Studio,
+Groq, Mistral."""
 
 
 async def stated_by_server(judge: Judge) -> int | None:
-    """Return the window of a judge's model in the server's list of models; None if it is not there, or the call fails.
+    """Return the window of a judge's model in the server's list of models; None if it is not there,
+    or the call fails.
 
     vLLM and most gateways have it in their list of models, Ollama in its list of loaded models.
     """
@@ -102,8 +106,8 @@ async def stated_by_server(judge: Judge) -> int | None:
 def cut_by(request: Request, reply: Completion) -> Failure | None:
     """Return a failure if the server truncated the prompt before it answered, else None.
 
-    A prompt was truncated if the server counted far too few tokens for its characters. Ollama truncates a prompt to
-    half of its window and two tokens, earlier versions to the whole window.
+    A prompt was truncated if the server counted far too few tokens for its characters. Ollama
+    truncates a prompt to half of its window and two tokens, earlier versions to the whole window.
     """
     tokens = reply.usage.prompt_tokens or 0
     cached = reply.usage.cached_tokens or 0

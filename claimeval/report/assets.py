@@ -1,4 +1,5 @@
-"""Templates, styles and scripts of the HTML pages, each with a Content-Security-Policy that allows only these."""
+"""Templates, styles and scripts of the HTML pages, each with a Content-Security-Policy that allows
+only these."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ STYLES = {
     "viewer": ("colours.css", "base.css", "pictures.css", "viewer.css"),
     "series": ("colours.css", "base.css", "pictures.css", "series.css"),
 }
-"""Style files of each page, in order. The script of a page, if any, is NAME.js with all its imports."""
+"""Style files of each page, in order. The script of a page, if any, is NAME.js with all its
+imports."""
 
 CONNECTED = ("label",)
 """Pages that send something to the server that they come from."""
@@ -81,11 +83,12 @@ def _filled(html: str, **texts: str) -> str:
 def bundle(name: str) -> str:
     """Return a module and all its imports as one script.
 
-    Each module becomes a function that is called once, after its imports, and returns its exports, so that names are
-    private to their module. Native modules do not work in a single file under a policy of hashes.
+    Each module becomes a function that is called once, after its imports, and returns its exports,
+    so that names are private to their module. Native modules do not work in a single file under a
+    policy of hashes.
 
-    Raises ValueError for circular imports, and for other forms of imports and exports than `import { a, b as c } from
-    "./module.js";` and `export` before a function, class or const.
+    Raises ValueError for circular imports, and for other forms of imports and exports than `import
+    { a, b as c } from "./module.js";` and `export` before a function, class or const.
     """
     modules: dict[str, str] = {}
     _add(name, modules, ())

@@ -1,9 +1,10 @@
 """Charts as SVG: forest, slices, trend, lines, bars, points, calibration, heat map and square.
 
-A chart has only presentation attributes (no style, no script, no id), so that pages with a strict content security
-policy can include it. Text has the color of the surrounding text. Other colors are from Okabe and Ito's palette, which
-color-blind readers can distinguish on white and on black, and a shape, a dash or a word repeats what they mean. The
-title and all numbers are also text, for screen readers.
+A chart has only presentation attributes (no style, no script, no id), so that pages with a strict
+content security policy can include it. Text has the color of the surrounding text. Other colors are
+from Okabe and Ito's palette, which color-blind readers can distinguish on white and on black, and a
+shape, a dash or a word repeats what they mean. The title and all numbers are also text, for screen
+readers.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Mark(NamedTuple):
     high: float | None = None
     n: int | None = None
     ends: str = "95 %"
-    """What `low` and `high` are. Anything but `95 %`, such as `bounds`, has a dashed line and a hollow mark."""
+    """What `low` and `high` are. Anything but `95 %`, such as `bounds`, has a dashed line and a
+    hollow mark."""
     link: str | None = None
     """URL of the mark's link."""
 
@@ -99,7 +101,8 @@ class Picture(NamedTuple):
         return self._element(self._words() + style + paper + self.body, color=INK) + "\n"
 
     def save(self, target: Path) -> None:
-        """Write an `.svg` file. Raises UsageError for another file extension or a path that cannot be written."""
+        """Write an `.svg` file. Raises UsageError for another file extension or a path that cannot
+        be written."""
         check_name(target)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -218,7 +221,8 @@ def trend(
         title: Title of the chart.
         label: Label of the axis, with its unit.
         changes: What changed, such as judges, prompt or data, by position of the run.
-        breaks: Positions of runs whose values cannot be compared with those before, as other judges gave them.
+        breaks: Positions of runs whose values cannot be compared with those before, as other judges
+            gave them.
         baseline: Position of the baseline run, whose value is a line across the chart.
         width: Width in points.
     """
@@ -410,8 +414,8 @@ def points(
         title: Title of the chart.
         x_label: Label of the horizontal axis, with its unit.
         y_label: Label of the vertical axis.
-        front: Whether to join the points of the Pareto front: no other point is at most as far right and at least as
-            high.
+        front: Whether to join the points of the Pareto front: no other point is at most as far
+            right and at least as high.
         width: Width in points.
     """
     drawn = [(over, mark, mark.value) for over, mark in marks if mark.value is not None]
@@ -452,7 +456,8 @@ def calibration(
     """Draw a calibration curve: a point for each bin, and the diagonal of perfect calibration.
 
     Args:
-        marks: The mean probability of each bin, and the observed share. The area of a point grows with `n`.
+        marks: The mean probability of each bin, and the observed share. The area of a point grows
+            with `n`.
         title: Title of the chart.
         x_label: Label of the horizontal axis, from 0 to 1.
         y_label: Label of the vertical axis, from 0 to 1.
@@ -497,7 +502,8 @@ def heat_map(
         cells: The cells of each row. Cells without a value are empty.
         title: Title of the chart.
         labels: Labels of the rows and of the columns.
-        counts: Whether the values are counts, shaded by their share of the row, instead of shares from 0 to 1.
+        counts: Whether the values are counts, shaded by their share of the row, instead of shares
+            from 0 to 1.
     """
     names = [_fitting(name, 24) for name in rows]
     size = max(
@@ -630,7 +636,8 @@ def _ends(marks: Iterable[Mark]) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
-    """Return about `count` round numbers from low to high, at least two: steps of 1, 2 or 5 times 10^k; with texts."""
+    """Return about `count` round numbers from low to high, at least two: steps of 1, 2 or 5 times
+    10^k; with texts."""
     rough = (high - low) / max(count - 1, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
@@ -651,7 +658,8 @@ def _rows(
     line: float | None,
     width: float,
 ) -> Picture:
-    """Draw one mark per row over one axis, with its name to the left and its numbers to the right, or both above."""
+    """Draw one mark per row over one axis, with its name to the left and its numbers to the right,
+    or both above."""
     above = width < NARROW
     letters = int(width * (0.5 if above else 0.34) / LETTER)
     names = [_fitting(mark.name, letters) for mark in marks]
@@ -714,7 +722,8 @@ def _x_axis(
     *,
     rules: Sequence[tuple[float, float]] | None = None,
 ) -> str:
-    """Draw tick labels and grid lines from top to bottom, or only along `rules`, which leave space for text."""
+    """Draw tick labels and grid lines from top to bottom, or only along `rules`, which leave space
+    for text."""
     if at is None:
         marks = ticks(
             min(x.low, x.high), max(x.low, x.high), max(5, int(abs(x.end - x.start) / 64))

@@ -21,7 +21,8 @@ CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "ends", "p", "p_adjus
 
 
 def write(folder: Path, table: ExperimentResult) -> None:
-    """Write `experiment.json`, `experiment.csv` and `experiment.md` with its pictures into a folder."""
+    """Write `experiment.json`, `experiment.csv` and `experiment.md` with its pictures into a
+    folder."""
     write_text(folder / "experiment.json", json.dumps(table.model_dump(), indent=1) + "\n")
     write_text(folder / "experiment.csv", to_csv(table))
     drawn = drawings(table, "experiment")

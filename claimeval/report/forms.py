@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 Form = Literal["html", "md", "csv", "json"]
 MARK = "\ufeff"
-"""Byte order mark at the beginning of a CSV file, without which spreadsheets do not read it as UTF-8."""
+"""Byte order mark at the beginning of a CSV file, without which spreadsheets do not read it as
+UTF-8."""
 
 
 def form_of(out: str | Path | None) -> Form:
-    """Return the form that the name of a file ends in; `html` for other names and without a file."""
+    """Return the form that the name of a file ends in; `html` for other names and without a
+    file."""
     ending = Path(out or "").suffix.lower().lstrip(".")
     forms: tuple[Form, ...] = get_args(Form)
     return next((form for form in forms if form == ending), "html")
@@ -41,15 +43,16 @@ def write(
 ) -> Path:
     """Write a report atomically and return its path.
 
-    The pictures of a Markdown file are written next to it, as `NAME-metrics.svg` or `NAME-differences.svg`.
+    The pictures of a Markdown file are written next to it, as `NAME-metrics.svg` or
+    `NAME-differences.svg`.
 
     Args:
         run: Directory of a run or of an experiment.
         form: Format of the report.
         out: The file. Default: a file in the directory.
         compared: Directory of a run to compare with.
-        rows: The rows of a CSV: `samples`, `claims`, or a table of the report. Default: samples, of two runs their
-            differences.
+        rows: The rows of a CSV: `samples`, `claims`, or a table of the report. Default: samples, of
+            two runs their differences.
 
     Raises:
         DataError: A directory has no finished run.
@@ -96,8 +99,8 @@ def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Pic
 def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
     """Return the report of a series of runs as text, and write it to `out` if that is a file.
 
-    The pictures of a Markdown file are written next to it, as `NAME-METRIC.svg`. Raises UsageError for a CSV, or if the
-    file cannot be written.
+    The pictures of a Markdown file are written next to it, as `NAME-METRIC.svg`. Raises UsageError
+    for a CSV, or if the file cannot be written.
     """
     from claimeval.report import markdown, series
 
@@ -119,14 +122,15 @@ def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
 
 
 def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | None = None) -> str:
-    """Return a report as text; Markdown has no pictures. For an experiment, return the file that it wrote.
+    """Return a report as text; Markdown has no pictures. For an experiment, return the file that it
+    wrote.
 
     Args:
         run: Directory of a run or of an experiment.
         form: Format of the report.
         compared: Directory of a run to compare with.
-        rows: The rows of a CSV: `samples`, `claims`, or a table of the report. Default: samples, of two runs their
-            differences.
+        rows: The rows of a CSV: `samples`, `claims`, or a table of the report. Default: samples, of
+            two runs their differences.
 
     Raises:
         DataError: A directory has no finished run.
@@ -173,7 +177,8 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
 def _markdown(
     run: Path, compared: Path | None, stem: str | None = None
 ) -> tuple[str, dict[str, Picture]]:
-    """Return the Markdown of one or two runs, and its pictures by file name; without a stem, there are none."""
+    """Return the Markdown of one or two runs, and its pictures by file name; without a stem, there
+    are none."""
     from claimeval.report import experiments as printing
     from claimeval.report import markdown
     from claimeval.runs.compare import compare

@@ -1,7 +1,7 @@
 """Labeling in the browser of this machine: what the page shows, and what it may send.
 
-Labels are those of `annotate`, in the same files. Opening a page draws nothing; what judges said of an item is sent
-only after its label. A label is on disk before the request is answered.
+Labels are those of `annotate`, in the same files. Opening a page draws nothing; what judges said of
+an item is sent only after its label. A label is on disk before the request is answered.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Labeling:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
     def html(self, run: str, metric: str | None, name: str) -> bytes | None:
-        """Return the page of a queue; None if there is no such run or queue. Raises UsageError for a wrong metric."""
+        """Return the page of a queue; None if there is no such run or queue. Raises UsageError for
+        a wrong metric."""
         if run not in self._runs() or name not in get_args(QueueName):
             return None
         queue = Queue(run, metric or None, name)  # type: ignore[arg-type]  # it is one
@@ -141,7 +142,8 @@ class Labeling:
         else:
             before = labeling.drawn(run, labeling.labeled_metric(run, queue.metric)[0].name)
             design, seed = (before.design, before.seed) if before else ("even", 0)
-            labeling.draw_claims(run, queue.metric, n, design, seed)  # type: ignore[arg-type]  # or it is refused
+            # or it is refused
+            labeling.draw_claims(run, queue.metric, n, design, seed)  # type: ignore[arg-type]
         return {}
 
     def _label(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:
@@ -215,7 +217,8 @@ def _documents(run: Path, n: int | None) -> DocumentAnnotation:
 
 
 def _proposed(run: Path, queue: Queue, opened: Annotation | None) -> int:
-    """Return how many items the page proposes to draw, with those that are drawn; 0 if none is left."""
+    """Return how many items the page proposes to draw, with those that are drawn; 0 if none is
+    left."""
     if isinstance(opened, DocumentAnnotation):
         before = len(opened.draw.queries)
         most = opened.draw.population

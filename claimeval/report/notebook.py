@@ -25,7 +25,8 @@ from claimeval.types.html import Html
 from claimeval.types.records import SampleResult
 
 LOOKED_AT = 2000
-"""Number of samples that are searched for the worst claims, so that a cell shows its run quickly."""
+"""Number of samples that are searched for the worst claims, so that a cell shows its run
+quickly."""
 FLIPS = 5
 
 
@@ -35,7 +36,8 @@ def run(
     results: Sequence[SampleResult],
     sides: Sequence[ScoresSummary],
 ) -> str:
-    """Return what is shown of a run; its claims to read first are among the first `LOOKED_AT` results."""
+    """Return what is shown of a run; its claims to read first are among the first `LOOKED_AT`
+    results."""
     builder = FrontBuilder(manifest, run_view.READ)
     for result in islice(results, LOOKED_AT):
         builder.add(result)

@@ -1,10 +1,11 @@
 """Data in a page: compressed, and encoded so that it cannot contain markup.
 
-The index has one short row per sample, which the page's list shows, sorts and filters without opening the sample.
+The index has one short row per sample, which the page's list shows, sorts and filters without
+opening the sample.
 
-Results contain replies but no requests. A request is rebuilt from prompt, sample and claims, and checked against the
-call's key. In a page, a request is a list of pieces, parts of the prompt and references to texts of the sample, so that
-it takes only a few bytes.
+Results contain replies but no requests. A request is rebuilt from prompt, sample and claims, and
+checked against the call's key. In a page, a request is a list of pieces, parts of the prompt and
+references to texts of the sample, so that it takes only a few bytes.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ MIN_LENGTH = 12
 """Minimum number of characters of a text that is replaced by a reference."""
 
 Piece = int | str
-"""Number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second document of the evidence,
-`c3` third claim of the call, `s10-25` characters 10 to 25 of the text that claims are extracted from."""
+"""Number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second
+document of the evidence, `c3` third claim of the call, `s10-25` characters 10 to 25 of the text
+that claims are extracted from."""
 
 
 class MessagePieces(NamedTuple):
@@ -89,7 +91,8 @@ class Rebuilder:
         """Questions about claims of the latest sample, which the judges of a panel share."""
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
-        """Return the request of a call; None if the rebuilt request has another key, or the judge reads no prompts."""
+        """Return the request of a call; None if the rebuilt request has another key, or the judge
+        reads no prompts."""
         requests = (
             self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ()))
         )
@@ -205,11 +208,13 @@ def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[
 
 
 CHUNK = 256 * 1024
-"""Bytes of JSON after which a chunk of details ends. The page unpacks one chunk to show one sample."""
+"""Bytes of JSON after which a chunk of details ends. The page unpacks one chunk to show one
+sample."""
 
 
 def block(name: str, content: bytes) -> str:
-    """Return an element with compressed content as base64, which the browser neither shows nor runs."""
+    """Return an element with compressed content as base64, which the browser neither shows nor
+    runs."""
     return (
         '<script type="text/plain"'
         f' id="{name}">{base64.b64encode(zlib.compress(content, 9)).decode()}</script>\n'
@@ -217,7 +222,8 @@ def block(name: str, content: bytes) -> str:
 
 
 def as_json(value: object) -> bytes:
-    """Return compact JSON. If a text has lone surrogates, which UTF-8 cannot encode, all characters are escaped."""
+    """Return compact JSON. If a text has lone surrogates, which UTF-8 cannot encode, all characters
+    are escaped."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -225,7 +231,8 @@ def as_json(value: object) -> bytes:
 
 
 def tree(picture: Picture) -> list[object]:
-    """Return a picture as nested lists of tag, attributes and children, from which a page builds its elements."""
+    """Return a picture as nested lists of tag, attributes and children, from which a page builds
+    its elements."""
     from xml.etree import ElementTree
 
     return _node(ElementTree.fromstring(picture.svg))
@@ -272,16 +279,18 @@ class Index:
 
 
 def line(result: SampleResult) -> bytes:
-    """Return the result of a sample as JSON for the page, without fields that have their default."""
+    """Return the result of a sample as JSON for the page, without fields that have their
+    default."""
     return result.model_dump_json(exclude_defaults=True).encode()
 
 
 class Details:
     """Writer of the full results of a run, in chunks named `chunk-0`, `chunk-1` and so on.
 
-    A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null per call of a], ...],
-    "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a, of b?], ...],
-    "documents": [{part: [[rank in a, rank in b, change], ...]}, ...], "literals": [...]}`.
+    A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null
+    per call of a], ...], "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a,
+    of b?], ...], "documents": [{part: [[rank in a, rank in b, change], ...]}, ...], "literals":
+    [...]}`.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -345,7 +354,8 @@ class ScoreCell(NamedTuple):
 
     value: float | None
     strip: str
-    """A letter per claim (`LETTERS`), in the order of the claims. Upper case if the judges disagree."""
+    """A letter per claim (`LETTERS`), in the order of the claims. Upper case if the judges
+    disagree."""
     because: str | None
     """Reason for a missing value."""
     hits: int | None = None
@@ -413,7 +423,8 @@ def row(
     others: Iterable[str] = (),
     judges: Sequence[str] = (),
 ) -> SampleRow:
-    """Return the row of a sample, with a cell for each metric of claims, then for each other metric.
+    """Return the row of a sample, with a cell for each metric of claims, then for each other
+    metric.
 
     Args:
         result: The result of the sample.
@@ -445,7 +456,8 @@ def row(
 
 
 def changed_parts(a: Sample, b: Sample) -> str:
-    """Return the parts of a sample that differ in two runs: `a` answer, `c` contexts, `r` reference, `q` question."""
+    """Return the parts of a sample that differ in two runs: `a` answer, `c` contexts, `r`
+    reference, `q` question."""
     parts = {
         "a": a.answer != b.answer,
         "c": _documents(a) != _documents(b),

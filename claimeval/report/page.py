@@ -1,4 +1,5 @@
-"""The HTML page of a run, of two runs, or of an experiment: a self-contained file that makes no requests."""
+"""The HTML page of a run, of two runs, or of an experiment: a self-contained file that makes no
+requests."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ MAX_FLIPS = 5000
 
 
 MAX_BYTES = 20_000_000
-"""Maximum size in bytes of the samples in the page of a large run; it shows fewer samples if they are long."""
+"""Maximum size in bytes of the samples in the page of a large run; it shows fewer samples if they
+are long."""
 
 
 def render(
@@ -81,13 +83,15 @@ def render(
 ) -> None:
     """Write the page of a run, or of two compared runs, to an open file, sample by sample.
 
-    Above 20,000 samples the page shows a selection of samples and says so; all numbers are over all samples.
+    Above 20,000 samples the page shows a selection of samples and says so; all numbers are over all
+    samples.
 
     Args:
         file: The file to write to.
         folder: The run directory.
         compared: The directory of the run to compare with.
-        first: The number of a sample, from 1: show up to 20,000 samples from this one instead of a selection.
+        first: The number of a sample, from 1: show up to 20,000 samples from this one instead of a
+            selection.
 
     Raises:
         DataError: A directory has no finished run.
@@ -137,7 +141,8 @@ class _Samples:
         self._begin()
 
     def add_fitting(self, positions: Sequence[int], add: Callable[[int], None]) -> int:
-        """Add the samples at these positions, most important first, as many as fit; close, and return their number."""
+        """Add the samples at these positions, most important first, as many as fit; close, and
+        return their number."""
         while True:
             for position in sorted(positions):
                 add(position)
@@ -323,7 +328,8 @@ class _OneRun:
         return _PageData(noted, None, None, samples.facets.facets(), self._agreement())
 
     def _agreement(self) -> Agreement | None:
-        """Return the agreement of the judges with the human labels in the run directory; None if no label counts."""
+        """Return the agreement of the judges with the human labels in the run directory; None if no
+        label counts."""
         if not self._manifest.of_claims or not label_files(self._folder):
             return None
         from claimeval.runs.agreement import measure_run
@@ -450,13 +456,15 @@ def _listed(pair: Pair[SampleResult], part: Part) -> list[tuple[int | None, int 
 
 
 def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:
-    """Return the diagnosis of a sample in each run; empty for runs without both metrics or without a diagnosis."""
+    """Return the diagnosis of a sample in each run; empty for runs without both metrics or without
+    a diagnosis."""
     both = manifest.concludes and {RECALL, FAITHFULNESS} <= set(manifest.names)
     return [diagnose(result) for result in results] if both else []
 
 
 def _kind(result: SampleResult, names: Sequence[str]) -> str:
-    """Return the stratum of a sample: whether a call failed, and the range of its first score, or why it has none."""
+    """Return the stratum of a sample: whether a call failed, and the range of its first score, or
+    why it has none."""
     failed = "failed" if any(call.failed for call in result.calls) else ""
     scores = [score for name in names if (score := result.scores.get(name))]
     for score in scores:
@@ -566,7 +574,8 @@ def _unreadable(folder: Path, error: Exception) -> DataError:
 
 
 def render_experiment(file: IO[str], folder: Path) -> None:
-    """Write the page of an experiment to an open file. Raises DataError if its tables cannot be read."""
+    """Write the page of an experiment to an open file. Raises DataError if its tables cannot be
+    read."""
     from claimeval.runs.experiments.results import ArmFlip
     from claimeval.runs.views import experiment as view
 

@@ -1,4 +1,5 @@
-"""Pictures of runs: one function for each kind of record, used by notebooks, Markdown, pages and files."""
+"""Pictures of runs: one function for each kind of record, used by notebooks, Markdown, pages and
+files."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | No
 
 
 def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
-    """Draw the differences of two runs by metric; metrics that are not shares only if there are no others."""
+    """Draw the differences of two runs by metric; metrics that are not shares only if there are no
+    others."""
     shares = [
         metric for metric in pair.metrics if 0 <= (metric.a or 0) <= 1 and 0 <= (metric.b or 0) <= 1
     ]
@@ -63,7 +65,8 @@ def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
 
 
 def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND) -> list[Picture]:
-    """Draw a picture for each metric: its mean in each run, changed settings, and the baseline's mean as a line.
+    """Draw a picture for each metric: its mean in each run, changed settings, and the baseline's
+    mean as a line.
 
     `links` has the address of each run, or is empty for no links; `width` is in points.
     """
@@ -104,7 +107,8 @@ def no_link(*_: str | None) -> str | None:
 
 
 def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> list[Picture]:
-    """Draw a picture for each metric: its mean by value of the field, largest contribution to the loss first.
+    """Draw a picture for each metric: its mean by value of the field, largest contribution to the
+    loss first.
 
     `link` returns the address of a row by metric and value; `width` is in points.
     """
@@ -129,7 +133,8 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
 def of_changes(
     changes: ChangeSlices, link: Link = no_link, *, width: float = WIDTH
 ) -> list[Picture]:
-    """Draw a picture for each metric: the difference of two runs by value of the field, largest contribution first."""
+    """Draw a picture for each metric: the difference of two runs by value of the field, largest
+    contribution first."""
     drawn = []
     for metric in dict.fromkeys(row.metric for row in changes.rows):
         estimated = [
@@ -156,7 +161,8 @@ def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link) -> Picture:
 
 
 def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:
-    """Draw how often contexts are cited and relevant by rank, as shares of the samples with a context at the rank."""
+    """Draw how often contexts are cited and relevant by rank, as shares of the samples with a
+    context at the rank."""
     shares = {"cited by a judge": [rank.cited for rank in ranks]}
     if all(rank.relevant is not None for rank in ranks):
         shares["a reference context"] = [rank.relevant or 0 for rank in ranks]
@@ -225,7 +231,8 @@ def of_cost(judges: Sequence[JudgeNumbers], names: Mapping[str, str] = {}) -> Pi
 
 
 def of_confusion(judge: JudgeNumbers, name: str) -> Picture | None:
-    """Draw the labels of a judge against those of people or the panel; None if it is compared with neither."""
+    """Draw the labels of a judge against those of people or the panel; None if it is compared with
+    neither."""
     if not judge.confusion or not judge.agrees_with:
         return None
     return _confusion(judge, judge.agrees_with, name)
@@ -243,7 +250,8 @@ def of_calibration(report: CalibrationReport, name: str) -> Picture:
 
 
 def of_agreement(agreement: Agreement, names: Mapping[str, str] = {}) -> Picture | None:
-    """Draw the kappa of each pair of raters, and the confusion of each rater with people; None for a single rater.
+    """Draw the kappa of each pair of raters, and the confusion of each rater with people; None for
+    a single rater.
 
     `names` are shown instead of the raters.
     """

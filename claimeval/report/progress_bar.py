@@ -16,7 +16,8 @@ NEXT = 0.25
 
 
 def progress_bar() -> Callable[[Progress], None] | None:
-    """Return a function that draws the progress of a job below the running cell; None outside of notebooks."""
+    """Return a function that draws the progress of a job below the running cell; None outside of
+    notebooks."""
     ipython = sys.modules.get("IPython")
     shell = ipython and ipython.get_ipython()
     if ipython is None or getattr(shell, "kernel", None) is None:

@@ -1,4 +1,5 @@
-"""Pictures of rank metrics: nDCG over k, precision over recall, and the queries on which two runs differ."""
+"""Pictures of rank metrics: nDCG over k, precision over recall, and the queries on which two runs
+differ."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ CURVES = ("num_ret", *_NDCG.values(), *_RECALLS.values())
 
 
 def comparable(measures: Sequence[Measure]) -> str:
-    """Return the first measure that is not a count, for the chart of queries. Raises UsageError if all are counts."""
+    """Return the first measure that is not a count, for the chart of queries. Raises UsageError if
+    all are counts."""
     for measure in measures:
         if measure.row.summary != "sum":
             return measure.name
@@ -28,7 +30,8 @@ def comparable(measures: Sequence[Measure]) -> str:
 
 
 def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str) -> Picture:
-    """Draw nDCG over k with 95% intervals, and the interpolated precision at eleven levels of recall.
+    """Draw nDCG over k with 95% intervals, and the interpolated precision at eleven levels of
+    recall.
 
     For two runs, bars show for each query how much better the second run is in ``measure``.
 
@@ -81,7 +84,8 @@ def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str)
 
 
 def differences(first: Evaluation, second: Evaluation, measure: str) -> list[float]:
-    """Return the second run's value minus the first's for each query with both values, in descending order."""
+    """Return the second run's value minus the first's for each query with both values, in
+    descending order."""
     pairs = [
         (first.per_query[query][measure], second.per_query[query][measure])
         for query in first.per_query

@@ -1,7 +1,8 @@
-"""Draws views in Markdown, as JSON for pages and as CSV; `cli/printer.py` and `runs/views/notebook.py` have the others.
+"""Draws views in Markdown, as JSON for pages and as CSV; `cli/printer.py` and
+`runs/views/notebook.py` have the others.
 
-Each form has one door that every text passes first: a text of the data can neither end a row, nor be markup or a
-formula, nor move the cursor.
+Each form has one door that every text passes first: a text of the data can neither end a row, nor
+be markup or a formula, nor move the cursor.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def _markdown_door(text: str) -> str:
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Return views in Markdown: names and texts of the data are code spans, without mentions, links or HTML."""
+    """Return views in Markdown: names and texts of the data are code spans, without mentions, links
+    or HTML."""
     return "\n\n".join(
         filter(None, (_markdown(through(block, _markdown_door)) for block in blocks))
     )
@@ -74,7 +76,8 @@ def _markdown(block: Block) -> str:
 
 
 def as_json(table: Table) -> dict[str, Any]:
-    """Return a table for a page: each cell as the text that all forms show, numbers in columns of their own kind."""
+    """Return a table for a page: each cell as the text that all forms show, numbers in columns of
+    their own kind."""
     shown = through(table, str)
     return {
         "name": table.name,
@@ -86,7 +89,8 @@ def as_json(table: Table) -> dict[str, Any]:
 
 
 def cells(table: Table) -> Iterator[list[str | float | None]]:
-    """Yield the rows of a table for a CSV, the names of its columns first; both ends have columns of their own."""
+    """Yield the rows of a table for a CSV, the names of its columns first; both ends have columns
+    of their own."""
     yield [name for column in table.columns for name in _names(column)]
     for row in table.rows:
         pairs = zip(row, table.columns, strict=True)

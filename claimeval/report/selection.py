@@ -1,4 +1,5 @@
-"""Selection of the samples in the page of a large run: those with the lowest scores, and some of every stratum."""
+"""Selection of the samples in the page of a large run: those with the lowest scores, and some of
+every stratum."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ WORST = 0.3
 
 
 class SampleSelection:
-    """Chooses samples after all were added one by one. Keeps one number per sample and column in memory."""
+    """Chooses samples after all were added one by one. Keeps one number per sample and column in
+    memory."""
 
     def __init__(self, columns: int) -> None:
         """`columns` is the number of values of a sample."""
@@ -76,7 +78,8 @@ class SampleSelection:
 
 
 def _spread(positions: Sequence[int]) -> Iterator[int]:
-    """Yield all positions in an order whose beginning is evenly spread: the middle, the quarters, the eighths, ..."""
+    """Yield all positions in an order whose beginning is evenly spread: the middle, the quarters,
+    the eighths, ..."""
     step = 1 << len(positions).bit_length()
     while step > 1:
         yield from positions[step // 2 - 1 :: step]

@@ -1,4 +1,5 @@
-"""A series of runs as a page or in a notebook: a picture and a table for each metric, without a script."""
+"""A series of runs as a page or in a notebook: a picture and a table for each metric, without a
+script."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def render(runs: Series, title: str, *, served: bool = False) -> str:
     Args:
         runs: The series.
         title: The title of the page.
-        served: Whether the viewer serves it, so that it can link to runs, pairs and other baselines.
+        served: Whether the viewer serves it, so that it can link to runs, pairs and other
+            baselines.
     """
     brand = element("a", "claimeval", href="/") if served else Html("claimeval")
     address, rebase = addresses(runs.runs) if served else (None, None)
@@ -95,7 +97,8 @@ def render(runs: Series, title: str, *, served: bool = False) -> str:
 
 
 def addresses(names: Sequence[str]) -> tuple[Address, Address]:
-    """Return functions for the viewer's addresses of runs and pairs, and of the series with another baseline."""
+    """Return functions for the viewer's addresses of runs and pairs, and of the series with another
+    baseline."""
     return (
         lambda runs: f"/report?{urlencode([('run', names[i]) for i in runs])}",
         lambda runs: (

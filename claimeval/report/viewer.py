@@ -1,8 +1,9 @@
-"""Viewer of a directory in the browser: its runs by system, its experiments, their reports, and comparisons.
+"""Viewer of a directory in the browser: its runs by system, its experiments, their reports, and
+comparisons.
 
-It listens on 127.0.0.1 only, and answers only requests with its address as host, so that pages of other sites cannot
-read from it, even under another name (DNS rebinding). It writes nothing but labels, and these only with a name to label
-as, on requests from its own pages.
+It listens on 127.0.0.1 only, and answers only requests with its address as host, so that pages of
+other sites cannot read from it, even under another name (DNS rebinding). It writes nothing but
+labels, and these only with a name to label as, on requests from its own pages.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ class DataGroup(NamedTuple):
     changes: dict[str, str]
     """Changes since the previous run (judges, prompts, data), by run."""
     differences: dict[str, dict[str, float]]
-    """Change of each mean since the previous run of the same judges and prompts, by run and metric."""
+    """Change of each mean since the previous run of the same judges and prompts, by run and
+    metric."""
     other_data: bool
     """Whether the content of the file changes with every run; then pictures do not mark it."""
     pictures: dict[str, Picture]
@@ -336,7 +338,8 @@ def _differences(runs: Sequence[_ReadRun]) -> dict[str, dict[str, float]]:
 
 
 def _judges(run: _ReadRun) -> tuple[str, ...]:
-    """Return the ids of the judges with their settings, and of the prompts: where one differs, so do the numbers."""
+    """Return the ids of the judges with their settings, and of the prompts: where one differs, so
+    do the numbers."""
     if run.manifest is None:
         return ()
     asked = [*run.manifest.judges, *([run.manifest.extractor] if run.manifest.extractor else [])]
@@ -366,7 +369,8 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
 
 
 def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
-    """Return the names of the settings that changed since the previous run: judges, prompts, data, ..."""
+    """Return the names of the settings that changed since the previous run: judges, prompts, data,
+    ..."""
     if before.manifest is None or after.manifest is None:
         return ()
     names = [
@@ -409,7 +413,8 @@ class Building(Exception):
 
 
 class Viewer(ThreadingHTTPServer):
-    """Server for one directory. `port` 0 selects a free port; with `label_as`, pages take the labels of this person.
+    """Server for one directory. `port` 0 selects a free port; with `label_as`, pages take the
+    labels of this person.
 
     Raises UsageError if directory, port or name cannot be used.
     """
@@ -462,7 +467,8 @@ class Viewer(ThreadingHTTPServer):
         )
 
     def report(self, names: list[str], first: int | None = None) -> bytes | None:
-        """Return the page of one run, of two, or of an experiment; None if a name is not in the list.
+        """Return the page of one run, of two, or of an experiment; None if a name is not in the
+        list.
 
         `first` is the number of the first sample to show instead of a selection.
         """
@@ -480,7 +486,8 @@ class Viewer(ThreadingHTTPServer):
         return self._page(key, files, lambda file: render(file, *paths, first=first))
 
     def series(self, names: list[str], baseline: str) -> bytes | None:
-        """Return the page of three or more runs, oldest first; None if a name is not in the list."""
+        """Return the page of three or more runs, oldest first; None if a name is not in the
+        list."""
         paths = self._paths(names)
         if paths is None or len(set(names)) < len(names) or baseline not in names:
             return None
@@ -499,7 +506,8 @@ class Viewer(ThreadingHTTPServer):
     def _page(
         self, names: tuple[str, ...], files: Iterable[Path], write: Callable[[IO[str]], None]
     ) -> bytes:
-        """Return a page, written again only if one of these files changed. Raises Building if it is not ready."""
+        """Return a page, written again only if one of these files changed. Raises Building if it is
+        not ready."""
         key = (names, tuple(file.stat().st_mtime_ns for file in files))
         with self._lock:
             if key in self._pages:
@@ -525,7 +533,8 @@ class Viewer(ThreadingHTTPServer):
 
 
 def ready_made(folder: Path) -> bytes | None:
-    """Return the report in a run directory, if this version wrote it after all files that it shows."""
+    """Return the report in a run directory, if this version wrote it after all files that it
+    shows."""
     file = folder / "report.html"
     if file.is_symlink() or not file.is_file():
         return None
@@ -579,7 +588,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
-        """Take a label, or draw claims to label; only from a page of this server, and only with a name to label as."""
+        """Take a label, or draw claims to label; only from a page of this server, and only with a
+        name to label as."""
         labeling = self.server.labeling
         path = urlsplit(self.path).path
         self.close_connection = True  # what a refused request still sends is not read
@@ -630,7 +640,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         return self._send(HTTPStatus.OK, content, page(name).policy)
 
     def _refusal(self) -> str | None:
-        """Return why a request is refused; None if it comes from a page of this server or the address bar."""
+        """Return why a request is refused; None if it comes from a page of this server or the
+        address bar."""
         if self.headers.get("Host") not in self.server.hosts:
             return "Open the viewer under the address that it printed when it started."
         origin = self.headers.get("Origin")

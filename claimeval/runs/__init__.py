@@ -1,1 +1,2 @@
-"""Finished runs: the directory, votes and judgments made again, comparison, human labels, experiments, imports."""
+"""Finished runs: the directory, votes and judgments made again, comparison, human labels,
+experiments, imports."""

@@ -1,4 +1,5 @@
-"""Agreement of judges with people and with each other. Intervals resample whole questions with all their samples."""
+"""Agreement of judges with people and with each other. Intervals resample whole questions with all
+their samples."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ OF_CLAIMS = (
 )
 """What `agreement` says of a run without claims."""
 EPSILON = 0.2
-"""Cost-benefit penalty of the alternative annotator test, as its paper recommends for expert annotators."""
+"""Cost-benefit penalty of the alternative annotator test, as its paper recommends for expert
+annotators."""
 HALF_WIDTH = 0.05
 """Default target for the half-width of the interval of the share of equal labels."""
 MANY = 8
@@ -90,7 +92,8 @@ class CalibrationReport(Record):
 
 
 class RaterReport(Record):
-    """One judge, or the panel, compared with the human labels. The positive class is "supported"."""
+    """One judge, or the panel, compared with the human labels. The positive class is
+    "supported"."""
 
     rater: str
     compared: int
@@ -119,18 +122,20 @@ class RaterReport(Record):
     calibration: CalibrationReport | None = None
     """Calibration of its probabilities of "supported"; None if it gives none."""
     alt_test: Estimate | None = None
-    """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) that the rater can replace; passed
-    from one half. None unless two annotators labeled 30 items together."""
+    """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) that the rater can
+    replace; passed from one half. None unless two annotators labeled 30 items together."""
     advantage: Estimate | None = None
-    """Mean probability that the rater is at least as close to the other annotators as the annotator left out."""
+    """Mean probability that the rater is at least as close to the other annotators as the annotator
+    left out."""
 
     labels_needed: int | None = None
-    """Additional labels with which the interval of `same` would have the target half-width; None without an
-    interval."""
+    """Additional labels with which the interval of `same` would have the target half-width; None
+    without an interval."""
 
 
 class RaterSlice(Record):
-    """One judge, or the panel, compared with the human labels of the samples with one value of a field."""
+    """One judge, or the panel, compared with the human labels of the samples with one value of a
+    field."""
 
     value: str
     """The value; `-` for samples without one."""
@@ -182,12 +187,14 @@ class Agreement(Record):
     ratings: RatingAgreement | None = None
     """Scores of whole answers compared with human ratings; all other fields are then empty."""
     assessors: dict[str, GraderReport] = Field(default_factory=dict)
-    """Grades of documents compared with those of people, by assessor; all other fields are then empty."""
+    """Grades of documents compared with those of people, by assessor; all other fields are then
+    empty."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know before using the numbers: the command prints the same, and `agreement` warns of it."""
+        """What to know before using the numbers: the command prints the same, and `agreement` warns
+        of it."""
         notes = []
         if self.unmatched:
             notes.append(
@@ -260,12 +267,15 @@ def measure_run(
 
     Args:
         run: A run directory.
-        labels: A file of human labels. None: those from `annotate`, else those that the run was imported with, if any.
-        evidence: The evidence of the labels, if claims were assessed against several parts of a sample.
+        labels: A file of human labels. None: those from `annotate`, else those that the run was
+            imported with, if any.
+        evidence: The evidence of the labels, if claims were assessed against several parts of a
+            sample.
         cluster: The field whose equal values are one cluster; None: as in the run.
         by: A field of the samples, by whose values raters are also compared with people.
         half_width: Target half-width of the interval of the share of equal labels.
-        rating: For a run of ratings with labels, the score that they are about; None for the only one.
+        rating: For a run of ratings with labels, the score that they are about; None for the only
+            one.
 
     Raises:
         UsageError: No label fits an item of the run, or `by` is not a field of it.
@@ -358,7 +368,8 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
 
 
 def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
-    """Yield the comparison of each rater with people by value of the table's field, most frequent value first."""
+    """Yield the comparison of each rater with people by value of the table's field, most frequent
+    value first."""
     order = _order(joined, panel)
     for value, _ in Counter(joined.values).most_common():
         items = [i for i, item_value in enumerate(joined.values) if item_value == value]
@@ -380,7 +391,8 @@ def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
 
 
 def labels_needed(estimate: Estimate, half_width: float) -> int | None:
-    """Return how many more labels an estimate needs for this half-width, which is inverse to the root of n."""
+    """Return how many more labels an estimate needs for this half-width, which is inverse to the
+    root of n."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     half = max(estimate.value - estimate.low, estimate.high - estimate.value)

@@ -1,4 +1,5 @@
-"""What people label, item by item, and their labels so far: the same for the terminal, the browser and Python."""
+"""What people label, item by item, and their labels so far: the same for the terminal, the browser
+and Python."""
 
 from __future__ import annotations
 
@@ -45,8 +46,9 @@ class LabelProgress(NamedTuple):
     drawn: int
     """Items of the queue; of disputed claims, those without a label in the random draw."""
     needed: int | None
-    """Additional labels with which the share of labels that the panel gives too (for documents: LGTM) is known within
-    `HALF_WIDTH`; None for fewer than `LEAST` labels, or without an interval."""
+    """Additional labels with which the share of labels that the panel gives too (for documents:
+    LGTM) is known within `HALF_WIDTH`; None for fewer than `LEAST` labels, or without an
+    interval."""
     same: int
     repeated: int
     """Claims that were labeled again later, and those with the same label."""
@@ -63,8 +65,9 @@ class ClaimItem(NamedTuple):
     documents: tuple[Document, ...]
     """The evidence."""
     label: Callable[..., None]
-    """Save the label: `supported`, `contradicted`, `not_found` or `unsure`, or a word of the rating. It is on disk when
-    this returns. None takes it back; `note` and `cites`, ids of documents, are stored with it."""
+    """Save the label: `supported`, `contradicted`, `not_found` or `unsure`, or a word of the
+    rating. It is on disk when this returns. None takes it back; `note` and `cites`, ids of
+    documents, are stored with it."""
     again: bool = False
     """Whether it was shown before, to compare both labels."""
 
@@ -75,7 +78,8 @@ class ClaimItem(NamedTuple):
 
 
 class Annotation(ABC):
-    """Items drawn for people to label, and their labels so far; iterating yields the items without a label.
+    """Items drawn for people to label, and their labels so far; iterating yields the items without
+    a label.
 
     Claims are `ClaimItem`, documents `DocumentItem`; `item.label(...)` saves a label at once.
     """
@@ -126,7 +130,8 @@ class Annotation(ABC):
         """Return what was stored for a turn (`label`, `note`, `cites`); None without a label."""
 
     def verdicts(self, item: ClaimItem | DocumentItem) -> dict[str, list[str]]:
-        """Return the labels of each judge, to show after the label of the annotator; none for documents."""
+        """Return the labels of each judge, to show after the label of the annotator; none for
+        documents."""
         return {}
 
     def __len__(self) -> int:
@@ -202,7 +207,8 @@ class ClaimAnnotation(Annotation):
 
     @cached_property
     def turns(self) -> Sequence[ClaimItem]:
-        """All claims in order; of a draw, every tenth from the 20th on is followed by an earlier one."""
+        """All claims in order; of a draw, every tenth from the 20th on is followed by an earlier
+        one."""
         turns = list[ClaimItem]()
         for number, item in enumerate(self.items, 1):
             turns.append(item)
@@ -218,7 +224,8 @@ class ClaimAnnotation(Annotation):
 
     @property
     def _rows(self) -> dict[tuple[str, str], Mapping[str, object]]:
-        """Rows of the annotator about these claims. In a draw, labels of the disputed queue are given again."""
+        """Rows of the annotator about these claims. In a draw, labels of the disputed queue are
+        given again."""
         rows = self._file.rows(self._annotator)
         of_draw = self.draw.design != DISPUTED
         keys = [(item.sample, item.claim_id) for item in self.draw.items]
@@ -230,7 +237,8 @@ class ClaimAnnotation(Annotation):
 
     @property
     def labels(self) -> Mapping[tuple[str, str], str]:
-        """Labels of the annotator so far, by sample and claim; of all annotators if none is named."""
+        """Labels of the annotator so far, by sample and claim; of all annotators if none is
+        named."""
         return {key: str(row["label"]) for key, row in self._rows.items()}
 
     def given(self, item: ClaimItem | DocumentItem) -> Mapping[str, object] | None:

@@ -1,18 +1,20 @@
-"""Causes of the difference between two runs: parts by cause, of claims or samples, that add up to it exactly.
+"""Causes of the difference between two runs: parts by cause, of claims or samples, that add up to
+it exactly.
 
-The difference of a metric is the mean of run b minus the mean of run a, each over all samples with a value. It is
-split twice, in rational numbers, so that no rounding occurs.
+The difference of a metric is the mean of run b minus the mean of run a, each over all samples with
+a value. It is split twice, in rational numbers, so that no rounding occurs.
 
-1. Over samples. Samples with a value in both runs, n of them, contribute (v_b - v_a) / n each; together that is the
-   paired difference of the comparison. A sample that only run b has a value for contributes (v_b - m_b) / n_b, where
-   m_b is the mean of run b over the n samples and n_b the number of all that b has a value for; one that only run a
-   has contributes -(v_a - m_a) / n_a.
-2. Over the claims of a sample, if the value is a share of supported claims, h_a / j_a and h_b / j_b. A claim that both
-   runs judged, and count differently, contributes (y_b - y_a) (1 / j_a + 1 / j_b) / 2, where y is 1 if it is
-   supported, else 0. A claim that only run b judged contributes (y_b - r) / j_b, one that only run a judged
-   -(y_a - r) / j_a, where r is the mean of the shares that both runs give to the claims that both judged, or of the two
-   values if there are none. This is the average of both orders of changing labels and claims (the Shapley value of the
-   two; Kitagawa 1955).
+1. Over samples. Samples with a value in both runs, n of them, contribute (v_b - v_a) / n each;
+   together that is the paired difference of the comparison. A sample that only run b has a value
+   for contributes (v_b - m_b) / n_b, where m_b is the mean of run b over the n samples and n_b the
+   number of all that b has a value for; one that only run a has contributes -(v_a - m_a) / n_a.
+2. Over the claims of a sample, if the value is a share of supported claims, h_a / j_a and h_b /
+   j_b. A claim that both runs judged, and count differently, contributes (y_b - y_a) (1 / j_a + 1 /
+   j_b) / 2, where y is 1 if it is supported, else 0. A claim that only run b judged contributes
+   (y_b - r) / j_b, one that only run a judged -(y_a - r) / j_a, where r is the mean of the shares
+   that both runs give to the claims that both judged, or of the two values if there are none. This
+   is the average of both orders of changing labels and claims (the Shapley value of the two;
+   Kitagawa 1955).
 
 A metric that is not a share of claims (a rating, a grade, f1) is split over samples only.
 """
@@ -123,7 +125,8 @@ class CausePart(Record):
     names: int = 0
     """Number of documents."""
     together: bool = False
-    """Whether these are answers that changed together with the documents: nobody exchanged one without the other."""
+    """Whether these are answers that changed together with the documents: nobody exchanged one
+    without the other."""
     parts: tuple[CausePart, ...] = ()
     """What the part consists of; empty if it is of one kind."""
 
@@ -184,7 +187,8 @@ class Causes:
         self._of_documents = a.job in OF_DOCUMENTS
 
     def _why(self, parts: Iterable[Part], inputs: Inputs, claim: str = "", *, up: bool) -> Why:
-        """Return the cause of a change that follows from these parts: of a claim's label, or of a sample's value.
+        """Return the cause of a change that follows from these parts: of a claim's label, or of a
+        sample's value.
 
         Args:
             parts: The parts that it depends on.
@@ -331,7 +335,8 @@ def _cause_of_part(part: Part) -> Cause:
 
 
 def _of_metric(metric: Metric, assessments: ByText) -> dict[tuple[str, int], Labeled]:
-    """Return the claims of a metric by their text and their position among claims with the same text."""
+    """Return the claims of a metric by their text and their position among claims with the same
+    text."""
     return {
         (text, position): assessment
         for (of, text, position, evidence), assessment in assessments.items()
@@ -340,7 +345,8 @@ def _of_metric(metric: Metric, assessments: ByText) -> dict[tuple[str, int], Lab
 
 
 def exact(score: Score) -> Fraction:
-    """Return the value of a defined score as a rational number: hits / judged if the value is that ratio."""
+    """Return the value of a defined score as a rational number: hits / judged if the value is that
+    ratio."""
     return Fraction(*_ratio(score))
 
 
@@ -438,7 +444,8 @@ class _PartTally:
 
 
 class CauseTally:
-    """Splits the difference of each metric by cause, from the shared samples of two runs, one by one."""
+    """Splits the difference of each metric by cause, from the shared samples of two runs, one by
+    one."""
 
     def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
         """`metrics` maps all names to metrics; None for those that are not over claims."""
@@ -451,7 +458,8 @@ class CauseTally:
         self._changed = {
             name: defaultdict[tuple[Cause, str], Fraction](Fraction) for name in metrics
         }
-        """By metric, change and name of a document, what it adds before it is divided by the number of samples."""
+        """By metric, change and name of a document, what it adds before it is divided by the number
+        of samples."""
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
         self.once: dict[str, list[_UnpairedSample]] = {name: [] for name in metrics}
         """By metric, the shared samples with a value in one run only."""
@@ -460,7 +468,8 @@ class CauseTally:
     def add(
         self, sample: str, a: Mapping[str, Score], b: Mapping[str, Score], inputs: Inputs | None
     ) -> dict[str, dict[Cause, float]]:
-        """Add a sample; return the contribution of each cause to the difference of its values, by metric.
+        """Add a sample; return the contribution of each cause to the difference of its values, by
+        metric.
 
         Args:
             sample: Its id.
@@ -502,10 +511,11 @@ class CauseTally:
     def decomposition(
         self, name: str, totals: tuple[Totals, Totals]
     ) -> tuple[tuple[CausePart, ...], float | None]:
-        """Return the parts of the difference of a metric, and their sum, the difference of the means.
+        """Return the parts of the difference of a metric, and their sum, the difference of the
+        means.
 
-        The largest comes first, and `UNPAIRED` last; causes without a change are left out. `totals` are over all
-        samples of the runs.
+        The largest comes first, and `UNPAIRED` last; causes without a change are left out. `totals`
+        are over all samples of the runs.
         """
         if 0 in (side.counts[name] for side in totals):
             return (), None
@@ -543,7 +553,8 @@ class CauseTally:
         )
 
     def documents(self, name: str) -> dict[tuple[Cause, str], float]:
-        """Return what changed documents add to the difference of a metric, by change and name of the document."""
+        """Return what changed documents add to the difference of a metric, by change and name of
+        the document."""
         return {
             key: float(value / self._paired[0].counts[name])
             for key, value in self._changed.get(name, {}).items()
@@ -552,7 +563,8 @@ class CauseTally:
     def by_sample(
         self, name: str, *causes: Cause, together: bool | None = None
     ) -> dict[int, float]:
-        """Return what each sample adds to the difference of a metric because of these causes, by its number.
+        """Return what each sample adds to the difference of a metric because of these causes, by
+        its number.
 
         Nothing for a metric of attached runs.
         """
@@ -594,7 +606,8 @@ class CauseTally:
             )
 
     def lone(self, name: str, totals: tuple[Totals, Totals]) -> list[tuple[int, Fraction]]:
-        """Return of each run the number of samples that the other lacks, and how far they are off the mean in all."""
+        """Return of each run the number of samples that the other lacks, and how far they are off
+        the mean in all."""
         n = self._paired[0].counts[name]
         found = []
         for is_b, (side, paired) in enumerate(zip(totals, self._paired, strict=True)):
@@ -616,7 +629,8 @@ class _UnpairedSample(NamedTuple):
 
 
 def of_whole_samples(parts: Iterable[CausePart]) -> bool:
-    """Return whether the parts count whole samples, as for a metric that is not a share of claims."""
+    """Return whether the parts count whole samples, as for a metric that is not a share of
+    claims."""
     paired = [part for part in parts if part.cause not in UNPAIRED]
     return bool(paired) and all(part.claims is None for part in paired)
 
@@ -636,7 +650,8 @@ class CauseRow(NamedTuple):
 def rows(
     parts: Iterable[CausePart], difference: float | None, change: float | None
 ) -> list[CauseRow]:
-    """Return the rows of a table of causes; the rounded figures add up too, and those inside a row to that row.
+    """Return the rows of a table of causes; the rounded figures add up too, and those inside a row
+    to that row.
 
     Args:
         parts: The parts of one metric.

@@ -1,4 +1,5 @@
-"""Comparison of two runs over the same samples, paired by sample id: differences, tests, flips and causes."""
+"""Comparison of two runs over the same samples, paired by sample id: differences, tests, flips and
+causes."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ class PairChanges(NamedTuple):
 
 
 class SharedSamples(Generic[T]):
-    """The samples of run a that run b has too, with their positions; of run b, only positions are kept in memory."""
+    """The samples of run a that run b has too, with their positions; of run b, only positions are
+    kept in memory."""
 
     def __init__(
         self, folder: Path, runs: Sequence[Sequence[T]], each: Sequence[Callable[[T], None]] = ()
@@ -171,12 +173,14 @@ def differences(
     by: str | None = None,
     metrics: Collection[str] | None = None,
 ) -> PairedRuns:
-    """Compare two run directories; verdicts are only read for flips that are listed and documents that changed.
+    """Compare two run directories; verdicts are only read for flips that are listed and documents
+    that changed.
 
     Args:
         a: The first run.
         b: The second run.
-        cluster: Field whose equal values are one cluster in intervals and tests. Default: that of the first run.
+        cluster: Field whose equal values are one cluster in intervals and tests. Default: that of
+            the first run.
         by: Field by whose values the samples are also compared separately, as in `metadata.topic`.
         metrics: The names of the metrics that are compared. Default: all.
 
@@ -194,7 +198,8 @@ def differences(
     pairs = SharedSamples(b, [run.scored() for run in runs])
     judged = [run.judged() for run in runs]
     for places, pair in pairs:
-        builder.add(pair, lambda run, at=places: judged[run][at[run]])  # type: ignore[misc]  # a default of a lambda has no type
+        # a default of a lambda has no type
+        builder.add(pair, lambda run, at=places: judged[run][at[run]])  # type: ignore[misc]
     return builder.comparison(pairs.totals, metrics)
 
 
@@ -215,7 +220,8 @@ class PairedValues:
         self.units: dict[str, str] = {}
 
     def add(self, pair: Pair[T], inputs: Inputs | None) -> dict[str, dict[Cause, float]]:
-        """Add a sample, and return the contribution of each cause to the difference of its values, by metric.
+        """Add a sample, and return the contribution of each cause to the difference of its values,
+        by metric.
 
         `inputs` None: its results are the same.
         """
@@ -233,7 +239,8 @@ class PairedValues:
         return self.causes.add(a.id, a.scores, b.scores, inputs)
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
-        """Return a comparison for each metric with its causes; `totals` are over all samples of both runs."""
+        """Return a comparison for each metric with its causes; `totals` are over all samples of
+        both runs."""
         return [
             metric.model_copy(update=dict(zip(("because", "change"), parts, strict=True)))
             for metric in self.compared(range(len(self.ids)))
@@ -269,7 +276,8 @@ class ComparisonBuilder:
         *,
         sliced: bool = False,
     ) -> None:
-        """`a` and `b` are run directories; the other parameters are as for `compare` and `differences`."""
+        """`a` and `b` are run directories; the other parameters are as for `compare` and
+        `differences`."""
         self.folders = a, b
         self._manifests = before, after = load_manifest(a), load_manifest(b)
         self._requested_cluster = cluster
@@ -290,7 +298,8 @@ class ComparisonBuilder:
         """The first claims that flipped."""
 
     def add(self, pair: Pair[T], full: Callable[[int], SampleResult]) -> PairChanges:
-        """Add a sample and return its changes; `full` gives the result of a run with verdicts, which explain flips."""
+        """Add a sample and return its changes; `full` gives the result of a run with verdicts,
+        which explain flips."""
         a, b = pair
         if self._by:
             value = value_of(a.sample, self._by) or ""
@@ -442,9 +451,11 @@ def source_of(manifest: Manifest) -> str:
 
 
 def shared_metrics(a: Manifest, b: Manifest) -> dict[str, Metric | None]:
-    """Return the metrics that two runs share: those over claims, equal in name, claims and evidence, then others.
+    """Return the metrics that two runs share: those over claims, equal in name, claims and
+    evidence, then others.
 
-    Metrics that are not over claims are None; derived ones come before those of a job that both runs are of.
+    Metrics that are not over claims are None; derived ones come before those of a job that both
+    runs are of.
     """
     in_b = {(metric.name, metric.claims_of, metric.against) for metric in b.rows}
     found: dict[str, Metric | None] = {
@@ -464,7 +475,8 @@ def adjusted(compared: Sequence[M]) -> list[M]:
 
 
 def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricComparison], list[str]]:
-    """Compare the metrics that attached runs of the same name have in both run directories; also return settings."""
+    """Compare the metrics that attached runs of the same name have in both run directories; also
+    return settings."""
     metrics: list[MetricComparison] = []
     settings: list[str] = []
     in_a = attached(a)
@@ -499,7 +511,8 @@ def _labels(result: ScoredSample) -> list[tuple[object, ...]]:
 
 
 def _prompt_names(manifest: Manifest) -> dict[str, str]:
-    """Return the prompts of a run by step, with the judges of each prompt if it did not go to all."""
+    """Return the prompts of a run by step, with the judges of each prompt if it did not go to
+    all."""
     by_step: dict[str, list[str]] = {}
     for prompt in manifest.prompts:
         judges = [judge for judge, prompts in manifest.asked_with.items() if prompt.id in prompts]

@@ -1,10 +1,11 @@
 """Correction of a run's score with human labels of some of its claims.
 
-Both numbers are corrected, with the question and all its samples as the cluster: the macro score, a mean over samples,
-in which a claim has the weight 1 / (claims of its sample), and the micro score (supported / judged claims). Labels that
-`annotate` drew evenly, or that come from elsewhere, are taken as a random sample of the claims; other draws keep their
-sampling probabilities. If all labels are about whole samples, the share of samples whose judged claims are all
-supported is corrected instead. `people` in `runs/labels.py` combines several labels of one item.
+Both numbers are corrected, with the question and all its samples as the cluster: the macro score, a
+mean over samples, in which a claim has the weight 1 / (claims of its sample), and the micro score
+(supported / judged claims). Labels that `annotate` drew evenly, or that come from elsewhere, are
+taken as a random sample of the claims; other draws keep their sampling probabilities. If all labels
+are about whole samples, the share of samples whose judged claims are all supported is corrected
+instead. `people` in `runs/labels.py` combines several labels of one item.
 """
 
 from __future__ import annotations
@@ -54,15 +55,16 @@ from claimeval.types.records import Assessment, Record, SampleResult
 Method = Literal["auto", "rogan-gladen"]
 FEW = 30
 LEAST = 15
-"""Effective number of labels below which a note says that they are few, and below which there is no interval. Labels
-of unequal probabilities have no interval below `FEW`."""
+"""Effective number of labels below which a note says that they are few, and below which there is no
+interval. Labels of unequal probabilities have no interval below `FEW`."""
 
 
 class CorrectedScore(Record):
     """One number of a metric by the judges, corrected, and by people alone."""
 
     judged: Estimate
-    """By the judges alone; the interval ignores their errors. The macro score is the run's, over samples."""
+    """By the judges alone; the interval ignores their errors. The macro score is the run's, over
+    samples."""
     corrected: Estimate
     """`n` is the number of labels."""
     people: Estimate
@@ -81,8 +83,8 @@ class Correction(Record):
     metric: str
     method: str
     unit: Literal["claim", "sample", "answer"]
-    """Whether the share of supported claims is corrected, the share of samples whose claims are all supported, or the
-    mean rating of answers."""
+    """Whether the share of supported claims is corrected, the share of samples whose claims are all
+    supported, or the mean rating of answers."""
     items: int
     """Claims with a label of the judges, samples with such a claim, or rated answers."""
     labeled: int
@@ -96,14 +98,17 @@ class Correction(Record):
     """Labels that fit no judged claim of the metric."""
     labels: HumanLabelCounts
     macro: CorrectedScore | None
-    """The mean over samples of the share of their claims that are supported; None if samples were labeled."""
+    """The mean over samples of the share of their claims that are supported; None if samples were
+    labeled."""
     micro: CorrectedScore
-    """The share of all claims that are supported, or of samples whose claims all are; of ratings, their mean."""
+    """The share of all claims that are supported, or of samples whose claims all are; of ratings,
+    their mean."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know before using the numbers: the command prints the same, and `correct` warns of it."""
+        """What to know before using the numbers: the command prints the same, and `correct` warns
+        of it."""
         notes = []
         share = self.micro.people.value
         scores = [score for score in (self.macro, self.micro) if score]
@@ -155,7 +160,8 @@ class Correction(Record):
 
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
-    """Return the labels of the file, else those from `annotate`, else those that the run was imported with."""
+    """Return the labels of the file, else those from `annotate`, else those that the run was
+    imported with."""
     row, question = labeled_metric(run, metric)
     words = question.scale.words if question else ()
     labels = LabelFile(file, words=words) if file else labels_in(run, row.name, words)
@@ -219,10 +225,11 @@ class _CorrectionData:
         self.probabilities.append(probability)
 
     def keep_drawn(self) -> list[float] | None:
-        """Return the probability that each item was drawn and labeled, and leave out the labels of other items.
+        """Return the probability that each item was drawn and labeled, and leave out the labels of
+        other items.
 
-        A random part of the draw is assumed to be labeled. Returns None, and leaves nothing out, if the draw is even or
-        has no label: then all labels are a random sample.
+        A random part of the draw is assumed to be labeled. Returns None, and leaves nothing out, if
+        the draw is even or has no label: then all labels are a random sample.
         """
         labels = [
             label
@@ -352,7 +359,8 @@ def _mean_score(items: _CorrectionData) -> Estimate:
 def _score(
     found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = None
 ) -> CorrectedScore:
-    """Return a score without intervals that rest on too few labels; `judged` replaces that of the judges alone."""
+    """Return a score without intervals that rest on too few labels; `judged` replaces that of the
+    judges alone."""
     corrected = Estimate.of(found.corrected)
     people = Estimate.of(found.human)
     least = LEAST if equal else FEW
@@ -432,7 +440,8 @@ def _claims(
 
 
 def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) -> _CorrectionData:
-    """Return the samples with a judged claim; the judges support a sample if they support all its judged claims."""
+    """Return the samples with a judged claim; the judges support a sample if they support all its
+    judged claims."""
     if metric.claims_of != "answer":
         raise UsageError(
             f"labels of whole samples are about the answer, and {metric.name} is over claims of the"

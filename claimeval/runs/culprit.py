@@ -1,8 +1,10 @@
-"""The culprit of a difference between two runs: one sentence that says what changed, and what it rests on.
+"""The culprit of a difference between two runs: one sentence that says what changed, and what it
+rests on.
 
-`because` stands only before a part that was computed by exchanging it (`causes`). What changed at the same time, such
-as answers of questions that lost a document, is said to have changed together. A cause is named where the metric
-differs surely, or where a group of samples differs that is defined by its inputs alone, never by its verdicts.
+`because` stands only before a part that was computed by exchanging it (`causes`). What changed at
+the same time, such as answers of questions that lost a document, is said to have changed together.
+A cause is named where the metric differs surely, or where a group of samples differs that is
+defined by its inputs alone, never by its verdicts.
 """
 
 from __future__ import annotations
@@ -39,15 +41,17 @@ if TYPE_CHECKING:
 SURE = 0.025
 CHANCE = 0.05
 GROUP_CHANCE = 0.01
-"""Adjusted p below which the cause of a metric is named, as the sentence picks one of many; below which a metric or a
-changed document differs beyond chance; and below which other groups do, of which there are many."""
+"""Adjusted p below which the cause of a metric is named, as the sentence picks one of many; below
+which a metric or a changed document differs beyond chance; and below which other groups do, of
+which there are many."""
 GROUP = 6
 """Smallest group that is tested."""
 GATE = 0.1
 """Share of the samples from which missing answers, refusals and missing scores are said first."""
 MOST = 0.8
 FEW = 0.6
-"""A slice holds a cause if it has the first share of it, with at most the second share of the samples."""
+"""A slice holds a cause if it has the first share of it, with at most the second share of the
+samples."""
 BY_CHANCE = 0.001
 """Largest probability that all samples of a cause are in a slice by chance."""
 FEWER = 0.8
@@ -98,7 +102,8 @@ class DocumentChange(Record):
 
 
 class CauseSlice(Record):
-    """What the samples with one value of a field add to the difference because of the named cause."""
+    """What the samples with one value of a field add to the difference because of the named
+    cause."""
 
     field: str
     value: str
@@ -197,7 +202,8 @@ class Case:
         samples: Mapping[int, float] = MappingProxyType({}),
         separate: str | None = None,
     ) -> Culprit:
-        """Return a sentence with what it rests on; `samples` are what the cause adds to each sample, by number."""
+        """Return a sentence with what it rests on; `samples` are what the cause adds to each
+        sample, by number."""
         head = self.metrics.get(metric or "", self._head)
         name = head.metric if head else None
         return Culprit(
@@ -226,7 +232,8 @@ class Case:
 
     @cached_property
     def _head(self) -> MetricComparison | None:
-        """The metric that differs most, of those that do so most surely; shares before other units."""
+        """The metric that differs most, of those that do so most surely; shares before other
+        units."""
 
         def rank(metric: MetricComparison) -> tuple[bool, bool, bool, float]:
             """Return what puts a metric first."""
@@ -307,7 +314,8 @@ class Case:
         return self._apart(first, "refusals", samples, "Over the {:,} others")
 
     def _repeated_answer(self) -> list[int]:
-        """Return the samples to which run b gives one and the same short answer, if they are many."""
+        """Return the samples to which run b gives one and the same short answer, if they are
+        many."""
         texts: defaultdict[str, list[int]] = defaultdict(list)
         for i, of in enumerate(self.facts):
             if of.text and of.words[1] <= 40:
@@ -335,7 +343,8 @@ class Case:
         return None
 
     def _samples(self) -> Culprit | None:
-        """Return the sentence on samples of one run only, if they make most of a difference that is beyond chance."""
+        """Return the sentence on samples of one run only, if they make most of a difference that is
+        beyond chance."""
         found: list[tuple[float, str, int, int]] = []
         for name in self._own:
             metric = self.metrics[name]
@@ -445,7 +454,8 @@ class Case:
         sums[most] = sum(sums.pop(form, 0.0) for form in forms)
 
     def _elsewhere(self, name: str, cause: Cause) -> bool:
-        """Return whether answers changed as much where the documents are the same, so that these are not the reason."""
+        """Return whether answers changed as much where the documents are the same, so that these
+        are not the reason."""
         along = self._adds(name, cause, together=True)
         same = [i for i, of in enumerate(self.facts) if "documents" not in of.kinds]
         if not along or len(same) < GROUP:
@@ -463,7 +473,8 @@ class Case:
         ]
 
     def _judged(self, name: str) -> tuple[str, str | None]:
-        """Return what is said of other judges; if inputs differ too, with the commands that tell them apart."""
+        """Return what is said of other judges; if inputs differ too, with the commands that tell
+        them apart."""
         same = [i for i, of in enumerate(self.facts) if not of.kinds]
         what = "; ".join(self._judging)
         if not self._inputs():
@@ -492,7 +503,8 @@ class Case:
         )
 
     def _documents_in_words(self, name: str, cause: Cause) -> str:
-        """Return what happened to the documents: one that is named, none at all, fewer or more, or others."""
+        """Return what happened to the documents: one that is named, none at all, fewer or more, or
+        others."""
         part = next(part for part in self.metrics[name].because if part.cause == cause)
         if part.name:
             count = sum((cause, part.name) in of.documents for of in self.facts)
@@ -545,7 +557,8 @@ class Case:
         return f"because the answers changed{documents}{fields}, {in_all}"
 
     def _fields(self, samples: Mapping[int, float]) -> str:
-        """Return the fields of the samples, such as the generator, that changed with the cause, in words."""
+        """Return the fields of the samples, such as the generator, that changed with the cause, in
+        words."""
         counts = Counter(field for i in samples for field in self.facts[i].fields)
         usual = [field for field, count in counts.items() if count >= FEW * len(samples)]
         return "".join(f" ({name} {before} → {after})" for name, before, after in usual[:2])
@@ -553,7 +566,8 @@ class Case:
     # no metric that differs surely
 
     def _unsure(self, metric: MetricComparison) -> Culprit:
-        """Return the sentence where no metric differs surely: a group that differs beyond chance, else what differs."""
+        """Return the sentence where no metric differs surely: a group that differs beyond chance,
+        else what differs."""
         inputs = self._inputs()
         head = "No difference beyond chance"
         yet = "No overall difference beyond chance, yet"
@@ -596,7 +610,8 @@ class Case:
         return self._said(f"{head}{text}{end}.", metric.metric)
 
     def _groups(self) -> Iterator[_SampleGroup]:
-        """Yield groups of samples that are defined by their inputs alone; a slice has those whose inputs differ."""
+        """Yield groups of samples that are defined by their inputs alone; a slice has those whose
+        inputs differ."""
         groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for i, of in enumerate(self.facts):
             named = of.kinds - {"documents", "answer"} if "documents" in of.kinds else of.kinds
@@ -617,7 +632,8 @@ class Case:
                     yield _SampleGroup(kind, name, samples, metric, mean, p)
 
     def _groups_beyond_chance(self) -> list[_SampleGroup]:
-        """Return the groups that differ beyond chance, the surest first: those of documents, else others."""
+        """Return the groups that differ beyond chance, the surest first: those of documents, else
+        others."""
         groups = list(self._groups())
         for chance, wanted in ((CHANCE, True), (GROUP_CHANCE, False)):
             family = [group for group in groups if (group.kind in RETRIEVAL) == wanted]
@@ -629,7 +645,8 @@ class Case:
     # arithmetic
 
     def _test(self, name: str, samples: Iterable[int]) -> tuple[float, float | None, int]:
-        """Return the mean difference of samples, its p-value, and their number; clusters are flipped whole."""
+        """Return the mean difference of samples, its p-value, and their number; clusters are
+        flipped whole."""
         pairs = self.paired.values.get(name)
         clusters = self.paired.clusters
         values = ((i, *pairs[i]) for i in samples) if pairs else ()
@@ -663,7 +680,8 @@ class Case:
             yield sorted(rows, key=lambda row: -row.share)
 
     def _place(self, samples: Mapping[int, float] | Sequence[int]) -> str:
-        """Return the smallest slice that holds most of what samples add, in words, unless it may do so by chance."""
+        """Return the smallest slice that holds most of what samples add, in words, unless it may do
+        so by chance."""
         weights = samples if isinstance(samples, Mapping) else dict.fromkeys(samples, 1.0)
         found = [
             one
@@ -686,7 +704,8 @@ class Case:
         return uneven[:8]
 
     def _documents(self, name: str | None) -> list[DocumentChange]:
-        """Return the documents that changed, those that add most to the difference of a metric first."""
+        """Return the documents that changed, those that add most to the difference of a metric
+        first."""
         values = self.paired.causes.documents(name or "")
         counts = Counter(one for of in self.facts for one in of.documents)
         found = [
@@ -724,7 +743,8 @@ def _moved(name: str, change: float, digits: int = 3) -> str:
 
 
 def _cut(settings: Sequence[str]) -> list[str]:
-    """Return settings as a sentence has room for: the first two, without the addresses of servers."""
+    """Return settings as a sentence has room for: the first two, without the addresses of
+    servers."""
     short = [re.sub(r"@https?://[^\s,;]+", "", line) for line in settings]
     found = [
         new if len(set(new.partition(": ")[2].split(" → "))) > 1 else line

@@ -1,10 +1,12 @@
-"""Run directories: writing and reading `manifest.json`, `results.jsonl`, `replies.jsonl.gz` and `summary.json`.
+"""Run directories: writing and reading `manifest.json`, `results.jsonl`, `replies.jsonl.gz` and
+`summary.json`.
 
-`manifest.json` has the settings. `results.jsonl` has one line per sample, in the order of the data, and
-`replies.jsonl.gz` one line per sample with its requests and replies; `summary.json` is computed from both. The same
-settings and replies give the same files, however often the run was interrupted. During a run, lines go to `.part`
-files; at the end, replies are compressed. A run directory needs no other file to be rejudged or reported. Runs of other
-jobs over the same samples (measured, rated, graded) are attached: they are directories inside it.
+`manifest.json` has the settings. `results.jsonl` has one line per sample, in the order of the data,
+and `replies.jsonl.gz` one line per sample with its requests and replies; `summary.json` is computed
+from both. The same settings and replies give the same files, however often the run was interrupted.
+During a run, lines go to `.part` files; at the end, replies are compressed. A run directory needs
+no other file to be rejudged or reported. Runs of other jobs over the same samples (measured, rated,
+graded) are attached: they are directories inside it.
 """
 
 from __future__ import annotations
@@ -103,7 +105,8 @@ class ResultFiles:
         self.write(lines.write(result))
 
     def write(self, result: WrittenResult) -> None:
-        """Append the lines of a sample, the replies first, so that no result of a killed run lacks its replies."""
+        """Append the lines of a sample, the replies first, so that no result of a killed run lacks
+        its replies."""
         with explained(self.folder):
             for file, line in ((self._replies, result.replies), (self._results, result.line)):
                 file.write(line)
@@ -120,7 +123,8 @@ class ResultFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the files. What is unfinished can be resumed, or is started again from stored replies."""
+        """Close the files. What is unfinished can be resumed, or is started again from stored
+        replies."""
         for file in (self._results, self._replies):
             with contextlib.suppress(
                 OSError
@@ -131,8 +135,8 @@ class ResultFiles:
 class RunWriter(ResultFiles):
     """Writes a run directory line by line; `finish` renames the files to their final names.
 
-    The directory is locked until `finish` or the end of a `with` block. Raises UsageError if it holds other files or a
-    run with other settings.
+    The directory is locked until `finish` or the end of a `with` block. Raises UsageError if it
+    holds other files or a run with other settings.
     """
 
     def __init__(
@@ -145,12 +149,13 @@ class RunWriter(ResultFiles):
     ) -> None:
         """Lock the directory and write the manifest.
 
-        `overwrite` replaces a run with other settings, and `compressed` compresses the results at the end as replies
-        always are.
+        `overwrite` replaces a run with other settings, and `compressed` compresses the results at
+        the end as replies always are.
         """
         self._compressed = compressed
         self._earlier: Summary | None = None
-        """The summary of a run with the same settings in the directory, whose files stay until `finish`."""
+        """The summary of a run with the same settings in the directory, whose files stay until
+        `finish`."""
         self.kept: Summary | None = None
         """The earlier results, if `finish` left them in place."""
         try:
@@ -207,8 +212,8 @@ class RunWriter(ResultFiles):
     def finish(self, summary: Summary) -> None:
         """Rename results and replies to their final names, and write the manifest and the summary.
 
-        Until then the files stay open, and so locked. A run that stopped early does not replace one with the same
-        settings that got further: earlier results stay, and are in `kept`.
+        Until then the files stay open, and so locked. A run that stopped early does not replace one
+        with the same settings that got further: earlier results stay, and are in `kept`.
         """
         with explained(self.folder), self:
             earlier = self._earlier
@@ -239,7 +244,8 @@ class RunWriter(ResultFiles):
 
 
 ResultWriter = RunInMemory | RunWriter
-"""Takes the results of a run one by one, then its summary. Before the summary, results can be read back and revised."""
+"""Takes the results of a run one by one, then its summary. Before the summary, results can be read
+back and revised."""
 
 
 @contextlib.contextmanager
@@ -256,12 +262,14 @@ def explained(folder: Path) -> Iterator[None]:
 
 
 def open_alone(file: Path, what: str | None = None) -> BinaryIO:
-    """Open a file, empty and locked by this process. Raises UsageError if another process has locked it.
+    """Open a file, empty and locked by this process. Raises UsageError if another process has
+    locked it.
 
     `what` names the owner of the file in that error. Default: the run in its directory.
     """
     while True:
-        opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115  # the writer closes it
+        # the writer closes it
+        opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -278,7 +286,8 @@ def open_alone(file: Path, what: str | None = None) -> BinaryIO:
 
 
 def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
-    """Return the manifest of the run in the folder, if any. Raises UsageError if the run cannot be written there."""
+    """Return the manifest of the run in the folder, if any. Raises UsageError if the run cannot be
+    written there."""
     if not folder.exists():
         return None
     if not folder.is_dir():
@@ -309,7 +318,8 @@ def _stopped_early(summary: Summary) -> bool:
 
 
 def _with_judges_of(manifest: Manifest, before: Manifest) -> Manifest:
-    """Return the earlier manifest with the current judge settings, if names and models of the judges are the same."""
+    """Return the earlier manifest with the current judge settings, if names and models of the
+    judges are the same."""
     asked = [[(judge.name, judge.model) for judge in record.asked] for record in (before, manifest)]
     if asked[0] != asked[1]:
         return before
@@ -324,7 +334,8 @@ def write_summary(folder: Path, summary: Summary) -> None:
 
 
 def draft(path: Path) -> Path:
-    """Return the temporary path, unique to this process, under which a file is written before it is renamed.
+    """Return the temporary path, unique to this process, under which a file is written before it is
+    renamed.
 
     Temporary files of the same name that killed processes of this host have left are removed.
     """
@@ -343,7 +354,8 @@ def draft(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = False, mode: int = 0o666) -> Iterator[TextIO]:
-    """Open a text file that takes its place atomically after the block; if `durable`, its content is then on disk."""
+    """Open a text file that takes its place atomically after the block; if `durable`, its content
+    is then on disk."""
     part = draft(path)
     opener = partial(no_follow, mode=mode)
     with open(
@@ -364,7 +376,8 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> None:
 
 @contextlib.contextmanager
 def write_lines(path: Path) -> Iterator[Callable[[Record], object]]:
-    """Write a JSON Lines file of records atomically; the context is a function that writes one record."""
+    """Write a JSON Lines file of records atomically; the context is a function that writes one
+    record."""
     with replacing(path) as file:  # lone surrogates, which UTF-8 cannot encode, become JSON escapes
         yield lambda record: file.write(
             json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n"
@@ -372,7 +385,8 @@ def write_lines(path: Path) -> Iterator[Callable[[Record], object]]:
 
 
 def label_files(run: Path, metric: str | None = None) -> list[Path]:
-    """Return the files of the labels given with `annotate`, for all metrics or one, else that of the import, if any."""
+    """Return the files of the labels given with `annotate`, for all metrics or one, else that of
+    the import, if any."""
     name = "*" if metric is None else glob.escape(metric)
     given = sorted((run / ANNOTATION).glob(f"{name}.labels.jsonl"))
     return given or [file for file in (run / LABELS,) if file.exists()]
@@ -388,7 +402,8 @@ def append_line(path: Path, fields: Mapping[str, object]) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make a folder of human labels if there is none, and hold its lock, for which other threads and processes wait."""
+    """Make a folder of human labels if there is none, and hold its lock, for which other threads
+    and processes wait."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -399,7 +414,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def no_follow(path: str, flags: int, mode: int = 0o666) -> int:
-    """Open a file of a run for writing. Raises UsageError for a link, which could point to any other file."""
+    """Open a file of a run for writing. Raises UsageError for a link, which could point to any
+    other file."""
     try:
         return os.open(path, flags | os.O_NOFOLLOW, mode)
     except OSError as error:
@@ -428,7 +444,8 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def load_summary(folder: Path) -> Summary:
-    """Read the summary of a run directory; if the run is unfinished, summarize its finished samples."""
+    """Read the summary of a run directory; if the run is unfinished, summarize its finished
+    samples."""
     if (folder / SUMMARY).exists() or not has_results(folder):
         return _read(Summary, folder, SUMMARY)
     manifest = load_manifest(folder)
@@ -457,7 +474,8 @@ def incomplete(folder: Path) -> str | None:
 
 
 def results_file(folder: Path) -> Path:
-    """Return the file with the results of a run; for an unfinished run, the part with its finished samples."""
+    """Return the file with the results of a run; for an unfinished run, the part with its finished
+    samples."""
     for path in (folder / RESULTS, folder / RESULTS_COMPRESSED):
         if path.exists():
             return path
@@ -471,7 +489,8 @@ def has_results(folder: Path) -> bool:
 
 
 class ReadLines(OnAccess[T]):
-    """What is read from the lines of results on each access; only the positions of the lines are kept in memory.
+    """What is read from the lines of results on each access; only the positions of the lines are
+    kept in memory.
 
     A line that cannot be read raises DataError with its number.
     """
@@ -479,7 +498,8 @@ class ReadLines(OnAccess[T]):
     def __init__(
         self, read: Callable[[bytes, bytes | None], T], results: Lines, replies: Lines | None = None
     ) -> None:
-        """`read` gets a line of the results and the line of its replies, which is None if `replies` is."""
+        """`read` gets a line of the results and the line of its replies, which is None if `replies`
+        is."""
         self._read = read
         self._results = results
         self._replies = replies
@@ -503,7 +523,8 @@ class ReadLines(OnAccess[T]):
         )
 
     def part(self, positions: range) -> Iterator[T]:
-        """Yield what the lines at these positions say, from 0, without parsing the lines before them."""
+        """Yield what the lines at these positions say, from 0, without parsing the lines before
+        them."""
         replies = islice(self._replies or (), positions.start, positions.stop)
         for position, line in islice(enumerate(self._results), positions.start, positions.stop):
             yield self._at(position, line, next(replies, None))
@@ -516,7 +537,8 @@ class ReadLines(OnAccess[T]):
 
 
 class RunResults(ReadLines[SampleResult]):
-    """Results of a run, read from disk on each access. If the replies are missing, results have no calls."""
+    """Results of a run, read from disk on each access. If the replies are missing, results have no
+    calls."""
 
     def __init__(self, results: Path, replies: Path, metrics: Collection[str] = ()) -> None:
         """`metrics` have a score in every result."""
@@ -540,7 +562,8 @@ class RunResults(ReadLines[SampleResult]):
         return cls(results, replies, load_manifest(folder).names)
 
     def places(self, ids: Container[str]) -> dict[str, int]:
-        """Return the positions of the results of these samples, by id, without parsing any result."""
+        """Return the positions of the results of these samples, by id, without parsing any
+        result."""
         numbered = (
             (lines.sample_id(line), position) for position, line in enumerate(self._results)
         )
@@ -625,7 +648,8 @@ class ScoresSummary(Record):
 def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
     """Return the summaries of the attached runs.
 
-    Metric names are unique: a name that several jobs, or the run itself (`reserved`), have becomes `JOB/NAME`.
+    Metric names are unique: a name that several jobs, or the run itself (`reserved`), have becomes
+    `JOB/NAME`.
     """
     runs = {
         job: (load_manifest(inner), load_summary(inner)) for job, inner in attached(folder).items()
@@ -646,7 +670,8 @@ def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, .
 def joint_names(
     metrics: Iterable[tuple[str, str]], reserved: Iterable[str] = ()
 ) -> dict[tuple[str, str], str]:
-    """Return unique names for (job, metric) pairs: `JOB/NAME` if several jobs, or `reserved`, have the name."""
+    """Return unique names for (job, metric) pairs: `JOB/NAME` if several jobs, or `reserved`, have
+    the name."""
     keys = list(metrics)
     counts = Counter([*reserved, *(name for _, name in keys)])
     return {(job, name): f"{job}/{name}" if counts[name] > 1 else name for job, name in keys}

@@ -1,6 +1,8 @@
-"""Documents of one sample in two runs, matched by their content: the only place that decides which are the same.
+"""Documents of one sample in two runs, matched by their content: the only place that decides which
+are the same.
 
-Ids alone do not say it: contexts that are given as texts have their rank as id, so a document that moved has another.
+Ids alone do not say it: contexts that are given as texts have their rank as id, so a document that
+moved has another.
 """
 
 from __future__ import annotations
@@ -21,14 +23,15 @@ RUN = 4
 PIECES = 6
 PIECE = 16
 SHORT = 200
-"""Number of pieces of a text, in characters, of which a version or another cut of it has one; a text that is shorter
-than the last may be changed in every piece."""
+"""Number of pieces of a text, in characters, of which a version or another cut of it has one; a
+text that is shorter than the last may be changed in every piece."""
 NAME = 60
 """Maximum number of characters of a name."""
 UNREADABLE = re.compile(
     r"(doc(ument)?|chunk|passage|context|ctx|[cdp])?[\W_]*\d+|[0-9a-f-]{16,}", re.IGNORECASE
 )
-"""An id that only counts, or is random; another one tells pages apart that begin with the same line."""
+"""An id that only counts, or is random; another one tells pages apart that begin with the same
+line."""
 Change = Literal["rewritten", "recut", "lost", "gained"]
 """What happened to a document: it has another text, is cut otherwise, or is in one run only."""
 
@@ -54,7 +57,8 @@ class MatchedDocuments(NamedTuple):
 
 
 def match(a: Sequence[Document], b: Sequence[Document]) -> MatchedDocuments:
-    """Match documents: equal texts first, then equal ids unless they are ranks, near-equal texts, and other cuts."""
+    """Match documents: equal texts first, then equal ids unless they are ranks, near-equal texts,
+    and other cuts."""
     if a == b:
         return MatchedDocuments({i: i for i in range(len(a))})
     same = _paired(
@@ -84,7 +88,8 @@ def aligned(
 ) -> list[tuple[int | None, int | None, str]]:
     """Return one list of the documents of both runs: rank in a, rank in b, and what changed.
 
-    Documents of run b alone come after their predecessor there. `a` and `b` are documents with their ranks.
+    Documents of run b alone come after their predecessor there. `a` and `b` are documents with
+    their ranks.
     """
     pairs, (in_a, in_b) = match([document for _, document in a], [document for _, document in b])
     listed: list[tuple[int | None, int | None, str]] = [
@@ -105,7 +110,8 @@ def aligned(
 
 
 def name_of(document: Document) -> str:
-    """Return what people call a document: its title, a readable id, a line that heads its text, or its first words."""
+    """Return what people call a document: its title, a readable id, a line that heads its text, or
+    its first words."""
     head, _, rest = document.text.strip().partition("\n")
     headed = head if rest.strip() and len(head) <= 2 * NAME else ""
     readable = "" if UNREADABLE.fullmatch(document.id) else document.id
@@ -152,7 +158,8 @@ def _are_ranks(documents: Sequence[Document]) -> bool:
 def _alike(
     a: Mapping[int, Document], b: Mapping[int, Document]
 ) -> tuple[dict[int, int], tuple[set[int], set[int]]]:
-    """Return the documents that differ in few characters, nearest first, and what is cut otherwise of each side."""
+    """Return the documents that differ in few characters, nearest first, and what is cut otherwise
+    of each side."""
     from rapidfuzz import fuzz
 
     texts = [{i: one.text.casefold() for i, one in side.items()} for side in (a, b)]
@@ -183,7 +190,8 @@ def _alike(
 
 
 def _share(*texts: str) -> bool:
-    """Return whether a piece of the shorter text is in the longer one, or it is so short that it need not be."""
+    """Return whether a piece of the shorter text is in the longer one, or it is so short that it
+    need not be."""
     text, long = sorted(texts, key=len)
     places = range(0, len(text) - PIECE, max(1, len(text) // PIECES))
     return len(text) < SHORT or any(text[at : at + PIECE] in long for at in places)

@@ -42,7 +42,8 @@ class Ending(NamedTuple):
         return self._replace(failed=lines, code=1) if lines else self
 
     def error(self, run: object = None) -> StoppedEarly | Interrupted:
-        """Return the error that ends a function whose run stopped early; `run` is the unfinished run."""
+        """Return the error that ends a function whose run stopped early; `run` is the unfinished
+        run."""
         assert self.stopped, "the run stopped early"
         return (
             Interrupted(run)

@@ -1,7 +1,8 @@
-"""The front of a run: what a reader sees first, made once for the terminal, Markdown, notebooks and pages.
+"""The front of a run: what a reader sees first, made once for the terminal, Markdown, notebooks and
+pages.
 
-One line for each metric, one sentence on where the answers fail, and the claims to read first with the nearest sentence
-of their evidence.
+One line for each metric, one sentence on where the answers fail, and the claims to read first with
+the nearest sentence of their evidence.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ TOP = 3
 NAMED = 4
 """Judges that are named; of more, the number is shown."""
 FEW = 5
-"""Samples with context recall and faithfulness below which the sentence does not compare retrieval and model."""
+"""Samples with context recall and faithfulness below which the sentence does not compare retrieval
+and model."""
 OFTEN = 0.25
 """Share of the samples from which a weakness is named."""
 WHERE = {

@@ -1,7 +1,8 @@
 """Importing recorded replies, or results of another tool, as a run directory, without a call.
 
-In addition to the usual files, the directory has `labels.jsonl` (human labels in the file), `unread.jsonl` (replies
-without a readable verdict, with reasons) and `import.json` (counts of how the replies were read).
+In addition to the usual files, the directory has `labels.jsonl` (human labels in the file),
+`unread.jsonl` (replies without a readable verdict, with reasons) and `import.json` (counts of how
+the replies were read).
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class ImportedRun(NamedTuple):
 
 
 def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
-    """Open a file with a mapping, or a result file of RAGChecker. Raises UsageError if it is neither."""
+    """Open a file with a mapping, or a result file of RAGChecker. Raises UsageError if it is
+    neither."""
     if mapping:
         return RecordedReplies(path, mapping).recorded_results()
     results = recognize(path)

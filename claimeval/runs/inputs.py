@@ -1,4 +1,5 @@
-"""What differs in the inputs of one sample in two runs: documents, answer, gold answer, question."""
+"""What differs in the inputs of one sample in two runs: documents, answer, gold answer,
+question."""
 
 from __future__ import annotations
 
@@ -20,23 +21,27 @@ from claimeval.types.records import (
 )
 
 Answer = Literal["missing", "refusal", "longer", "shorter", "answer"]
-"""How an answer differs: one run has none, or one without claims, or one has all that the other says and more."""
+"""How an answer differs: one run has none, or one without claims, or one has all that the other
+says and more."""
 Kind = Literal["documents", "recut", "order", "answer", "gold", "question"]
-"""What differs: other documents, of which some may be cut otherwise, the same in another order, or another text."""
+"""What differs: other documents, of which some may be cut otherwise, the same in another order, or
+another text."""
 Retrieval = Literal["lost", "gained", "rewritten"]
 KEPT = 0.8
 """Share of the sentences of an answer from which a longer one keeps it."""
 
 
 class ChangedDocument(NamedTuple):
-    """What happened to a document; `name` is None where several changed and nobody can tell which counts."""
+    """What happened to a document; `name` is None where several changed and nobody can tell which
+    counts."""
 
     change: Retrieval
     name: str | None
 
 
 def cited(assessment: Assessment) -> set[str]:
-    """Return the documents that judges cite for a supported claim; cites of outvoted judges do not count."""
+    """Return the documents that judges cite for a supported claim; cites of outvoted judges do not
+    count."""
     if assessment.support != "supported":
         return set()
     return {
@@ -55,7 +60,8 @@ def _retrieved(part: Part) -> Part:
 
 
 class Inputs:
-    """The inputs of a sample in two runs. `full` reads the verdicts, which say what documents judges relied on."""
+    """The inputs of a sample in two runs. `full` reads the verdicts, which say what documents
+    judges relied on."""
 
     def __init__(
         self, a: ScoredSample, b: ScoredSample, full: Callable[[int], SampleResult] | None = None
@@ -95,7 +101,8 @@ class Inputs:
         return a, b
 
     def _cites(self, run: int) -> dict[tuple[Part, str], set[str]]:
-        """Return the documents that were cited for each supported claim of a run, by part and text of the claim."""
+        """Return the documents that were cited for each supported claim of a run, by part and text
+        of the claim."""
         if run not in self._cited:
             of_run = self._cited[run] = {}
             result = self._full(run) if self._full else None
@@ -125,7 +132,8 @@ class Inputs:
         return self._changes[part, run]
 
     def changed_for(self, part: Part, claim: str, *, up: bool) -> ChangedDocument | None:
-        """Return the document for which the label of a claim changed: one that was cited for it, else what changed.
+        """Return the document for which the label of a claim changed: one that was cited for it,
+        else what changed.
 
         None if the documents are the same, apart from their order.
         """
@@ -154,7 +162,8 @@ class Inputs:
         return ChangedDocument(change, names.pop() if len(names) == 1 else None)
 
     def with_answer(self) -> ChangedDocument | None:
-        """Return a changed document that was cited in this sample, so that another answer may follow from it.
+        """Return a changed document that was cited in this sample, so that another answer may
+        follow from it.
 
         Without any citation, it is whatever changed.
         """

@@ -1,4 +1,5 @@
-"""A job that is ready to run, and what takes its results, sums them up and takes votes that need the whole run."""
+"""A job that is ready to run, and what takes its results, sums them up and takes votes that need
+the whole run."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class Prepared(NamedTuple):
         return len(self.items) if isinstance(self.items, Sequence) else self.items.count()
 
     def part(self, positions: range) -> Reiterable[Any]:
-        """Return the items at these positions; those of a sequence are read without the items before them."""
+        """Return the items at these positions; those of a sequence are read without the items
+        before them."""
         items = self.items
         if isinstance(items, Sequence):
             return Reiterable(lambda: map(items.__getitem__, positions))
@@ -57,7 +59,8 @@ class RunSink:
     """Takes the results of a job one by one, writes them and sums them up, and finishes the run."""
 
     def __init__(self, writer: ResultWriter, tallies: SummaryBuilder | None = None) -> None:
-        """Begin a run in a directory or in memory. `tallies` sum it up, by default without a price file."""
+        """Begin a run in a directory or in memory. `tallies` sum it up, by default without a price
+        file."""
         self._writer = writer
         self._tallies = tallies or SummaryBuilder(writer.manifest)
 
@@ -69,7 +72,8 @@ class RunSink:
     def finish(
         self, status: RunStatus = DONE, labels: Iterable[HumanLabel] | None = None
     ) -> Summary:
-        """Take the votes that need the whole run, and write its summary and the other files of the job.
+        """Take the votes that need the whole run, and write its summary and the other files of the
+        job.
 
         A weighted vote learns its weights from the labels. Returns the summary that was written.
         """
@@ -97,7 +101,8 @@ class RunSink:
 
 
 def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
-    """Return the labels from which weights are learned. Raises an error for unusable labels before any call."""
+    """Return the labels from which weights are learned. Raises an error for unusable labels before
+    any call."""
     if panel.labels is None:
         return None
     from claimeval.data.labels import LabelFile
@@ -126,7 +131,8 @@ QUERIES = "queries.jsonl"
 def _write_test_collection(
     folder: Path, record: Manifest, kind: JobKind, *, complete: bool
 ) -> None:
-    """Write the qrels of a complete run, and the questions that it made; remove files that would be empty."""
+    """Write the qrels of a complete run, and the questions that it made; remove files that would be
+    empty."""
     from claimeval import ir
 
     results = RunResults.of(folder) if complete else ()
@@ -150,7 +156,8 @@ def _write_test_collection(
 
 
 def relevant_from(qrels: Path) -> int | None:
-    """Return the lowest grade that counts as relevant in these qrels; None unless a grade run wrote them."""
+    """Return the lowest grade that counts as relevant in these qrels; None unless a grade run wrote
+    them."""
     if qrels.name != QRELS or not (qrels.parent / MANIFEST).exists():
         return None
     questions = load_manifest(qrels.parent).questions

@@ -34,14 +34,15 @@ class JudgeNumbers(Record):
     verdicts: int
     """Requested verdicts."""
     dollars_per_1000: float | None
-    """US dollars for 1,000 verdicts at the stated price, extraction left out; None if the price is unknown."""
+    """US dollars for 1,000 verdicts at the stated price, extraction left out; None if the price is
+    unknown."""
     seconds: float | None
     """Median seconds per reply; None if no call is timed."""
     compared: int
     """Verdicts that are compared with `agrees_with`."""
     agrees_with: Literal["people", "panel"] | None
-    """The labels that it is compared with: those of people if there are any, else the panel's; None for a single judge
-    without human labels."""
+    """The labels that it is compared with: those of people if there are any, else the panel's; None
+    for a single judge without human labels."""
     agreement: float | None
     """Share of equal labels."""
     kappa: float | None
@@ -54,7 +55,8 @@ class JudgeNumbers(Record):
     """Whether the judge is on the Pareto front: no other judge agrees at least as much for less."""
     labels: tuple[str, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
-    """`confusion[a][b]`: items that people, or the panel, label `labels[a]` and the judge `labels[b]`."""
+    """`confusion[a][b]`: items that people, or the panel, label `labels[a]` and the judge
+    `labels[b]`."""
     failed: dict[Reason, int]
     """Calls without a usable reply, by reason."""
     examples: dict[Reason, FailedReply]

@@ -1,10 +1,11 @@
 """Drawing claims and documents for people to label, and storing each label at once.
 
-For claims and rated answers, `annotation/METRIC.json` has what was drawn with its sampling probabilities, which a
-corrected score needs, and `annotation/METRIC.labels.jsonl` the labels. Labels of documents are a qrels file (1 good, 0
-bad) that is replaced atomically; `NAME.jsonl` next to it has the drawn documents and every answer, including "unsure".
-LGTM@10 is computed from them. Several processes may label at once: each holds a lock while it writes, and reads first
-what others wrote.
+For claims and rated answers, `annotation/METRIC.json` has what was drawn with its sampling
+probabilities, which a corrected score needs, and `annotation/METRIC.labels.jsonl` the labels.
+Labels of documents are a qrels file (1 good, 0 bad) that is replaced atomically; `NAME.jsonl` next
+to it has the drawn documents and every answer, including "unsure". LGTM@10 is computed from them.
+Several processes may label at once: each holds a lock while it writes, and reads first what others
+wrote.
 """
 
 from __future__ import annotations
@@ -94,15 +95,17 @@ class ClaimToLabel(Record):
 def draw_claims(
     run: Path, metric: str | None, count: int | None, design: Design, seed: int
 ) -> ClaimDraw:
-    """Draw judged claims of a metric, or return the earlier draw, grown to `count` claims if it has fewer.
+    """Draw judged claims of a metric, or return the earlier draw, grown to `count` claims if it has
+    fewer.
 
     Of a run of ratings, rated answers are drawn.
 
     Args:
         run: The run directory.
-        metric: Name of the metric or rating. Default: the first metric of the run, or its only rating.
-        count: Number of claims, those of an earlier draw included; all if there are fewer. None: those of an earlier
-            draw, else `CLAIMS`.
+        metric: Name of the metric or rating. Default: the first metric of the run, or its only
+            rating.
+        count: Number of claims, those of an earlier draw included; all if there are fewer. None:
+            those of an earlier draw, else `CLAIMS`.
         design: How claims are drawn.
         seed: Seed of the draw.
 
@@ -172,7 +175,8 @@ def _draw_or_grow(
 
 
 def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
-    """Return the judged claims on which judges or replicates differ, or people differ from the panel.
+    """Return the judged claims on which judges or replicates differ, or people differ from the
+    panel.
 
     Those that people see otherwise come first, then the most divided. They are no random sample.
 
@@ -223,7 +227,8 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
 def _agrees(
     assessment: Assessment, labels: Sequence[HumanLabel], rating: QuestionRecord | None
 ) -> bool:
-    """Return whether the label of the panel is that of people: of a claim, whether both support it."""
+    """Return whether the label of the panel is that of people: of a claim, whether both support
+    it."""
     if rating:
         choice = people(labels, lambda label: label.word, rating.panel).majority
         return None in (choice, assessment.label) or choice == assessment.label
@@ -257,7 +262,8 @@ def _draw(
 
 
 def _support(assessment: Assessment) -> float:
-    """Return the probability of "supported", or the share of such verdicts; the label's own without verdicts."""
+    """Return the probability of "supported", or the share of such verdicts; the label's own without
+    verdicts."""
     probabilities = [v.probability for v in assessment.verdicts if v.probability is not None]
     labeled = [v.support == "supported" for v in assessment.verdicts if v.label is not None]
     if probabilities:
@@ -266,7 +272,8 @@ def _support(assessment: Assessment) -> float:
 
 
 def drawn(run: Path, metric: str) -> ClaimDraw | None:
-    """Return the claims drawn for a metric; None if there are none. Raises DataError if the file is damaged."""
+    """Return the claims drawn for a metric; None if there are none. Raises DataError if the file is
+    damaged."""
     path = _path(run, metric)
     if not path.exists():
         return None
@@ -313,11 +320,13 @@ class ClaimLabels:
         )
 
     def by(self, annotator: str) -> dict[tuple[str, str], str]:
-        """Return the labels of an annotator by sample and claim, including "unsure"; of all for an empty name."""
+        """Return the labels of an annotator by sample and claim, including "unsure"; of all for an
+        empty name."""
         return {key: str(row["label"]) for key, row in self.rows(annotator).items()}
 
     def rows(self, annotator: str) -> dict[tuple[str, str], Mapping[str, object]]:
-        """Return the rows of an annotator by sample and claim, as they are now; of all for an empty name."""
+        """Return the rows of an annotator by sample and claim, as they are now; of all for an empty
+        name."""
         if _version(self.path) != self._read_at:
             with locked(self.path.parent):
                 self._read()
@@ -328,7 +337,8 @@ class ClaimLabels:
         }
 
     def add(self, fields: Mapping[str, object]) -> None:
-        """Write a row to the file before returning. The label of a draw stays one if it is given again elsewhere."""
+        """Write a row to the file before returning. The label of a draw stays one if it is given
+        again elsewhere."""
         with locked(self.path.parent):
             self._read()
             key = self._key(fields)
@@ -455,7 +465,8 @@ Mark = Literal["good", "bad", "unsure"]
 
 
 def default_path(data: Path) -> Path:
-    """Return the default file for labels of documents: in the run directory, or `runs/DATA-documents.qrels`."""
+    """Return the default file for labels of documents: in the run directory, or
+    `runs/DATA-documents.qrels`."""
     if has_results(data):
         return data / ANNOTATION / "documents.qrels"
     return Path("runs") / f"{data.stem}-documents.qrels"
@@ -508,12 +519,13 @@ class DocumentItem(NamedTuple):
     number: int
     """Number of the question in the draw, from 1."""
     position: int
-    """Position of the document among those of the question, in the order in which they are shown, from 1."""
+    """Position of the document among those of the question, in the order in which they are shown,
+    from 1."""
     documents: int
     """Number of documents of the question."""
     label: Callable[..., None] = NotImplemented
-    """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns. None takes it back; `note` is stored
-    with it."""
+    """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns. None takes it
+    back; `note` is stored with it."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -526,8 +538,8 @@ def draw_documents(
 ) -> tuple[DocumentDraw, list[DocumentItem]]:
     """Draw questions that have contexts, with equal probability and in one pass.
 
-    A draw of more questions with the same seed begins with the same questions. The documents of a question are shown
-    in random order, to hide their rank.
+    A draw of more questions with the same seed begins with the same questions. The documents of a
+    question are shown in random order, to hide their rank.
 
     Args:
         samples: The questions, with their retrieved documents as contexts, best first.
@@ -540,7 +552,8 @@ def draw_documents(
         The draw and the documents to label.
 
     Raises:
-        DataError: No question has contexts, an id is not allowed in qrels, or a question has a document twice.
+        DataError: No question has contexts, an id is not allowed in qrels, or a question has a
+            document twice.
     """
     population = without_results = 0
 
@@ -597,7 +610,8 @@ class DocumentLabels:
     """The labels of documents in a file, and the draw that they belong to."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file. Raises DataError if it holds anything but labels, UsageError if it cannot be continued."""
+        """Read the file. Raises DataError if it holds anything but labels, UsageError if it cannot
+        be continued."""
         self.path = path
         self._log = path.with_name(f"{path.name}.jsonl")
         self.drawn: DocumentDraw | None = None
@@ -698,14 +712,16 @@ class DocumentLabels:
 class LgtmEstimate(Estimate):
     """LGTM@k: the mean over questions of the share of good documents among the top k.
 
-    The share is over labeled documents: with six of them, good ones are divided by six (`P@10` of the qrels divides by
-    ten). A question without a label has no value; unsure and unlabeled documents never count as bad.
+    The share is over labeled documents: with six of them, good ones are divided by six (`P@10` of
+    the qrels divides by ten). A question without a label has no value; unsure and unlabeled
+    documents never count as bad.
     """
 
     first: int
     """The depth k."""
     bounds: tuple[float, float] | None
-    """The mean over questions with a label if all their other documents were bad, and if they were good."""
+    """The mean over questions with a label if all their other documents were bad, and if they were
+    good."""
     good: int
     bad: int
     unsure: int

@@ -1,9 +1,10 @@
 """Joining human labels with the claims and samples of a run, and learning vote weights from them.
 
-A label names its claim by id or by text; if the claim of its id has another text, the text decides. The text is that of
-the claim, or a passage of the text that the claims were extracted from; a passage labels all claims in it. Citations
-are ignored in both. A label without id and text is about the whole sample. It is compared with `supported` if all
-claims of the answer are supported, `contradicted` if one is contradicted, `not_found` otherwise.
+A label names its claim by id or by text; if the claim of its id has another text, the text decides.
+The text is that of the claim, or a passage of the text that the claims were extracted from; a
+passage labels all claims in it. Citations are ignored in both. A label without id and text is about
+the whole sample. It is compared with `supported` if all claims of the answer are supported,
+`contradicted` if one is contradicted, `not_found` otherwise.
 """
 
 from __future__ import annotations
@@ -52,9 +53,11 @@ class HumanLabelCounts(Record):
     disputed: int = 0
     """Labels of the disputed queue, which is no random sample; `correct` leaves them out."""
     undrawn: int = 0
-    """Claims (or answers) with a label beyond a draw of unequal probabilities; `correct` leaves them out."""
+    """Claims (or answers) with a label beyond a draw of unequal probabilities; `correct` leaves
+    them out."""
     conflicting: int = 0
-    """Claims (or samples) to which one annotator gave different labels, counted by annotator; left out."""
+    """Claims (or samples) to which one annotator gave different labels, counted by annotator; left
+    out."""
     differing: int = 0
     """Claims (or samples) on which annotators differ; the majority counts, as in a panel."""
     divided: int = 0
@@ -95,7 +98,8 @@ class People(NamedTuple):
     choices: dict[str, str | None]
     """Label by annotator; None for an annotator who gave different labels."""
     majority: str | None
-    """The label of the majority; None without one. As in a panel, labels with the same value count together first."""
+    """The label of the majority; None without one. As in a panel, labels with the same value count
+    together first."""
     counts: HumanLabelCounts
 
 
@@ -278,15 +282,16 @@ def join(
 ) -> RaterTable:
     """Return the table of claims with a human label and of the judges' verdicts.
 
-    Without `labels`, it has all claims that were assessed against `against`; if that is None, against any texts.
+    Without `labels`, it has all claims that were assessed against `against`; if that is None,
+    against any texts.
 
     Args:
         results: The results of a run.
         judges: Names of the judges.
         panel: How verdicts are counted.
         labels: The human labels.
-        against: Evidence of labels that do not name it; needed only if there are several parts. What claims
-            have to do with the question (`asked`) is compared only if named here.
+        against: Evidence of labels that do not name it; needed only if there are several parts.
+            What claims have to do with the question (`asked`) is compared only if named here.
         cluster: Field whose equal values are one cluster.
         by: Field whose values are added to the table.
 
@@ -318,7 +323,8 @@ def join_subjects(
     labels: Iterable[HumanLabel],
     cluster: str | None = None,
 ) -> RaterTable:
-    """Return the table of documents or answers with a human label and of the judges' verdicts on a question.
+    """Return the table of documents or answers with a human label and of the judges' verdicts on a
+    question.
 
     Args:
         results: The results of a run of grades or ratings.
@@ -347,13 +353,15 @@ def join_subjects(
 
 
 def ratings(record: Manifest) -> dict[str, QuestionRecord]:
-    """Return the questions about whole answers of a run by the names of their scores, except those of yes or no."""
+    """Return the questions about whole answers of a run by the names of their scores, except those
+    of yes or no."""
     asked = (question for question in record.questions if question.subjects == "answer")
     return {question.name: question for question in asked if question.scale.name != FLAG.name}
 
 
 def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRecord:
-    """Return a question about whole answers of a run, by the name of its score; None for the only one.
+    """Return a question about whole answers of a run, by the name of its score; None for the only
+    one.
 
     Raises UsageError if the run has no such question, or several and none is named.
     """
@@ -413,7 +421,8 @@ def _folded(text: str) -> str:
 
 
 def rolled_up(choices: Sequence[str | None]) -> Label | None:
-    """Return one label for all claims of a text: contradicted if any is, supported if all are, else not found."""
+    """Return one label for all claims of a text: contradicted if any is, supported if all are, else
+    not found."""
     labels = [choice for choice in choices if isinstance(choice, str)]
     if not labels:
         return None
@@ -433,10 +442,11 @@ def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
 
 
 def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
-    """Return the vote weight of each judge: `statistics.vote_weight` of its accuracy on the human labels.
+    """Return the vote weight of each judge: `statistics.vote_weight` of its accuracy on the human
+    labels.
 
-    A judge is right about a claim if its label has the same value as the human label. A judge without a common label
-    counts as right half of the time.
+    A judge is right about a claim if its label has the same value as the human label. A judge
+    without a common label counts as right half of the time.
     """
     weight_of = {}
     values = {panel.scale.value(word) for word in panel.scale.words}

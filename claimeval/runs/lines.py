@@ -1,10 +1,10 @@
 """The lines of a run's results, and the files of lines that hold them, plain or compressed.
 
-Each sample has one line in `results.jsonl`, a `SampleResult` without its calls, and one in `replies.jsonl.gz` with
-them. Fields equal to their default are left out.
+Each sample has one line in `results.jsonl`, a `SampleResult` without its calls, and one in
+`replies.jsonl.gz` with them. Fields equal to their default are left out.
 
-A compressed file is a sequence of gzip members, each with whole lines, so that a line can be read without decompressing
-all lines before it. Any program that reads gzip can read it.
+A compressed file is a sequence of gzip members, each with whole lines, so that a line can be read
+without decompressing all lines before it. Any program that reads gzip can read it.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class Mapped(OnAccess[T]):
 class Lines(OnAccess[bytes]):
     """The lines of a file, read on demand; only their positions are kept in memory.
 
-    In an unfinished file, one that ends in `.part`, a last line without a line end is ignored. A damaged file raises
-    DataError.
+    In an unfinished file, one that ends in `.part`, a last line without a line end is ignored. A
+    damaged file raises DataError.
     """
 
     def __init__(self, path: Path) -> None:

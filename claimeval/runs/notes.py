@@ -1,4 +1,5 @@
-"""Notes on a run: what a reader must know before trusting its numbers, decided here for every form of a report."""
+"""Notes on a run: what a reader must know before trusting its numbers, decided here for every form
+of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from claimeval.types.errors import visible
 from claimeval.types.records import REASONS, Record
 
 LOST = 0.01
-"""Shares of lost samples and of ungrounded claims above this are mentioned; `--max-missing` has the same default."""
+"""Shares of lost samples and of ungrounded claims above this are mentioned; `--max-missing` has the
+same default."""
 EXCERPT = 120
 """Characters of a reply that a note quotes."""
 ROLES = {
@@ -25,7 +27,8 @@ class Note(Record):
     """What a reader must know before trusting the numbers."""
 
     kind: str
-    """`note` for what follows from the settings; other kinds, such as `missing`, follow from the results."""
+    """`note` for what follows from the settings; other kinds, such as `missing`, follow from the
+    results."""
     text: str
 
 
@@ -120,7 +123,8 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
-    """Return a sentence naming the metrics on which judges abstained often; empty if there are none."""
+    """Return a sentence naming the metrics on which judges abstained often; empty if there are
+    none."""
     doubtful = [
         f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
         for name, m in metrics.items()

@@ -1,4 +1,5 @@
-"""The overview of a run: the records behind the report page, the Markdown and the JSON, and their computation.
+"""The overview of a run: the records behind the report page, the Markdown and the JSON, and their
+computation.
 
 `OverviewBuilder` computes them in one pass over the results.
 """
@@ -108,9 +109,11 @@ class RankOverview(Record):
     samples: int
     """Samples with a context at this rank."""
     cited: int
-    """Samples whose context at this rank a judge cites for a claim that the panel labels as supported."""
+    """Samples whose context at this rank a judge cites for a claim that the panel labels as
+    supported."""
     relevant: int | None
-    """Samples whose context at this rank is a reference context; None if no sample has reference contexts."""
+    """Samples whose context at this rank is a reference context; None if no sample has reference
+    contexts."""
 
 
 class Overview(Record):
@@ -132,12 +135,13 @@ class Overview(Record):
     judges: tuple[JudgeOverview, ...]
     ranks: tuple[RankOverview, ...]
     front: Front
-    """What a reader sees first; `read` has the worst claim of each of the samples with the most unsupported claims."""
+    """What a reader sees first; `read` has the worst claim of each of the samples with the most
+    unsupported claims."""
     extraction: ExtractionSummary | None = None
     """Quality of the claims, from their words alone."""
     diagnosis: DiagnosisCounts | None = None
-    """Whether retrieval or generation is to blame; None unless samples have context recall and faithfulness, and if a
-    judge only compares words."""
+    """Whether retrieval or generation is to blame; None unless samples have context recall and
+    faithfulness, and if a judge only compares words."""
     slices: tuple[Slices, ...] = ()
     """In reports: the metrics by every field with 2 to 50 values."""
     judge_numbers: tuple[JudgeNumbers, ...] = ()
@@ -170,7 +174,8 @@ class MetricComparison(Record):
     """`claims` for metrics over claims, else the job of the scores: `rate`, `lexical`, ..."""
     n: int
     clusters: int
-    """Number of questions (or values of `--cluster`) of these samples; the test flips whole clusters."""
+    """Number of questions (or values of `--cluster`) of these samples; the test flips whole
+    clusters."""
     a: float | None
     """Mean of these samples in run a."""
     b: float | None
@@ -193,8 +198,9 @@ class MetricComparison(Record):
     because: tuple[CausePart, ...] = ()
     """The change by cause; the parts add up to `change`."""
     change: float | None = None
-    """The mean of run b minus that of run a, each over all its samples with a value. It equals the difference if all
-    of these samples have a value in both runs; otherwise the parts `score` and `samples` make up the rest."""
+    """The mean of run b minus that of run a, each over all its samples with a value. It equals the
+    difference if all of these samples have a value in both runs; otherwise the parts `score` and
+    `samples` make up the rest."""
 
     @classmethod
     def of(
@@ -259,24 +265,29 @@ class PairedRuns(Record):
     clusters: int
     """Number of questions (or values of `--cluster`) of the shared samples."""
     cluster: str | None
-    """The field whose equal values are one cluster in intervals and tests; None for the question."""
+    """The field whose equal values are one cluster in intervals and tests; None for the
+    question."""
     only_a: int
     only_b: int
     changed_texts: int
-    """Shared samples whose question, answer, contexts or references differ: two systems, or edited data."""
+    """Shared samples whose question, answer, contexts or references differ: two systems, or edited
+    data."""
     changed_claims: int
-    """Shared samples whose claims differ; labels are compared only for claims that both runs have."""
+    """Shared samples whose claims differ; labels are compared only for claims that both runs
+    have."""
     settings: tuple[str, ...]
     """Settings that differ between the runs, in words."""
     abstained: tuple[str, ...]
-    """For each run, the metrics on which judges abstained so often that the means cover only the other claims."""
+    """For each run, the metrics on which judges abstained so often that the means cover only the
+    other claims."""
     metrics: tuple[MetricComparison, ...]
     by: dict[str, tuple[MetricComparison, ...]] = Field(default_factory=dict)
     """The metrics for each value of the requested field; samples without the field are under ""."""
     slices: tuple[ChangeSlices, ...] = ()
     """In reports: the differences by every field with 2 to 50 values."""
     compared: int
-    """Claims that both runs have and assessed against the same evidence. The four counts are those of `FlipCounts`."""
+    """Claims that both runs have and assessed against the same evidence. The four counts are those
+    of `FlipCounts`."""
     flipped: int
     relabeled: int
     labeled_once: int
@@ -300,8 +311,8 @@ def gather(
 ) -> Overview:
     """Return the overview of a run directory, and call `each` with every result.
 
-    `sliced` also splits the metrics by every field with 2 to 50 values. Raises DataError if the directory holds no
-    finished run.
+    `sliced` also splits the metrics by every field with 2 to 50 values. Raises DataError if the
+    directory holds no finished run.
     """
     builder = OverviewBuilder(load_manifest(folder), sliced=sliced)
     for result in RunResults.of(folder):
@@ -432,7 +443,8 @@ class OverviewBuilder:
 
 
 def data_name(manifest: Manifest) -> str | None:
-    """Return the name of the data file without its folder, which a shared report should not reveal."""
+    """Return the name of the data file without its folder, which a shared report should not
+    reveal."""
     return manifest.data.path and _last_part(manifest.data.path)
 
 
@@ -441,7 +453,8 @@ def _last_part(path: str) -> str:
 
 
 def bar(value: float) -> int:
-    """Return the bar of a distribution for a value from 0 to 1: 0, then (0, 0.1] to (0.9, 1), then 1."""
+    """Return the bar of a distribution for a value from 0 to 1: 0, then (0, 0.1] to (0.9, 1), then
+    1."""
     if value in (0, 1):
         return 0 if value == 0 else BINS - 1
     return next(i for i in range(1, BINS) if value <= i / 10)
@@ -529,7 +542,8 @@ class _RankTally:
             self._relevant[rank] += document.id in relevant
 
     def ranks(self) -> tuple[RankOverview, ...]:
-        """Return the ranks; empty if no judge cited a document and no sample has reference contexts."""
+        """Return the ranks; empty if no judge cited a document and no sample has reference
+        contexts."""
         if not (self._any_cited or self._any_relevant):
             return ()
         return tuple(

@@ -1,7 +1,7 @@
 """Correlation of scores of whole answers with human ratings, and of annotators with each other.
 
-The scores are those of a run, or columns of a table that also has ratings. A rating may be a preference between two
-answers; then it is compared with the second score minus the first.
+The scores are those of a run, or columns of a table that also has ratings. A rating may be a
+preference between two answers; then it is compared with the second score minus the first.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class RatingCorrelation(Record):
     spearman: Estimate
     pearson: Estimate
     agreeing: Estimate | None = None
-    """For pairs: the share in which the score prefers the same answer as people, without pairs that people rate equal;
-    an equal score counts half."""
+    """For pairs: the share in which the score prefers the same answer as people, without pairs that
+    people rate equal; an equal score counts half."""
 
 
 class PeopleCorrelation(Record):
@@ -140,13 +140,16 @@ def rate_run(
 def rate_table(
     table: Path, scores: Sequence[str], ratings: Sequence[str], *, pairs: bool = False
 ) -> RatingAgreement:
-    """Compare scores and ratings that are columns of one table; rows with the same `question` are one cluster.
+    """Compare scores and ratings that are columns of one table; rows with the same `question` are
+    one cluster.
 
     Args:
         table: The file.
-        scores: Fields of scores, with dots into objects and through lists; each field of an object is a score.
+        scores: Fields of scores, with dots into objects and through lists; each field of an object
+            is a score.
         ratings: Fields of ratings, likewise; a list has the ratings of several annotators.
-        pairs: Each row has two scores, of two answers, and a rating that is higher the more the second is preferred.
+        pairs: Each row has two scores, of two answers, and a rating that is higher the more the
+            second is preferred.
 
     Raises:
         UsageError: No row has such a field.

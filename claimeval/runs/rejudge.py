@@ -1,4 +1,5 @@
-"""Preparation of a rejudge: checks a source (run, results of another tool) and selects reusable verdicts."""
+"""Preparation of a rejudge: checks a source (run, results of another tool) and selects reusable
+verdicts."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ class RejudgeSource(NamedTuple):
         record: Manifest,
         reduce: Callable[[SampleResult], object],
     ) -> Prepared:
-        """Return the job over what `reduce` makes of each sample; its manifest gets the data, source and note."""
+        """Return the job over what `reduce` makes of each sample; its manifest gets the data,
+        source and note."""
         results = self.results
         data = self.manifest.data
         file = self.path
@@ -126,14 +128,15 @@ def prepare(
     keep_verdicts: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Prepared:
-    """Choose judges, prompts and metrics and check them against the source in one pass; no judge is asked.
+    """Choose judges, prompts and metrics and check them against the source in one pass; no judge is
+    asked.
 
     Args:
         source: The source to rejudge.
         requested: Settings that differ from those of the source.
         keep_verdicts: Keep the verdicts of the run's judges next to those of the new judges.
-        options: With `offline`, judges of the run are not asked and keep their verdicts; with `ask_again`, they are
-            asked even if nothing else has changed.
+        options: With `offline`, judges of the run are not asked and keep their verdicts; with
+            `ask_again`, they are asked even if nothing else has changed.
 
     Raises:
         UsageError: The settings do not fit each other or the source.
@@ -188,7 +191,8 @@ def _with_metrics(record: Manifest, requested: ClaimsOptions) -> Manifest:
 def _samples(
     results: Iterable[SampleResult], earlier: Earlier, missing: dict[Part, int]
 ) -> Iterator[Sample]:
-    """Yield the samples, and count in `missing`, by part, those with a text but without reusable claims."""
+    """Yield the samples, and count in `missing`, by part, those with a text but without reusable
+    claims."""
     for result in results:
         reusable = earlier.parts(result)
         for part in dict.fromkeys(
@@ -202,7 +206,8 @@ def _samples(
 def _panel(
     earlier: Earlier, keep_verdicts: bool, options: RunOptions
 ) -> tuple[PanelSpec, frozenset[str]]:
-    """Return the panel, and the names of its judges that are not asked but keep their recorded verdicts."""
+    """Return the panel, and the names of its judges that are not asked but keep their recorded
+    verdicts."""
     requested, before, asking = (
         earlier.requested,
         earlier.record.panel,
@@ -272,10 +277,12 @@ def _panel(
 
 
 class Earlier:
-    """A run with what is requested: which of its claims and verdicts remain valid, and the job that judges it again."""
+    """A run with what is requested: which of its claims and verdicts remain valid, and the job that
+    judges it again."""
 
     def __init__(self, record: Manifest, requested: ClaimsOptions, job: QuestionJob) -> None:
-        """`job` is that of the run, with the requested metrics. Options that are not requested are as in the run."""
+        """`job` is that of the run, with the requested metrics. Options that are not requested are
+        as in the run."""
         self.record = record
         self.requested = requested
         self._job = job
@@ -295,7 +302,8 @@ class Earlier:
         before = {(metric.claims_of, metric.against, metric.prompt) for metric in record.rows}
         needed = {(metric.claims_of, metric.against, metric.prompt) for metric in self.rows}
         self.new_pairs = {(of, against) for of, against, _ in needed - before}
-        """Part of the claims and part of the evidence of metrics for which the run has no assessments."""
+        """Part of the claims and part of the evidence of metrics for which the run has no
+        assessments."""
         self.judges = {judge.name: judge for judge in record.judges}
         self.named = [
             spec for spec in requested.judges if isinstance(spec, str) and spec in self.judges
@@ -313,14 +321,17 @@ class Earlier:
         self._asked_with = {
             judge: [i for i in ids if i not in dropped] for judge, ids in record.asked_with.items()
         }
-        """The prompts of the run's judges, without those of questions that are not asked any more."""
+        """The prompts of the run's judges, without those of questions that are not asked any
+        more."""
         self._step = None if several else job.prompts[0].step
-        """The step of the prompt of the question; None if there are several questions, whose prompts stay."""
+        """The step of the prompt of the question; None if there are several questions, whose
+        prompts stay."""
         prompts = self._of_judges(*(self.named or self.judges))
         self.undecided = (
             () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
         )
-        """Names of the run's prompts if there are several and none is requested; then no judge can be asked."""
+        """Names of the run's prompts if there are several and none is requested; then no judge can
+        be asked."""
         spec = {"extract": requested.extract_prompt, self._step: requested.assess_prompt}
         of_run = {
             prompt.step: prompt
@@ -399,7 +410,8 @@ class Earlier:
         usual = self._job.usual_votes
 
         def counted(of_run: Panel, scale: Scale, vote: str = "majority") -> Panel:
-            """Return how verdicts on a question are counted: as requested, else as in the run if its judges stay."""
+            """Return how verdicts on a question are counted: as requested, else as in the run if
+            its judges stay."""
             settings: dict[str, Any] = {"vote": vote, "per_document": of_run.per_document}
             if not requested.judges:
                 settings = of_run.model_dump(exclude={"scale"})
@@ -450,7 +462,8 @@ class Earlier:
         return made
 
     def _readable(self, panel: Panel) -> tuple[str, ...]:
-        """Return the derived metrics: the requested ones, else those of the run that the new verdicts allow."""
+        """Return the derived metrics: the requested ones, else those of the run that the new
+        verdicts allow."""
         per_document = panel.per_document
         three_way = "contradicted" in panel.scale.words
         rows = map(derived, () if self.requested.metrics else self.derived)
@@ -525,7 +538,8 @@ class Earlier:
 
 
 class Reuse:
-    """Reduces the results of a run to what remains valid for a job: claims, verdicts, and the calls behind them."""
+    """Reduces the results of a run to what remains valid for a job: claims, verdicts, and the calls
+    behind them."""
 
     def __init__(self, earlier: Earlier, job: QuestionJob) -> None:
         self._earlier = earlier
@@ -585,7 +599,8 @@ class Reuse:
         )
 
     def _holds(self, verdict: Verdict, result: SampleResult, a: Assessment, prompt: str) -> bool:
-        """Return whether a verdict is reused: it is recorded, or the judge answered and would be asked the same again.
+        """Return whether a verdict is reused: it is recorded, or the judge answered and would be
+        asked the same again.
 
         Surplus replicates are left out.
         """
@@ -603,6 +618,7 @@ class Reuse:
 
 
 def _asked(prompt: PromptRecord, named: str | None, parameters: Mapping[str, str]) -> Prompt:
-    """Return this prompt, or another one of its step that is named, with those of `parameters` of the step."""
+    """Return this prompt, or another one of its step that is named, with those of `parameters` of
+    the step."""
     given = {name: value for name, value in parameters.items() if ASKED_FOR[name][0] == prompt.step}
     return prompting.load(prompt.step, named, given) if named else Prompt.of(prompt, given)

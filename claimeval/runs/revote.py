@@ -26,7 +26,8 @@ def with_weights(
     results: Callable[[], Iterable[SampleResult]],
     labels: Iterable[HumanLabel] | None,
 ) -> Manifest:
-    """Return the manifest, with weights learned from the labels if its vote is weighted and has none."""
+    """Return the manifest, with weights learned from the labels if its vote is weighted and has
+    none."""
     panel = record.panel
     if not panel.needs_all_verdicts:
         return record
@@ -67,9 +68,11 @@ def job_of(record: Manifest) -> Any:
 
 
 class Revote(ComputedJob[SampleResult]):
-    """Computes the labels and scores of samples from their verdicts under the rules of a manifest; asks no judge.
+    """Computes the labels and scores of samples from their verdicts under the rules of a manifest;
+    asks no judge.
 
-    Verdicts of judges that are not in the manifest are left out, and so are claims without other verdicts.
+    Verdicts of judges that are not in the manifest are left out, and so are claims without other
+    verdicts.
     """
 
     def __init__(self, record: Manifest) -> None:
@@ -110,7 +113,8 @@ class Revote(ComputedJob[SampleResult]):
     def _vote(
         self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]
     ) -> Assessment:
-        """Return the vote on the verdicts. There are few combinations of verdicts, so votes are cached."""
+        """Return the vote on the verdicts. There are few combinations of verdicts, so votes are
+        cached."""
         if a.question not in self._panels:
             raise DataError(f"the run asks no question {a.question!r}, and its results are damaged")
         votes = tuple(

@@ -1,4 +1,5 @@
-"""Comparison of a series of runs over the same samples, oldest first: steps, differences to a baseline, and trend."""
+"""Comparison of a series of runs over the same samples, oldest first: steps, differences to a
+baseline, and trend."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ class MetricSeries(Record):
     changes: tuple[RunStep, ...]
     """The steps; p-values are adjusted over all steps and metrics."""
     against: tuple[MetricComparison | None, ...]
-    """Comparison of each run (b) with the baseline (a), None for the baseline; p-values are adjusted over metrics."""
+    """Comparison of each run (b) with the baseline (a), None for the baseline; p-values are
+    adjusted over metrics."""
     trend: Trend
 
 
@@ -96,7 +98,8 @@ class Series(Record):
         return len(self.runs) - (2 if self.baseline == len(self.runs) - 1 else 1)
 
     def against_in_words(self, metric: MetricSeries) -> str:
-        """Return the difference of the last run to the baseline with its interval, test and counts, in words."""
+        """Return the difference of the last run to the baseline with its interval, test and counts,
+        in words."""
         comparison = metric.against[self.last]
         who = f"{self.runs[self.last]} against {self.runs[self.baseline]}"
         if comparison is None or comparison.difference.value is None:
@@ -107,7 +110,8 @@ class Series(Record):
 
     @property
     def marks(self) -> dict[int, str]:
-        """Names of the settings that changed with a run (`judges`, `data`, `assess prompt`), by its position."""
+        """Names of the settings that changed with a run (`judges`, `data`, `assess prompt`), by its
+        position."""
         names = [[setting.partition(":")[0] for setting in step] for step in self.settings]
         return {
             position: ", ".join(dict.fromkeys(step))
@@ -130,17 +134,21 @@ def track(
     cluster: str | None = None,
     names: Sequence[str] = (),
 ) -> Series:
-    """Compare each run with the previous one and with a baseline, including the metrics of attached runs.
+    """Compare each run with the previous one and with a baseline, including the metrics of attached
+    runs.
 
     Args:
         runs: Two or more run directories, oldest first. Metrics are joined by source and name.
         metrics: Names of metrics. Default: all that every run has.
         baseline: The position of the run that the others are compared with.
-        cluster: Field whose equal values are one cluster in tests. Default: that of each pair's first run.
-        names: Names of the runs. Default: the names of their directories, or their paths if names repeat.
+        cluster: Field whose equal values are one cluster in tests. Default: that of each pair's
+            first run.
+        names: Names of the runs. Default: the names of their directories, or their paths if names
+            repeat.
 
     Raises:
-        UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no sample in common.
+        UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no
+            sample in common.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
@@ -219,7 +227,8 @@ class _SampleValues:
             self._units[source, name] = score.unit
 
     def against(self, key: _Key, name: str, baseline: int, run: int) -> MetricComparison:
-        """Return the comparison of a metric in one run with the baseline, over the samples that both runs have.
+        """Return the comparison of a metric in one run with the baseline, over the samples that
+        both runs have.
 
         Args:
             key: The source and the name of the metric.
@@ -273,7 +282,8 @@ class _SampleValues:
 
 
 def _weights(x: Sequence[int]) -> list[float]:
-    """Return the weights of the values at these positions in the slope of the least-squares line through them."""
+    """Return the weights of the values at these positions in the slope of the least-squares line
+    through them."""
     mean = sum(x) / len(x)
     spread = sum((position - mean) ** 2 for position in x)
     return [(position - mean) / spread for position in x]
@@ -292,7 +302,8 @@ def _points(folder: Path, name: str) -> dict[_Key, RunPoint]:
 def _keys(
     metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, RunPoint]]
 ) -> list[_Key]:
-    """Return the metrics with this name, from any source. Raises UsageError if no source has it in every run."""
+    """Return the metrics with this name, from any source. Raises UsageError if no source has it in
+    every run."""
     if matching := [
         (source, name) for source, name in shared if metric in (name, f"{source}/{name}")
     ]:

@@ -1,7 +1,8 @@
-"""Weak spots of a run: its metrics by value of a field of samples, and whether retrieval or generation is to blame.
+"""Weak spots of a run: its metrics by value of a field of samples, and whether retrieval or
+generation is to blame.
 
-Context recall measures whether retrieval brought what the gold answer needs, faithfulness whether the answer keeps to
-what was retrieved. A threshold on both gives four cells:
+Context recall measures whether retrieval brought what the gold answer needs, faithfulness whether
+the answer keeps to what was retrieved. A threshold on both gives four cells:
 
 | | faithful | not faithful |
 |---|---|---|
@@ -54,17 +55,20 @@ class Slice(Record):
     estimate: Estimate
     """The mean of the metric over these samples, with its 95% interval."""
     contribution: float | None
-    """What these samples add to the distance of the run's mean from the best value: from 1, or from 0 for metrics of
-    faults. None if no sample of the run has a value, and for a metric that is not a share."""
+    """What these samples add to the distance of the run's mean from the best value: from 1, or from
+    0 for metrics of faults. None if no sample of the run has a value, and for a metric that is not
+    a share."""
 
 
 class Slices(Record):
-    """The metrics of a run by value of a field: a row for each metric and value, largest slices first."""
+    """The metrics of a run by value of a field: a row for each metric and value, largest slices
+    first."""
 
     field: str
     rows: tuple[Slice, ...]
 
-    def __iter__(self) -> Iterator[Slice]:  # type: ignore[override]  # iterates the rows, not the fields
+    # iterates the rows, not the fields
+    def __iter__(self) -> Iterator[Slice]:  # type: ignore[override]
         return iter(self.rows)
 
     def __len__(self) -> int:
@@ -77,7 +81,8 @@ class Slices(Record):
 
     @property
     def by_value(self) -> dict[str, dict[str, Estimate]]:
-        """The means by value of the field and metric, as in `summary.json`; samples without the field are under ""."""
+        """The means by value of the field and metric, as in `summary.json`; samples without the
+        field are under ""."""
         means: dict[str, dict[str, Estimate]] = {}
         for row in self.rows:
             means.setdefault(row.value or "", {})[row.metric] = row.estimate
@@ -136,11 +141,13 @@ class ChangeSlice(Record):
     difference: Estimate
     """b - a, with its 95% interval."""
     contribution: float | None
-    """What these samples add to the difference over all samples; None if no sample has a value in both runs."""
+    """What these samples add to the difference over all samples; None if no sample has a value in
+    both runs."""
 
 
 class ChangeSlices(Record):
-    """The differences of two runs by value of a field: a row for each metric and value, largest slices first."""
+    """The differences of two runs by value of a field: a row for each metric and value, largest
+    slices first."""
 
     field: str
     rows: tuple[ChangeSlice, ...]
@@ -222,7 +229,8 @@ class SliceTally:
         )
 
     def slices(self, field: str, doubtful: Collection[str] = ()) -> Slices:
-        """Return the metrics of the first run by value of a field; those that are `doubtful` with their bounds."""
+        """Return the metrics of the first run by value of a field; those that are `doubtful` with
+        their bounds."""
         rows = []
         for metric, values in self._columns[0].items():
             share = self._units.get(metric) == "share"
@@ -350,7 +358,8 @@ def doubtful(metrics: Mapping[str, MetricSummary]) -> set[str]:
 
 
 def check_field(field: str, samples: Iterable[Sample]) -> None:
-    """Raise UsageError if no sample has the field; reading stops at the first sample that has it."""
+    """Raise UsageError if no sample has the field; reading stops at the first sample that has
+    it."""
     metadata: dict[str, None] = {}
     for sample in samples:
         if _name(field) in (*FIELDS, *sample.metadata):
@@ -364,7 +373,8 @@ def _name(field: str) -> str:
 
 
 def value_of(sample: Sample, field: str) -> str | None:
-    """Return the value of a field of a sample as text; None if the sample lacks it or the text is empty."""
+    """Return the value of a field of a sample as text; None if the sample lacks it or the text is
+    empty."""
     name = _name(field)
     value = getattr(sample, name) if name in FIELDS else sample.metadata.get(name)
     return None if value in (None, "") else str(value)
@@ -460,7 +470,8 @@ def cell_of(result: SampleResult, threshold: float = ENOUGH) -> Cell | None:
 
 
 def diagnose(result: SampleResult) -> str:
-    """Return a sentence on whether retrieval or generation is to blame for a sample, with its counts."""
+    """Return a sentence on whether retrieval or generation is to blame for a sample, with its
+    counts."""
     cell = cell_of(result)
     if cell is None:
         undefined = RECALL if _value(result, RECALL) is None else FAITHFULNESS

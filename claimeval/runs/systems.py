@@ -1,4 +1,5 @@
-"""Which runs belong together: those that share at least half of their questions, whatever their files are called."""
+"""Which runs belong together: those that share at least half of their questions, whatever their
+files are called."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from claimeval.runs.directory import results_file
 from claimeval.runs.lines import Lines
 
 SIZE = 512
-"""Number of questions up to which shares are exact; of more, the smallest hashes are a random sample."""
+"""Number of questions up to which shares are exact; of more, the smallest hashes are a random
+sample."""
 
 
 class Sketch(NamedTuple):
@@ -28,7 +30,8 @@ class Sketch(NamedTuple):
 
 
 def sketch(folder: Path) -> Sketch:
-    """Read the questions of a run. A line that cannot be read is skipped; a sample without a question has its id."""
+    """Read the questions of a run. A line that cannot be read is skipped; a sample without a
+    question has its id."""
     results = results_file(folder)
     generators = Counter[str]()
     hashes = set[int]()
@@ -58,7 +61,8 @@ def share_half(a: Sketch, b: Sketch) -> bool:
 
 
 def together(runs: Mapping[str, Sketch]) -> list[list[str]]:
-    """Return the runs of each system, in the given order. Two runs of one system may be linked by others."""
+    """Return the runs of each system, in the given order. Two runs of one system may be linked by
+    others."""
     groups: list[tuple[list[str], dict[frozenset[int], Sketch]]] = []
     for name, found in runs.items():
         linked = [

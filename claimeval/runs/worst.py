@@ -20,7 +20,8 @@ EXCERPT = 200
 PLACES = {"contexts": "the documents", "reference": "the gold answer", "answer": "the answer"}
 """Names of parts."""
 NEAR = 45
-"""Least likeness, from 0 to 100, of a sentence to a claim; less like sentences say nothing about it."""
+"""Least likeness, from 0 to 100, of a sentence to a claim; less like sentences say nothing about
+it."""
 
 
 class WorstClaim(Record):
@@ -35,8 +36,8 @@ class WorstClaim(Record):
     explanation: str | None
     """Explanation of the first judge with that label."""
     excerpt: str | None = None
-    """Id in brackets and the sentence nearest to the claim in the documents that judges cite, or in all; None if no
-    sentence is like it."""
+    """Id in brackets and the sentence nearest to the claim in the documents that judges cite, or in
+    all; None if no sentence is like it."""
     is_word_for_word: bool = False
     """Whether the evidence has the claim word for word; then look at the judge."""
     near: str
@@ -94,7 +95,8 @@ class WorstAnswers:
         """Answers with a rating, and with a bad one, by its name."""
 
     def add(self, result: SampleResult) -> None:
-        """Add a sample whose whole answer was rated. To decline is bad for an answerable question only."""
+        """Add a sample whose whole answer was rated. To decline is bad for an answerable question
+        only."""
         rated = [a for a in result.whole if a.label is not None]
         bad = dict[str, Assessment]()
         for one in rated:
@@ -142,7 +144,8 @@ class WorstClaims:
     """Collects the worst claim of each of the worst samples of a run."""
 
     def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
-        """Collect claims that these metrics count; among equally bad claims, earlier metrics come first."""
+        """Collect claims that these metrics count; among equally bad claims, earlier metrics come
+        first."""
         self._metrics = [
             metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt
         ]
@@ -153,9 +156,9 @@ class WorstClaims:
     def add(self, result: SampleResult) -> None:
         """Add a sample; at most one claim of its answer is kept.
 
-        Samples rank by the number of claims that are not supported, then by score; claims of a sample by label, then
-        by the number of judges that agree on it. A claim that a short gold answer leaves out is none of them if the
-        contexts support it.
+        Samples rank by the number of claims that are not supported, then by score; claims of a
+        sample by label, then by the number of judges that agree on it. A claim that a short gold
+        answer leaves out is none of them if the contexts support it.
         """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
@@ -201,7 +204,8 @@ class WorstClaims:
 
 
 def _gravity(assessment: Assessment) -> tuple[int, float, float]:
-    """Return a sort key: contradicted first, then by agreement of verdicts, then lowest mean probability of support."""
+    """Return a sort key: contradicted first, then by agreement of verdicts, then lowest mean
+    probability of support."""
     verdicts = assessment.verdicts
     probabilities = [v.probability for v in verdicts if v.probability is not None]
     agree = (
@@ -255,7 +259,8 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
 
 
 def _in_words(excerpt: str | None, place: str, *, literal: bool) -> str:
-    """Return what a part of the evidence has of a claim: its words (`literal`), a sentence like it, or none."""
+    """Return what a part of the evidence has of a claim: its words (`literal`), a sentence like it,
+    or none."""
     if literal:
         return f"word for word in {place}: the judge may be wrong"
     return f"nearest: {excerpt}" if excerpt else f"nothing like it in {place}"
@@ -269,7 +274,8 @@ class NearSentence(NamedTuple):
 
 
 def nearest(claim: str, documents: Iterable[Document]) -> NearSentence | None:
-    """Return the sentence of the documents that shares most words with a claim; None if none is like it."""
+    """Return the sentence of the documents that shares most words with a claim; None if none is
+    like it."""
     from rapidfuzz import fuzz, process  # slow to load
 
     shown = [

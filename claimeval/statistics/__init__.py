@@ -1,7 +1,7 @@
 """Confidence intervals, paired comparisons, agreement, correction by human labels, and charts.
 
-The library can be used without the rest of claimeval. numpy is loaded when a function needs it. Undefined
-numbers are `None` with a reason, never NaN, and every seed is an argument.
+The library can be used without the rest of claimeval. numpy is loaded when a function needs it.
+Undefined numbers are `None` with a reason, never NaN, and every seed is an argument.
 """
 
 from __future__ import annotations

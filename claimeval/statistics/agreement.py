@@ -1,10 +1,12 @@
-"""Agreement between raters: raw agreement, Cohen's kappa, Krippendorff's alpha and Gwet's AC1, with intervals.
+"""Agreement between raters: raw agreement, Cohen's kappa, Krippendorff's alpha and Gwet's AC1, with
+intervals.
 
-Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of items (claims
-of one answer). If all labels are equal, the coefficients are undefined (`None`), and only raw agreement is informative.
-Kappa and alpha have no interval if a rater gives fewer than five items a rarer label than the most frequent one:
-resampling would turn 29 equal labels of 30 into a certain 0. If one label covers 80 to 95% of the items, as `supported`
-often does, kappa and alpha are low at high raw agreement, but AC1 is not. So report all three.
+Every coefficient is a function of sums over items, so its interval resamples items, or whole
+clusters of items (claims of one answer). If all labels are equal, the coefficients are undefined
+(`None`), and only raw agreement is informative. Kappa and alpha have no interval if a rater gives
+fewer than five items a rarer label than the most frequent one: resampling would turn 29 equal
+labels of 30 into a certain 0. If one label covers 80 to 95% of the items, as `supported` often
+does, kappa and alpha are low at high raw agreement, but AC1 is not. So report all three.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ _ONE_LABEL = "both raters use only one label"
 def label_scale(
     used: Sequence[Hashable], labels: Sequence[Hashable] | None
 ) -> tuple[Hashable, ...]:
-    """Return the labels in scale order: `labels`, or those in use, sorted (by text if types are mixed).
+    """Return the labels in scale order: `labels`, or those in use, sorted (by text if types are
+    mixed).
 
     Raises UsageError if a label in use is not in `labels`.
     """
@@ -64,7 +67,8 @@ def label_scale(
 def _count_labels(
     ratings: Sequence[Labels], labels: Sequence[Hashable] | None = None
 ) -> tuple[Floats, tuple[Hashable, ...]]:
-    """Return a table, in which `table[i, c]` raters gave item i the label `scale[c]`, and the scale."""
+    """Return a table, in which `table[i, c]` raters gave item i the label `scale[c]`, and the
+    scale."""
     all_labels = [label for item in ratings for label in item]
     scale = label_scale(all_labels, labels)
     items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
@@ -124,25 +128,28 @@ def cohen_kappa(
     counts: Sequence[int] | None = None,
     resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
-    """Return Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the disagreement of two labels.
+    """Return Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the
+    disagreement of two labels.
 
     Equals `sklearn.metrics.cohen_kappa_score`. Undefined if both raters use one and the same label.
 
     Args:
         a: The labels of one rater; `None` for no label.
         b: The labels of the other rater for the same items.
-        weights: `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i - j)^2 steps on the
-            scale.
+        weights: `unweighted` counts every disagreement as 1, `linear` |i - j| and `quadratic` (i -
+            j)^2 steps on the scale.
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
-        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with `clusters`.
+        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with
+            `clusters`.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         Kappa over the items that both labeled.
 
     Raises:
-        UsageError: If the arguments differ in length, a label is off the scale, or the weighting is unknown.
+        UsageError: If the arguments differ in length, a label is off the scale, or the weighting is
+            unknown.
     """
     _check_pair(a, b)
     scale = label_scale([*a, *b], labels)
@@ -202,7 +209,8 @@ def kappa_difference(
 
 
 def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float | None]:
-    """Return Cohen's kappa of two raters within each part of the items, in order of first appearance."""
+    """Return Cohen's kappa of two raters within each part of the items, in order of first
+    appearance."""
     _check_pair(a, b)
     scale = label_scale([*a, *b], None)
     kappas = _kappa(cluster_sums(_label_pairs(a, b, scale)[0], parts), 1 - np.eye(len(scale)))
@@ -210,7 +218,8 @@ def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float
 
 
 def _label_pairs(a: Labels, b: Labels, scale: Sequence[Hashable]) -> tuple[Floats, Mask]:
-    """Return a flat table for each item, with a 1 at its pair of labels, and which items have both labels."""
+    """Return a flat table for each item, with a 1 at its pair of labels, and which items have both
+    labels."""
     first = label_codes(a, scale)
     second = label_codes(b, scale)
     rated = (first >= 0) & (second >= 0)
@@ -236,16 +245,19 @@ def gwet_ac1(
     counts: Sequence[int] | None = None,
     resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
-    """Return Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
+    """Return Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the
+    scale.
 
-    With missing labels: agreement over items with two or more labels, shares of labels averaged over items with one or
-    more. Source: Gwet 2008, "Computing inter-rater reliability ... in the presence of high agreement".
+    With missing labels: agreement over items with two or more labels, shares of labels averaged
+    over items with one or more. Source: Gwet 2008, "Computing inter-rater reliability ... in the
+    presence of high agreement".
 
     Args:
         ratings: `ratings[i][j]` is rater j's label of item i, or `None`.
         labels: The scale; by default the labels in use. With a single one AC1 is undefined.
         clusters: One key per item; by default every item is a cluster.
-        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with `clusters`.
+        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with
+            `clusters`.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -290,11 +302,13 @@ def krippendorff_alpha(
     Equals the PyPI package krippendorff. Source: Krippendorff 2011, "Computing alpha-reliability".
 
     Args:
-        ratings: `ratings[i][j]` is rater j's label of item i, or `None`; items with fewer than two labels do not count.
+        ratings: `ratings[i][j]` is rater j's label of item i, or `None`; items with fewer than two
+            labels do not count.
         scale: `ordinal` uses the order of `labels`; `interval` needs numbers.
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
-        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with `clusters`.
+        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with
+            `clusters`.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -360,9 +374,11 @@ def _estimate(
     rated: Mask | None = None,
     shares: Floats | None = None,
 ) -> IntervalEstimate:
-    """Return the statistic of the rows in use, n being the number of those with enough labels, `rated`.
+    """Return the statistic of the rows in use, n being the number of those with enough labels,
+    `rated`.
 
-    `shares[i, c]` is the share of raters who give item i label c: if given, rare labels are a reason for no interval.
+    `shares[i, c]` is the share of raters who give item i label c: if given, rare labels are a
+    reason for no interval.
     """
     if counts is not None and clusters is not None:
         raise UsageError(
@@ -393,7 +409,8 @@ def _estimate(
 def _rare_because(
     shares: Floats, times: Integers, clusters: Sequence[Hashable] | None
 ) -> str | None:
-    """Return the reason if the items of all labels but the most frequent one are too few, or in too few clusters."""
+    """Return the reason if the items of all labels but the most frequent one are too few, or in too
+    few clusters."""
     if not len(shares):
         return None
     others = 1 - shares[:, [int((times @ shares).argmax())]]

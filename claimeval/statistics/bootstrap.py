@@ -1,8 +1,8 @@
 """The cluster bootstrap for statistics that are functions of column sums.
 
-Means, ratios, F1, kappa and Krippendorff's alpha are functions of sums over clusters: of values, of counts, or of the
-cells of a table. Each cluster is one row of numbers, a resample is a vector of counts, and one matrix product computes
-the sums of all resamples.
+Means, ratios, F1, kappa and Krippendorff's alpha are functions of sums over clusters: of values, of
+counts, or of the cells of a table. Each cluster is one row of numbers, a resample is a vector of
+counts, and one matrix product computes the sums of all resamples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from claimeval.types.errors import UsageError
 
 
 class LazyModule:
-    """A module that is imported on first use, because numpy takes longer to load than most commands take to run."""
+    """A module that is imported on first use, because numpy takes longer to load than most commands
+    take to run."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -75,7 +76,8 @@ class IntervalEstimate:
 
 
 def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats:
-    """Sum the rows of `columns` by cluster, in order of first appearance. Without `clusters`, each row is a cluster."""
+    """Sum the rows of `columns` by cluster, in order of first appearance. Without `clusters`, each
+    row is a cluster."""
     if clusters is None:
         return columns
     codes = cluster_codes(clusters, len(columns))
@@ -86,7 +88,8 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
 
 
 def cluster_codes(clusters: Sequence[Hashable], observations: int) -> Integers:
-    """Number the keys from 0 in order of first appearance. Raises UsageError unless there is one per observation."""
+    """Number the keys from 0 in order of first appearance. Raises UsageError unless there is one
+    per observation."""
     _check_keys(clusters, observations)
     number: dict[Hashable, int] = {}
     return np.fromiter(
@@ -95,7 +98,8 @@ def cluster_codes(clusters: Sequence[Hashable], observations: int) -> Integers:
 
 
 def keys_of(clusters: Sequence[Hashable] | None, used: Mask) -> list[Hashable] | None:
-    """Return the keys of the observations in use. Raises UsageError unless there is one key per observation."""
+    """Return the keys of the observations in use. Raises UsageError unless there is one key per
+    observation."""
     if clusters is None:
         return None
     _check_keys(clusters, len(used))
@@ -111,10 +115,12 @@ def _check_keys(clusters: Sequence[Hashable], observations: int) -> None:
 
 
 def clustered_error(residuals: Floats, total: float) -> float:
-    """Return sqrt(G/(G-1) * sum of squared residuals) / total, with one residual for each of G clusters.
+    """Return sqrt(G/(G-1) * sum of squared residuals) / total, with one residual for each of G
+    clusters.
 
-    For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the mean.
-    Source: Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust errors have it.
+    For a mean of N values `total` is N and a residual is the sum of a cluster's deviations from the
+    mean. Source: Miller 2411.00640, which omits G/(G-1); inspect_ai and statsmodels' cluster-robust
+    errors have it.
     """
     count = len(residuals)
     return math.sqrt(count / (count - 1) * float((residuals**2).sum())) / total
@@ -127,7 +133,8 @@ def effective_number(weights: Floats) -> float:
 
 
 MIN_CLUSTERS = 5
-"""Minimum number of clusters for resampling. Intervals of two clusters cover 50%, those of five 91%."""
+"""Minimum number of clusters for resampling. Intervals of two clusters cover 50%, those of five
+91%."""
 NOT_REQUESTED = "no interval was requested"
 _CELLS_AT_ONCE = 1 << 21
 
@@ -178,12 +185,13 @@ def bootstrap_sums(
 ) -> tuple[IntervalEstimate, ...]:
     """Return each statistic of the column sums, with its interval over one common set of resamples.
 
-    The interval is BCa or symmetric. The standard error is the jackknife's. Fewer than `MIN_CLUSTERS` clusters have
-    no interval.
+    The interval is BCa or symmetric. The standard error is the jackknife's. Fewer than
+    `MIN_CLUSTERS` clusters have no interval.
 
     Args:
         data: The sums of each cluster.
-        statistics: Functions from sums of shape `(m, columns)` to m values, with NaN for undefined ones.
+        statistics: Functions from sums of shape `(m, columns)` to m values, with NaN for undefined
+            ones.
         resampling: Level, number and seed of the resamples.
         because: The reason if the value is undefined.
         symmetric: Make the interval symmetric, for differences between interchangeable arms.
@@ -245,10 +253,11 @@ def bca_interval(
     clusters: float,
     level: float,
 ) -> Interval | None:
-    """Return the BCa interval of a statistic; `None` if nothing varies or over half of the replicates are undefined.
+    """Return the BCa interval of a statistic; `None` if nothing varies or over half of the
+    replicates are undefined.
 
-    Source: Efron 1987; equals `scipy.stats.bootstrap(method="BCa")` on the same resamples at the level of
-    `_reach`.
+    Source: Efron 1987; equals `scipy.stats.bootstrap(method="BCa")` on the same resamples at the
+    level of `_reach`.
 
     Args:
         point: The value of the data.
@@ -287,8 +296,9 @@ def _symmetric_interval(
 ) -> Interval | None:
     """Return the value plus and minus a quantile of its replicates' distances (Hall 1988).
 
-    It is used for differences between two arms, whose skewness the sample hardly shows: BCa, which corrects for it,
-    loses coverage if most pairs are equal. The arguments, and the cases of `None`, are those of `bca_interval`.
+    It is used for differences between two arms, whose skewness the sample hardly shows: BCa, which
+    corrects for it, loses coverage if most pairs are equal. The arguments, and the cases of `None`,
+    are those of `bca_interval`.
     """
     if (defined := _defined(replicates, point)) is None:
         return None
@@ -307,11 +317,13 @@ def _defined(replicates: Floats, point: float) -> Floats | None:
 
 
 def _reach(clusters: float, level: float) -> float:
-    """Return sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, instead of the normal one.
+    """Return sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, instead of
+    the normal one.
 
-    Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279): resamples vary too little
-    by this factor, and the normal ignores that the spread is estimated. G is the effective number of clusters, which is
-    smaller than their number if a few of them have most of the claims.
+    Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279):
+    resamples vary too little by this factor, and the normal ignores that the spread is estimated. G
+    is the effective number of clusters, which is smaller than their number if a few of them have
+    most of the claims.
     """
     number = max(2.0, clusters)
     return math.sqrt(number / (number - 1)) * critical_value(level, int(number) - 1)
@@ -320,7 +332,8 @@ def _reach(clusters: float, level: float) -> float:
 def resample_sums(distinct: Floats, occurrences: Integers, resamples: int, seed: int) -> Floats:
     """Return column sums of draws with replacement of all rows; shape `(resamples, columns)`.
 
-    If few rows are distinct, their counts are drawn as multinomials, which is much faster for the same distribution.
+    If few rows are distinct, their counts are drawn as multinomials, which is much faster for the
+    same distribution.
 
     Args:
         distinct: The distinct rows.
@@ -347,7 +360,8 @@ def resample_sums(distinct: Floats, occurrences: Integers, resamples: int, seed:
 
 
 def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each of `size` clusters is drawn in each of `resamples` draws, in chunks `(draws, size)`."""
+    """Yield how often each of `size` clusters is drawn in each of `resamples` draws, in chunks
+    `(draws, size)`."""
     for drawn in _draws(size, resamples, seed):
         shifted = drawn + np.arange(len(drawn))[:, None] * size
         yield (

@@ -1,4 +1,5 @@
-"""Comparisons of a judge's labels, probabilities and scores with human ones, and a test of replacing annotators."""
+"""Comparisons of a judge's labels, probabilities and scores with human ones, and a test of
+replacing annotators."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Calibration:
     bins: tuple[CalibrationBin, ...]
     """The bins that have items, by probability."""
     error: float | None
-    """Expected calibration error: mean distance between share and probability over the bins, weighted by items."""
+    """Expected calibration error: mean distance between share and probability over the bins,
+    weighted by items."""
     brier: float | None
     """Brier score: the mean squared distance of a probability from 1 or 0."""
 
@@ -71,8 +73,8 @@ def calibration(
 ) -> Calibration:
     """Compare predicted probabilities with the truth, in bins of equal width.
 
-    The calibration error is that of Guo et al. (2017), the Brier score that of scikit-learn's `brier_score_loss`. Both
-    are None if no item has a probability and a truth.
+    The calibration error is that of Guo et al. (2017), the Brier score that of scikit-learn's
+    `brier_score_loss`. Both are None if no item has a probability and a truth.
 
     Args:
         probabilities: The predicted probability that each item is true; None for none.
@@ -106,7 +108,8 @@ def calibration(
 
 @dataclass(frozen=True, slots=True)
 class BinaryReport:
-    """A judge compared with human labels; yes is the positive label. Undefined numbers have a reason."""
+    """A judge compared with human labels; yes is the positive label. Undefined numbers have a
+    reason."""
 
     accuracy: IntervalEstimate
     """Share of items on which judge and human agree."""
@@ -262,10 +265,12 @@ def auroc(
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
 ) -> IntervalEstimate:
-    """Return the probability that an item with a true outcome scores above one with a false outcome; ties count half.
+    """Return the probability that an item with a true outcome scores above one with a false
+    outcome; ties count half.
 
-    0.5 is a random order. Undefined without both outcomes. The standard error is DeLong's (1988), for
-    clustered items Obuchowski's (1997); the interval is Wilson's on the effective number of items.
+    0.5 is a random order. Undefined without both outcomes. The standard error is DeLong's (1988),
+    for clustered items Obuchowski's (1997); the interval is Wilson's on the effective number of
+    items.
 
     Args:
         outcomes: The outcome of each item.
@@ -329,8 +334,9 @@ def correlation(
     Args:
         x: One score of each item.
         y: The other score of each item.
-        kind: `spearman` ranks the scores, with midranks for ties. Each resample computes the ranks again, and their
-            standard deviation is the standard error; only the acceleration uses the ranks of all items.
+        kind: `spearman` ranks the scores, with midranks for ties. Each resample computes the ranks
+            again, and their standard deviation is the standard error; only the acceleration uses
+            the ranks of all items.
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
@@ -338,7 +344,8 @@ def correlation(
         The correlation and its interval, or the reason why there is none.
 
     Raises:
-        UsageError: If the arguments differ in length, a score is not finite, or the kind is unknown.
+        UsageError: If the arguments differ in length, a score is not finite, or the kind is
+            unknown.
     """
     if len(x) != len(y):
         raise UsageError(f"x and y must describe the same items: {len(x)} and {len(y)} values")
@@ -457,8 +464,8 @@ def pairwise_agreement(
 ) -> tuple[PairAgreement, ...]:
     """Return raw agreement and Cohen's kappa of every pair of raters.
 
-    A judge's agreement with people is best compared with the agreement of people with each other, so include all of
-    them.
+    A judge's agreement with people is best compared with the agreement of people with each other,
+    so include all of them.
 
     Args:
         raters: `raters[name][i]` is a label of item i or `None`.
@@ -514,7 +521,8 @@ class AlternativeAnnotatorTest:
     winning_rate: float | None
     """Share of annotators against whom the judge wins (omega)."""
     advantage: float | None
-    """Mean probability that the judge is at least as good as an annotator (rho); use it to compare judges."""
+    """Mean probability that the judge is at least as good as an annotator (rho); use it to compare
+    judges."""
     passed: bool | None
     """Whether the winning rate is at least one half."""
     comparisons: tuple[AnnotatorComparison, ...]
@@ -534,17 +542,19 @@ def alternative_annotator_test(
     false_discovery_rate: float = 0.05,
     least_items: int = 30,
 ) -> AlternativeAnnotatorTest:
-    """Test whether the judge may replace a human annotator: the alt-test of Calderon, Reichart & Dror (2501.10970).
+    """Test whether the judge may replace a human annotator: the alt-test of Calderon, Reichart &
+    Dror (2501.10970).
 
-    Each annotator in turn is left out. The judge or the annotator wins an item if its label is closer to the remaining
-    annotators; both win a tie. A one-sided t-test checks whether the annotator's lead is below `epsilon`. Needs two
-    annotators; use 50 to 100 items. The results equal those of the authors' published code.
+    Each annotator in turn is left out. The judge or the annotator wins an item if its label is
+    closer to the remaining annotators; both win a tie. A one-sided t-test checks whether the
+    annotator's lead is below `epsilon`. Needs two annotators; use 50 to 100 items. The results
+    equal those of the authors' published code.
 
     Args:
         judge: The judge's label of each item, or `None`.
         annotators: `annotators[name][i]` is a label of item i or `None`.
-        epsilon: Advantage granted to a human label: 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowd
-            workers.
+        epsilon: Advantage granted to a human label: 0.2 for experts, 0.15 for skilled annotators,
+            0.1 for crowd workers.
         similarity: `match`: mean agreement; `rmse`: negative root mean square error, for numbers.
         false_discovery_rate: The rate of the Benjamini-Yekutieli procedure over the annotators.
         least_items: Annotators with fewer items are skipped.
@@ -612,7 +622,8 @@ def _closeness(
 
 
 def _lead_is_small(leads: Sequence[int], epsilon: float) -> float:
-    """Return the one-sided p-value of a t-test that the mean lead is below epsilon; 0 or 1 if all leads are equal."""
+    """Return the one-sided p-value of a t-test that the mean lead is below epsilon; 0 or 1 if all
+    leads are equal."""
     count = len(leads)
     mean = sum(leads) / count
     variance = math.fsum((lead - mean) ** 2 for lead in leads) / (count - 1)
@@ -622,7 +633,8 @@ def _lead_is_small(leads: Sequence[int], epsilon: float) -> float:
 
 
 def _benjamini_yekutieli(p_values: Sequence[float], rate: float) -> list[bool]:
-    """Return which hypotheses are rejected at a false discovery rate, under any dependence (2001)."""
+    """Return which hypotheses are rejected at a false discovery rate, under any dependence
+    (2001)."""
     count = len(p_values)
     harmonic = math.fsum(1 / rank for rank in range(1, count + 1))
     ordered = sorted(p_values)

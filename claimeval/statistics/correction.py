@@ -56,10 +56,11 @@ class CorrectedEstimate:
     ppi_lambda: float | None = None
     """Weight of the judge from 0 to 1: PPI++'s lambda."""
     effective: float | None = None
-    """Number of labels with equal weights that would say as much: fewer than `labeled`, if their weights differ or
-    several are of one cluster."""
+    """Number of labels with equal weights that would say as much: fewer than `labeled`, if their
+    weights differ or several are of one cluster."""
     labels_needed: int | None = None
-    """Number of additional labels that would halve the corrected interval; `None` if labeling all items would not."""
+    """Number of additional labels that would halve the corrected interval; `None` if labeling all
+    items would not."""
 
 
 def share_estimate(
@@ -72,10 +73,12 @@ def share_estimate(
     freedom: int,
     level: float,
 ) -> IntervalEstimate:
-    """Return the estimate of a proportion from its standard error, with Wilson's interval on the effective number.
+    """Return the estimate of a proportion from its standard error, with Wilson's interval on the
+    effective number.
 
-    The effective number of observations is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
-    freedom; at 0 and 1 it is the number of clusters. Beyond them, the interval reaches as far as Student's t too.
+    The effective number of observations is v(1 - v) / spread^2, with Student's critical value for
+    `freedom` degrees of freedom; at 0 and 1 it is the number of clusters. Beyond them, the interval
+    reaches as far as Student's t too.
 
     Args:
         value: The proportion; clipped to [0, 1].
@@ -137,21 +140,23 @@ def prediction_powered(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Estimate the mean of human labels of all items from a judge's values of all and human labels of a random sample.
+    """Estimate the mean of human labels of all items from a judge's values of all and human labels
+    of a random sample.
 
     PPI++. With n labeled items (labels Y, judge F) and N unlabeled ones (judge G)::
 
         theta  = lambda mean(G) + mean(Y - lambda F)
         lambda = cov(Y, F) / ((1 + n/N) var(F and G)), clipped to [0, 1]
 
-    Lambda 0 uses the human labels alone. Undefined with fewer than two labeled clusters; use at least 30.
+    Lambda 0 uses the human labels alone. Undefined with fewer than two labeled clusters; use at
+    least 30.
 
-    Proportions in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one more
-    labeled cluster on which the judge errs, because a judge that agrees with every label is still not perfect. Other
-    values get Student's t.
+    Proportions in [0, 1] get Wilson's interval on the effective number of labels, widened by the
+    variance of one more labeled cluster on which the judge errs, because a judge that agrees with
+    every label is still not perfect. Other values get Student's t.
 
-    Sources: PPI 2301.09633, PPI++ 2311.01453. Value and lambda equal `ppi_py.ppi_mean_pointestimate`; its variances
-    divide by n and these by n - 1.
+    Sources: PPI 2301.09633, PPI++ 2311.01453. Value and lambda equal
+    `ppi_py.ppi_mean_pointestimate`; its variances divide by n and these by n - 1.
 
     Args:
         judge: The judge's value of each item.
@@ -160,7 +165,8 @@ def prediction_powered(
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
-        The corrected mean, the judge's and the human mean, and the number of labels that would halve the interval.
+        The corrected mean, the judge's and the human mean, and the number of labels that would
+        halve the interval.
 
     Raises:
         UsageError: If the arguments differ in length or a value is not finite.
@@ -224,7 +230,8 @@ def _with_ends(
     clusters: float,
     level: float,
 ) -> IntervalEstimate:
-    """Return the estimate from the residual of each item; `unseen` is what one more error of the judge would change.
+    """Return the estimate from the residual of each item; `unseen` is what one more error of the
+    judge would change.
 
     Values that are no shares get Student's t.
     """
@@ -253,10 +260,12 @@ def _residuals(values: Floats, clusters: Integers) -> Floats:
 
 
 def _labels_needed(labels: int, items: int, variance: float, explained: float) -> int | None:
-    """Return the number of additional labels for a quarter of the variance; None if labels of all items are too few.
+    """Return the number of additional labels for a quarter of the variance; None if labels of all
+    items are too few.
 
-    The variance with m labels of T items is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best lambda, so the number of
-    labels with a variance v is (var(Y) - cov^2/var(F)) / (v - cov^2/var(F)/T).
+    The variance with m labels of T items is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best
+    lambda, so the number of labels with a variance v is (var(Y) - cov^2/var(F)) / (v -
+    cov^2/var(F)/T).
     """
     goal = max(0.0, variance - explained * (items - labels) / items) / labels / 4
     if goal <= 0 or max(0.0, variance) / items > goal:
@@ -273,24 +282,26 @@ def weighted_correction(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Estimate the weighted mean of human labels of all items from labels that were drawn with known probabilities.
+    """Estimate the weighted mean of human labels of all items from labels that were drawn with
+    known probabilities.
 
     With weights w of all items, and w / pi of the labeled ones (labels Y, judge F)::
 
         theta  = mean(Y) - lambda (mean of F over labeled items - mean of F over all)
 
-    where lambda, from 0 to 1, makes the squares of the clusters' contributions smallest. The mean over samples of the
-    shares of their claims has the weights 1 / (claims of the sample). The error is that of independent clusters, whose
-    number is Kish's effective number by weight; that of a cluster which carries much of the weight is widened by
-    1 / (1 - weight). Proportions get Wilson's interval as in `prediction_powered`, whose method this is in the form of
-    a regression estimator (Deville & Sarndal 1992; PPI++ 2311.01453).
+    where lambda, from 0 to 1, makes the squares of the clusters' contributions smallest. The mean
+    over samples of the shares of their claims has the weights 1 / (claims of the sample). The error
+    is that of independent clusters, whose number is Kish's effective number by weight; that of a
+    cluster which carries much of the weight is widened by 1 / (1 - weight). Proportions get
+    Wilson's interval as in `prediction_powered`, whose method this is in the form of a regression
+    estimator (Deville & Sarndal 1992; PPI++ 2311.01453).
 
     Args:
         judge: F, the judge's value of each item.
         human: Y, the human label of each item; `None` for no label.
         weights: w, above 0; `None` for equal weights.
-        probabilities: pi, the inclusion probability of each item (`sampling.Draw.probabilities`); `None` if all
-            are equal.
+        probabilities: pi, the inclusion probability of each item (`sampling.Draw.probabilities`);
+            `None` if all are equal.
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples of the judge's mean.
 
@@ -298,8 +309,8 @@ def weighted_correction(
         The corrected mean, the judge's weighted mean and the human one.
 
     Raises:
-        UsageError: If the arguments differ in length, a value is not finite, a weight is not above 0, or a probability
-            is not in (0, 1].
+        UsageError: If the arguments differ in length, a value is not finite, a weight is not above
+            0, or a probability is not in (0, 1].
     """
     level = resampling.level
     check_level(level)
@@ -391,13 +402,15 @@ def rogan_gladen(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Estimate the yes-rate of human labels on the unlabeled items from the judge's error rates on the labeled ones.
+    """Estimate the yes-rate of human labels on the unlabeled items from the judge's error rates on
+    the labeled ones.
 
-    The labeled items may come from another population with another prevalence, if the judge's error rates are the same.
-    If they are a random sample of the same items, `prediction_powered` gives narrower intervals.
+    The labeled items may come from another population with another prevalence, if the judge's error
+    rates are the same. If they are a random sample of the same items, `prediction_powered` gives
+    narrower intervals.
 
-    Clustered items count as their effective number, n over the design effect. Undefined if the judge is no better than
-    chance (see `rogan_gladen_rate`).
+    Clustered items count as their effective number, n over the design effect. Undefined if the
+    judge is no better than chance (see `rogan_gladen_rate`).
 
     Args:
         judge: The judge's label of each item.
@@ -444,8 +457,9 @@ def rogan_gladen_rate(
 ) -> IntervalEstimate:
     """Return theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with its adjusted interval.
 
-    Source: Lee et al. 2511.21140. Undefined unless q0 + q1 - 1, the judge's edge over chance, and the lower end of its
-    interval are above 0. Otherwise the formula divides by noise, and the interval could have a negative width.
+    Source: Lee et al. 2511.21140. Undefined unless q0 + q1 - 1, the judge's edge over chance, and
+    the lower end of its interval are above 0. Otherwise the formula divides by noise, and the
+    interval could have a negative width.
 
     Args:
         yes: The judge's yes-rate p.

@@ -1,8 +1,9 @@
 """Formats numbers for tables, messages and pages: values, intervals, p-values and percentages.
 
-Halves are rounded away from zero: 0.2125 is 0.213. Floating-point error can leave such a number just below the half, as
-0.21249999999999997, so values are raised slightly before rounding. The page's script rounds in the same way (`number`
-in numbers.js), so a number is the same in the terminal, in Markdown and in HTML.
+Halves are rounded away from zero: 0.2125 is 0.213. Floating-point error can leave such a number
+just below the half, as 0.21249999999999997, so values are raised slightly before rounding. The
+page's script rounds in the same way (`number` in numbers.js), so a number is the same in the
+terminal, in Markdown and in HTML.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def signed(value: float | None, digits: int = 3) -> str:
 def adding_up(values: Sequence[float], total: float, start: float = 0.0) -> list[str]:
     """Format differences so that the printed numbers add up from `start` to `total`.
 
-    All are rounded down, then those with the largest remainders up, until the sum is right (Hamilton's method).
+    All are rounded down, then those with the largest remainders up, until the sum is right
+    (Hamilton's method).
     """
     unit = Decimal("0.001")
     scaled = [Decimal(value) / unit for value in values]
@@ -106,7 +108,8 @@ def count(number: float) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """Format US dollars without the sign: two decimals, or four below a cent; `unknown` for None."""
+    """Format US dollars without the sign: two decimals, or four below a cent; `unknown` for
+    None."""
     if not amount:
         return "unknown" if amount is None else "0"
     return decimal(amount, 4) if amount < 0.01 else f"{Decimal(decimal(amount, 2)):,}"

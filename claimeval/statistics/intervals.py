@@ -1,8 +1,10 @@
-"""Intervals of means, ratios and paired differences, and tests of two arms: sign-flip permutation, McNemar, Holm.
+"""Intervals of means, ratios and paired differences, and tests of two arms: sign-flip permutation,
+McNemar, Holm.
 
-If almost all clusters have the same value (all claims supported, or two arms that agree), resampling varies too little.
-With a few failures, the bootstrap covers 85 to 90% instead of 95%; with none, it has no width. The interval then
-follows from the number of clusters that may differ unseen, and how far they can differ.
+If almost all clusters have the same value (all claims supported, or two arms that agree),
+resampling varies too little. With a few failures, the bootstrap covers 85 to 90% instead of 95%;
+with none, it has no width. The interval then follows from the number of clusters that may differ
+unseen, and how far they can differ.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from claimeval.statistics.quantiles import beta_quantile, check_level, critical_
 from claimeval.types.errors import UsageError
 
 FEW_CLUSTERS = 10
-"""Clusters below which a mean gets Student's t joined with Wilson's interval: resampling knows only what was drawn."""
+"""Clusters below which a mean gets Student's t joined with Wilson's interval: resampling knows only
+what was drawn."""
 UNBOUNDED = (math.inf, -math.inf)
 """The `support` of differences with unknown range."""
 UNSEEN = "hardly any values differ, and how far others may lie is not known"
@@ -40,7 +43,8 @@ UNSEEN = "hardly any values differ, and how far others may lie is not known"
 
 
 def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a proportion of `n` observations; `n` may be an effective number."""
+    """Return Wilson's score interval of a proportion of `n` observations; `n` may be an effective
+    number."""
     z = critical_value(level)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -48,7 +52,8 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
 
 
 def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
-    """Return the exact interval of a proportion of `n` independent observations (Clopper & Pearson 1934).
+    """Return the exact interval of a proportion of `n` independent observations (Clopper & Pearson
+    1934).
 
     It is never too narrow. `n` may be an effective number. Equals
     `statsmodels.stats.proportion.proportion_confint(method="beta")`.
@@ -63,10 +68,11 @@ def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> 
 
 
 def _common_value(rows: Floats, limit: int) -> float | None:
-    """Return the value of more than half of the clusters, if effectively fewer than `limit` differ; else `None`.
+    """Return the value of more than half of the clusters, if effectively fewer than `limit` differ;
+    else `None`.
 
-    `rows[g]` are numerator and denominator of cluster g. The effective number weights clusters by how far they differ:
-    one large difference among nine tiny ones counts as one.
+    `rows[g]` are numerator and denominator of cluster g. The effective number weights clusters by
+    how far they differ: one large difference among nine tiny ones counts as one.
     """
     values = rows[:, 0] / rows[:, 1]
     middle = float(np.sort(values)[len(values) // 2])
@@ -81,10 +87,10 @@ def _sparse_interval(
 ) -> Interval:
     """Return the interval of a mean if few clusters differ from the common value.
 
-    The distances above and below the common value are two proportions of the range that `support` allows. Each gets the
-    union of Wilson's and Clopper and Pearson's intervals on its effective number of clusters, because Wilson's alone
-    excludes a proportion of .995 after one failure in 30. The two are combined like the proportions of a difference in
-    Newcombe (1998, method 10).
+    The distances above and below the common value are two proportions of the range that `support`
+    allows. Each gets the union of Wilson's and Clopper and Pearson's intervals on its effective
+    number of clusters, because Wilson's alone excludes a proportion of .995 after one failure in
+    30. The two are combined like the proportions of a difference in Newcombe (1998, method 10).
     """
     excess = rows[:, 0] - common * rows[:, 1]
     value = common + float(excess.sum() / rows[:, 1].sum())
@@ -98,9 +104,9 @@ def _sparse_interval(
 def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
     """Return how far below and above its estimate a mean excess in [0, `limit`] may be.
 
-    The number of effective clusters is their effective number by weight, divided by the design effect: the variance
-    between clusters relative to that of a proportion. It is estimated from few clusters, so it is shrunk towards 1, its
-    largest value, with the weight of one cluster.
+    The number of effective clusters is their effective number by weight, divided by the design
+    effect: the variance between clusters relative to that of a proportion. It is estimated from few
+    clusters, so it is shrunk towards 1, its largest value, with the weight of one cluster.
     """
     if limit <= 0:
         return Interval(0.0, 0.0)
@@ -128,12 +134,15 @@ def mean_interval(
 ) -> IntervalEstimate:
     """Return the mean of `values` with an interval that resamples clusters.
 
-    With one value per sample, this is the macro mean. The interval is that of `ratio_interval` with denominators of 1.
+    With one value per sample, this is the macro mean. The interval is that of `ratio_interval` with
+    denominators of 1.
 
     Args:
-        values: One value per observation; leave undefined ones out. Without values the mean is undefined.
-        clusters: One key per value (the question that several answers share, the sample that several claims come from).
-            Whole clusters are drawn; by default every value is a cluster.
+        values: One value per observation; leave undefined ones out. Without values the mean is
+            undefined.
+        clusters: One key per value (the question that several answers share, the sample that
+            several claims come from). Whole clusters are drawn; by default every value is a
+            cluster.
         support: The range of a single value.
         resampling: Level of confidence, number and seed of the resamples.
 
@@ -155,16 +164,18 @@ def ratio_interval(
     support: tuple[float, float] = (0.0, 1.0),
     resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
-    """Return the ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
+    """Return the ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0
+    do not count.
 
     The method of the interval depends on the data:
 
     - `bca` (`bootstrap.bca_interval`) by default, and for varying values outside `support`;
-    - `wilson` if effectively fewer than ten clusters (and fewer than half) differ from the common value, or
-      `rule_of_three` if none does. Resampling varies too little then, so the interval follows from `support`. It is
-      undefined if `support` is unbounded, or if constant values are outside it;
-    - `t` with fewer than `FEW_CLUSTERS` clusters, which are too few to be resampled: the union of Student's t interval
-      and Wilson's for this number of clusters, within `support`.
+    - `wilson` if effectively fewer than ten clusters (and fewer than half) differ from the common
+      value, or `rule_of_three` if none does. Resampling varies too little then, so the interval
+      follows from `support`. It is undefined if `support` is unbounded, or if constant values are
+      outside it;
+    - `t` with fewer than `FEW_CLUSTERS` clusters, which are too few to be resampled: the union of
+      Student's t interval and Wilson's for this number of clusters, within `support`.
 
     Fewer than two clusters have no interval. Empty input has no value.
 
@@ -179,7 +190,8 @@ def ratio_interval(
         The ratio and its interval, or the reason why there is none.
 
     Raises:
-        UsageError: If the arguments differ in length, a value is not finite or a denominator is negative.
+        UsageError: If the arguments differ in length, a value is not finite or a denominator is
+            negative.
     """
     return _estimate(_columns(numerators, denominators), clusters, support, False, resampling)
 
@@ -194,8 +206,9 @@ def difference_interval(
     """Return the mean of paired differences with an interval that resamples clusters.
 
     Like `mean_interval`, but symmetric about the mean (Hall 1988). If effectively fewer than three
-    clusters differ from the common difference, usually 0, Wilson's intervals of either side are combined. Fewer than
-    `bootstrap.MIN_CLUSTERS` clusters get Student's t. All are limited to `support`.
+    clusters differ from the common difference, usually 0, Wilson's intervals of either side are
+    combined. Fewer than `bootstrap.MIN_CLUSTERS` clusters get Student's t. All are limited to
+    `support`.
 
     Args:
         differences: One per pair; leave undefined ones out.
@@ -299,10 +312,11 @@ def _few_interval(
     symmetric: bool,
     level: float,
 ) -> Interval:
-    """Return the interval of a mean over fewer clusters than can be resampled; `clusters` is their effective number.
+    """Return the interval of a mean over fewer clusters than can be resampled; `clusters` is their
+    effective number.
 
-    Student's t alone covers 55 to 70% if values are near both ends of the scale but the few drawn are at one end.
-    Wilson's interval includes the rest of the scale. Differences do not need it.
+    Student's t alone covers 55 to 70% if values are near both ends of the scale but the few drawn
+    are at one end. Wilson's interval includes the rest of the scale. Differences do not need it.
     """
     half = critical_value(level, max(1, int(clusters + 1e-9) - 1)) * error
     low, high = value - half, value + half
@@ -326,7 +340,8 @@ def _ratio(sums: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison(IntervalEstimate):
-    """The mean difference `a - b` over the `n` items that have a value in both arms, with its interval and a test."""
+    """The mean difference `a - b` over the `n` items that have a value in both arms, with its
+    interval and a test."""
 
     p: float | None = None
     """Two-sided p-value of the sign-flip permutation test."""
@@ -347,8 +362,9 @@ def paired_difference(
 ) -> PairedComparison:
     """Return the mean of `a - b` over items that both arms scored, with interval and test.
 
-    The interval is that of `difference_interval`; for shares, it exists even if the arms differ on few items or none.
-    The p-value is that of `sign_flip_test`, which flips the signs of whole clusters.
+    The interval is that of `difference_interval`; for shares, it exists even if the arms differ on
+    few items or none. The p-value is that of `sign_flip_test`, which flips the signs of whole
+    clusters.
 
     Args:
         a: One value per item; pairs in which one value is `None` are left out and counted.
@@ -405,14 +421,15 @@ def sign_flip_test(
 ) -> SignFlipTest:
     """Test that paired differences are symmetric about 0, by flipping the signs of whole clusters.
 
-    Equals `scipy.stats.permutation_test(..., permutation_type="samples")` with the mean as the statistic.
+    Equals `scipy.stats.permutation_test(..., permutation_type="samples")` with the mean as the
+    statistic.
 
     Args:
         differences: One per pair.
         clusters: One key per pair; by default every pair is a cluster.
-        flips: Maximum number of sign patterns of the non-zero cluster sums that are all counted, and the number that
-            are sampled if there are more. If all sums have the same size, as with yes/no labels, the test is
-            McNemar's and always exact.
+        flips: Maximum number of sign patterns of the non-zero cluster sums that are all counted,
+            and the number that are sampled if there are more. If all sums have the same size, as
+            with yes/no labels, the test is McNemar's and always exact.
         seed: The seed of sampled patterns.
 
     Returns:
@@ -444,7 +461,8 @@ def sign_flip_test(
 
 
 def _sign_flips(rng: np.random.Generator, counts: Integers, flips: int) -> Floats:
-    """Draw the number of positive signs among `counts[i]` for each pattern; shape `(flips, len(counts))`."""
+    """Draw the number of positive signs among `counts[i]` for each pattern; shape `(flips,
+    len(counts))`."""
     single = counts == 1
     positive = np.empty((flips, len(counts)))
     positive[:, single] = rng.integers(0, 2, (flips, int(single.sum())), dtype=np.int8)
@@ -453,7 +471,8 @@ def _sign_flips(rng: np.random.Generator, counts: Integers, flips: int) -> Float
 
 
 def mcnemar_exact(b: int, c: int) -> float:
-    """Return the exact two-sided McNemar p-value from the two counts of discordant pairs; 1 if there are none.
+    """Return the exact two-sided McNemar p-value from the two counts of discordant pairs; 1 if
+    there are none.
 
     Equals `scipy.stats.binomtest(b, b + c).pvalue`.
     """
@@ -471,7 +490,8 @@ def mcnemar_exact(b: int, c: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1) p_(j)), p sorted."""
+    """Return Holm's adjusted p-values in the order given: max over j <= i of min(1, (m - j + 1)
+    p_(j)), p sorted."""
     if any(not 0 <= p <= 1 for p in p_values):
         raise UsageError(
             f"p-values must lie in [0, 1], given {[p for p in p_values if not 0 <= p <= 1][:3]!r}"

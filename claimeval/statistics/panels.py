@@ -1,4 +1,5 @@
-"""Statistics of panels: vote entropy, self-preference, variance components, and weights of votes."""
+"""Statistics of panels: vote entropy, self-preference, variance components, and weights of
+votes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from claimeval.types.errors import UsageError
 
 
 def vote_entropy(votes: Sequence[Hashable | None]) -> float | None:
-    """Return the entropy of the votes in bits: 0 if all agree, 1 if two labels split evenly; `None` without votes.
+    """Return the entropy of the votes in bits: 0 if all agree, 1 if two labels split evenly; `None`
+    without votes.
 
     Abstentions (`None`) do not count.
     """
@@ -38,21 +40,24 @@ def self_preference(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> dict[str, IntervalEstimate]:
-    """Return how much each judge family favors answers of its own family, as a difference in differences.
+    """Return how much each judge family favors answers of its own family, as a difference in
+    differences.
 
-    For family f, with d the score of f minus the mean of the other judge families on the same item::
+    For family f, with d the score of f minus the mean of the other judge families on the same
+    item::
 
         SP_f = mean(d over items that f wrote) - mean(d over items that others wrote)
 
-    The strictness of a judge and the quality of a generator cancel out; 0 is no preference. With only two families of
-    judges and generators, both get the same number, and only a third family can show which of them is biased.
+    The strictness of a judge and the quality of a generator cancel out; 0 is no preference. With
+    only two families of judges and generators, both get the same number, and only a third family
+    can show which of them is biased.
 
     Args:
-        scores: `scores[f][i]` is the score that the judges of family f give item i. Items need scores of f and of
-            another family to count.
+        scores: `scores[f][i]` is the score that the judges of family f give item i. Items need
+            scores of f and of another family to count.
         generators: The family that wrote each item.
-        clusters: One key per item, such as the question that all generators answered; by default every item is a
-            cluster.
+        clusters: One key per item, such as the question that all generators answered; by default
+            every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -93,12 +98,14 @@ def self_preference(
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
-    """Variance between the true means of groups, and within groups. Undefined numbers are `None`."""
+    """Variance between the true means of groups, and within groups. Undefined numbers are
+    `None`."""
 
     between: float | None
     """Variance between groups, at least 0."""
     within: float | None
-    """Variance within groups. If a group has the replicates of one judge on one item, this is the judge's noise."""
+    """Variance within groups. If a group has the replicates of one judge on one item, this is the
+    judge's noise."""
     groups: int
     """Number of groups with a value."""
     size: float | None
@@ -108,7 +115,8 @@ class VarianceComponents:
 
     @property
     def within_share(self) -> float | None:
-        """Return within / (between + within): the judge's share of the variance of a single score."""
+        """Return within / (between + within): the judge's share of the variance of a single
+        score."""
         if self.between is None or self.within is None or self.between + self.within == 0:
             return None
         return self.within / (self.between + self.within)
@@ -117,11 +125,12 @@ class VarianceComponents:
 def variance_components(
     groups: Sequence[Sequence[float]], counts: Sequence[int] | None = None
 ) -> VarianceComponents:
-    """Split the variance of grouped values by one-way random effects (analysis of variance, unequal groups allowed).
+    """Split the variance of grouped values by one-way random effects (analysis of variance, unequal
+    groups allowed).
 
-    `groups[i]` are the repeated scores of item i, or the claims of answer i. `counts[i]` is the number of such groups
-    (1 by default). Empty groups do not count. Needs two groups and one group of two values. Source: Searle, Casella &
-    McCulloch 1992, section 3.6.
+    `groups[i]` are the repeated scores of item i, or the claims of answer i. `counts[i]` is the
+    number of such groups (1 by default). Empty groups do not count. Needs two groups and one group
+    of two values. Source: Searle, Casella & McCulloch 1992, section 3.6.
     """
     times = [1] * len(groups) if counts is None else list(counts)
     if len(times) != len(groups):
@@ -149,10 +158,12 @@ def variance_components(
 
 
 def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
-    """Return the weight of a judge's vote from its accuracy on human labels: log(p (K - 1) / (1 - p)) for K labels.
+    """Return the weight of a judge's vote from its accuracy on human labels: log(p (K - 1) / (1 -
+    p)) for K labels.
 
-    The accuracy p is shrunk towards one half: (correct + 1) / (judged + 2). A judge at chance has weight 0, a worse one
-    a negative weight. Source: the optimal weighted majority of Nitzan & Paroush 1982.
+    The accuracy p is shrunk towards one half: (correct + 1) / (judged + 2). A judge at chance has
+    weight 0, a worse one a negative weight. Source: the optimal weighted majority of Nitzan &
+    Paroush 1982.
     """
     if not 0 <= correct <= judged or labels < 2:
         raise UsageError(

@@ -21,7 +21,8 @@ def normal_cdf(z: float) -> float:
 
 
 def critical_value(level: float, degrees_of_freedom: int | None = None) -> float:
-    """Return the two-sided critical value of a level: normal, or Student's t if degrees of freedom are given."""
+    """Return the two-sided critical value of a level: normal, or Student's t if degrees of freedom
+    are given."""
     check_level(level)
     upper = 0.5 + level / 2
     return (
@@ -42,8 +43,8 @@ def check_level(level: float) -> None:
 def student_quantile(probability: float, degrees_of_freedom: int) -> float:
     """Return the quantile of Student's t with 1 or more degrees of freedom.
 
-    Newton's method on the finite series of Abramowitz & Stegun 26.7.3-4; above 200 degrees of freedom the
-    expansion 26.7.5. Agrees with `scipy.stats.t.ppf` to 1e-9 relative.
+    Newton's method on the finite series of Abramowitz & Stegun 26.7.3-4; above 200 degrees of
+    freedom the expansion 26.7.5. Agrees with `scipy.stats.t.ppf` to 1e-9 relative.
     """
     z = normal_quantile(probability)
     start = _expansion(z, degrees_of_freedom)
@@ -63,7 +64,8 @@ def student_quantile(probability: float, degrees_of_freedom: int) -> float:
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """Return the quantile of the beta distribution, by bisection. Agrees with `scipy.stats.beta.ppf` to 1e-12."""
+    """Return the quantile of the beta distribution, by bisection. Agrees with
+    `scipy.stats.beta.ppf` to 1e-12."""
     low, high = 0.0, 1.0
     while high - low > 1e-14 and low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if _beta_cdf(middle, a, b) < probability else (low, middle)
@@ -71,7 +73,8 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def _beta_cdf(x: float, a: float, b: float) -> float:
-    """Return the regularized incomplete beta function by its continued fraction, Abramowitz & Stegun 26.5.8."""
+    """Return the regularized incomplete beta function by its continued fraction, Abramowitz &
+    Stegun 26.5.8."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_cdf(1 - x, b, a)
     scale = (

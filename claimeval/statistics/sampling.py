@@ -1,7 +1,8 @@
-"""Random draws of items to label, with their inclusion probabilities, which estimates from the labels need.
+"""Random draws of items to label, with their inclusion probabilities, which estimates from the
+labels need.
 
-Use `prediction_powered` with even draws, and `weighted_correction` with any draw. A draw can grow: the items that are
-`taken` stay, and the rest is drawn from what is left.
+Use `prediction_powered` with even draws, and `weighted_correction` with any draw. A draw can grow:
+the items that are `taken` stay, and the rest is drawn from what is left.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ def draw_even(
 ) -> Draw:
     """Draw items evenly along their ranks, each with the same probability.
 
-    Items are put in the order of their ranks, at random where ranks are equal; from a random start, every step of
-    equal length marks an item. The draw has about as many items of each rank as there are among all, so it varies less
-    than a draw without ranks (equal ranks give that one).
+    Items are put in the order of their ranks, at random where ranks are equal; from a random start,
+    every step of equal length marks an item. The draw has about as many items of each rank as there
+    are among all, so it varies less than a draw without ranks (equal ranks give that one).
 
     Args:
         ranks: One per item, such as the share of judges that support a claim.
@@ -65,10 +66,11 @@ def draw_stratified(
         strata: The stratum of each item, such as the judge's label or the topic.
         count: The number of items to draw, those that are `taken` included.
         seed: The seed of the draw.
-        at_least: The minimum per stratum, or all of its items if it has fewer. 15 is a rule of thumb for the error
-            estimate of a stratum; a higher minimum leaves fewer items for large strata.
-        taken: Positions of the items of an earlier draw of this kind, which stay. A stratum that has more of them than
-            its number keeps them all, and the draw is larger by these.
+        at_least: The minimum per stratum, or all of its items if it has fewer. 15 is a rule of
+            thumb for the error estimate of a stratum; a higher minimum leaves fewer items for large
+            strata.
+        taken: Positions of the items of an earlier draw of this kind, which stay. A stratum that
+            has more of them than its number keeps them all, and the draw is larger by these.
 
     Raises:
         UsageError: If `count` is not from 1, or the number of taken items, to the number of items.
@@ -90,9 +92,11 @@ def draw_stratified(
 
 
 def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
-    """Distribute `count` over strata in proportion to their sizes, with at least `at_least` each if possible.
+    """Distribute `count` over strata in proportion to their sizes, with at least `at_least` each if
+    possible.
 
-    By largest remainders; no stratum gets more than its size, and `count` must not exceed the sum of the sizes.
+    By largest remainders; no stratum gets more than its size, and `count` must not exceed the sum
+    of the sizes.
     """
     floors = [min(size, at_least) for size in sizes]
     if sum(floors) > count:

@@ -1,7 +1,8 @@
-"""Choosing the best of several raters by human labels: splits into parts, cross-validated kappa, and power.
+"""Choosing the best of several raters by human labels: splits into parts, cross-validated kappa,
+and power.
 
-The best of ten equal candidates looks 6.6 points better on the 100 labels that it was chosen by. So one half of the
-labels chooses the candidate, and the other half measures its gain.
+The best of ten equal candidates looks 6.6 points better on the 100 labels that it was chosen by. So
+one half of the labels chooses the candidate, and the other half measures its gain.
 """
 
 from __future__ import annotations
@@ -69,9 +70,11 @@ class CrossValidatedKappa(NamedTuple):
 def cross_validated_kappa(
     human: Labels, candidate: Labels, folds: Sequence[int]
 ) -> CrossValidatedKappa:
-    """Return Cohen's kappa of a candidate with human labels, averaged over the folds of `stratified_parts`.
+    """Return Cohen's kappa of a candidate with human labels, averaged over the folds of
+    `stratified_parts`.
 
-    An item without a label of the candidate (`None`) counts as a disagreement, so that abstaining is no advantage.
+    An item without a label of the candidate (`None`) counts as a disagreement, so that abstaining
+    is no advantage.
     """
     labels = ["no label" if label is None else label for label in candidate]
     kappas = [kappa for kappa in kappa_by_part(human, labels, folds) if kappa is not None]
@@ -85,7 +88,8 @@ def cross_validated_kappa(
 
 
 def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
-    """Return the first candidate whose kappa is within one standard error of the best (Breiman et al. 1984).
+    """Return the first candidate whose kappa is within one standard error of the best (Breiman et
+    al. 1984).
 
     Candidates are in order of preference, simplest first. Raises UsageError if none has a kappa.
     """
@@ -100,11 +104,12 @@ def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
 
 
 def power(labels: int, gain: float, candidates: int = 10) -> float:
-    """Return the probability of detecting a true gain: the right candidate is chosen, and its gain is significant.
+    """Return the probability of detecting a true gain: the right candidate is chosen, and its gain
+    is significant.
 
-    One half of the labels chooses, the other is tested (exact McNemar, two-sided p < 0.05). One of the `candidates` is
-    better by `gain` than the baseline, whose accuracy is `ACCURACY`. Each also changes `CHANGED` of the labels, as
-    often for better as for worse. Items are independent.
+    One half of the labels chooses, the other is tested (exact McNemar, two-sided p < 0.05). One of
+    the `candidates` is better by `gain` than the baseline, whose accuracy is `ACCURACY`. Each also
+    changes `CHANGED` of the labels, as often for better as for worse. Items are independent.
 
     Args:
         labels: The number of labels in both halves.
@@ -134,7 +139,8 @@ def power(labels: int, gain: float, candidates: int = 10) -> float:
 
 
 def labels_for_power(gain: float, candidates: int = 10) -> int | None:
-    """Return the number of labels, in steps of 20, for a `power` of 80 %; None above `MOST_LABELS`."""
+    """Return the number of labels, in steps of 20, for a `power` of 80 %; None above
+    `MOST_LABELS`."""
     low, high = 0, 20
     while power(high, gain, candidates) < 0.8:
         low, high = high, high * 2
@@ -155,7 +161,8 @@ def _log_binomial(n: int, k: int, p: float) -> float:
 
 
 def _seen(differing: int, better: float) -> float:
-    """Return the probability that McNemar's test of `differing` items is significant in favor of the better rater."""
+    """Return the probability that McNemar's test of `differing` items is significant in favor of
+    the better rater."""
     tail = 0.0
     worse = -1
     for k in range(differing // 2 + 1):

@@ -1,8 +1,9 @@
-"""Lessons: parameters that judges' servers refuse, stored with the replies so that later runs send the same requests.
+"""Lessons: parameters that judges' servers refuse, stored with the replies so that later runs send
+the same requests.
 
-Lessons are stored by the judge's id, so they apply to the same model at the same endpoint with the same settings. They
-are exported with the replies. Without the file, a run sends the original request, is refused (which is free), and only
-then finds the cached reply. Offline, it never does.
+Lessons are stored by the judge's id, so they apply to the same model at the same endpoint with the
+same settings. They are exported with the replies. Without the file, a run sends the original
+request, is refused (which is free), and only then finds the cached reply. Offline, it never does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Lessons:
     """What was learned about each judge's server. Adapts requests to it."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Read the lessons in the folder of the reply cache; None keeps lessons in this process only."""
+        """Read the lessons in the folder of the reply cache; None keeps lessons in this process
+        only."""
         self._file = folder / FILE if folder else None
         self._known = self._read()
         self._asked: dict[str, Judge] = {}
@@ -93,7 +95,8 @@ class Lessons:
         return adapted
 
     def learn(self, request: Request, sent: Request, failure: Failure) -> bool:
-        """Learn from a refusal of `request`, sent as `sent`. Return whether it can be sent in another form now."""
+        """Learn from a refusal of `request`, sent as `sent`. Return whether it can be sent in
+        another form now."""
         before = self.judge(request.judge)
         if before != sent.judge:  # learned meanwhile, from another request
             return True
@@ -120,8 +123,8 @@ class Lessons:
     def check_schema(self, sent: Request, reply: Completion) -> None:
         """Learn whether a reply follows the JSON schema that was sent. Warn once if it does not.
 
-        A server that enforces a schema replies with one JSON object, at most preceded by reasoning. An object with any
-        keys is not enforced everywhere.
+        A server that enforces a schema replies with one JSON object, at most preceded by reasoning.
+        An object with any keys is not enforced everywhere.
         """
         if (
             sent.schema_sent is None

@@ -1,17 +1,18 @@
 """The durable store of replies: bytes by key, on diskcache, with locks on keys.
 
-By default, diskcache unpickles values, reads and deletes files that its rows name, evicts silently, and does not notice
-truncated values. Here keys are hex digests, values are bytes inside the SQLite file after the SHA-256 of key and value,
-eviction is off, only the owner can read the folder (0700), and rows or settings that this module did not write are
-refused.
+By default, diskcache unpickles values, reads and deletes files that its rows name, evicts silently,
+and does not notice truncated values. Here keys are hex digests, values are bytes inside the SQLite
+file after the SHA-256 of key and value, eviction is off, only the owner can read the folder (0700),
+and rows or settings that this module did not write are refused.
 
-A value is a line with the reply's origin, then the body as received. It is written as soon as it is received, in WAL
-mode, so it survives the death of the process at any time. Runs call `Store.sync` about once a second to flush the log
-to disk, in case of a power cut.
+A value is a line with the reply's origin, then the body as received. It is written as soon as it is
+received, in WAL mode, so it survives the death of the process at any time. Runs call `Store.sync`
+about once a second to flush the log to disk, in case of a power cut.
 
-The folder must be on a local disk, because SQLite's log and locks do not work over a network. Keys are locked across
-threads and processes by byte locks on one file, which the system releases when a process dies. Such locks belong to the
-whole process, and closing the file anywhere in the process releases all of them. So its threads share one open file.
+The folder must be on a local disk, because SQLite's log and locks do not work over a network. Keys
+are locked across threads and processes by byte locks on one file, which the system releases when a
+process dies. Such locks belong to the whole process, and closing the file anywhere in the process
+releases all of them. So its threads share one open file.
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ _SETTINGS: dict[str, Any] = {
 
 
 def cache_folder(cache: str | Path | None = None) -> Path:
-    """Return `cache`, else `$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else `~/.cache/claimeval`."""
+    """Return `cache`, else `$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else
+    `~/.cache/claimeval`."""
     if folder := cache or os.environ.get("CLAIMEVAL_CACHE"):
         return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
@@ -183,8 +185,8 @@ class StoredRow(NamedTuple):
 class Store:
     """Replies by key. Several processes may open the same folder.
 
-    Raises StoreError if the folder is not a reply cache of this format, belongs to another user, is damaged, or cannot
-    be written.
+    Raises StoreError if the folder is not a reply cache of this format, belongs to another user, is
+    damaged, or cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -212,7 +214,8 @@ class Store:
             )
 
     def get(self, key: str) -> bytes | None:
-        """Return the reply under a key; None if there is none. Raises StoreError if it is damaged."""
+        """Return the reply under a key; None if there is none. Raises StoreError if it is
+        damaged."""
         if not _KEY.fullmatch(key):
             raise StoreError(f"{key[:80]!r} is not a key of the reply cache")
         try:
@@ -228,8 +231,8 @@ class Store:
     def _end_read(self) -> bool:
         """End the transaction in which stored replies are read; return False if there is none.
 
-        Reading in a transaction takes half the time. It sees the database as it was at its start: the replies are still
-        valid, and a missing one is looked up again.
+        Reading in a transaction takes half the time. It sees the database as it was at its start:
+        the replies are still valid, and a missing one is looked up again.
         """
         if not self._reading.in_transaction:
             return False
@@ -245,7 +248,8 @@ class Store:
             self._cache.set(key, digest(key, value) + value, retry=False)
 
     def sync(self) -> None:
-        """Flush stored replies to disk, so that they survive a power cut. If this fails, the next `put` raises."""
+        """Flush stored replies to disk, so that they survive a power cut. If this fails, the next
+        `put` raises."""
         try:
             with _explained(self.folder), contextlib.suppress(FileNotFoundError):
                 self._warn_if_large()
@@ -265,7 +269,8 @@ class Store:
             yield StoredReply(row.key, row.value)
 
     def rows(self, *, newest_first: bool = False) -> Iterator[StoredRow]:
-        """Yield every row, also damaged ones, oldest first. Plain SQLite reads them, so that nothing is unpickled."""
+        """Yield every row, also damaged ones, oldest first. Plain SQLite reads them, so that
+        nothing is unpickled."""
         side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
         page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
         with (
@@ -292,7 +297,8 @@ class Store:
             raise _unsound(self.folder, problem)
 
     def drop(self, numbers: Iterable[int]) -> int:
-        """Remove the rows that are still damaged and return their number. Files that they name are not touched."""
+        """Remove the rows that are still damaged and return their number. Files that they name are
+        not touched."""
         dropped = 0
         with (
             _explained(self.folder),
@@ -435,7 +441,8 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
     import diskcache
 
     class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
-        """Accepts only hex digests as keys and bytes inside the database as values; never uses pickle or files."""
+        """Accepts only hex digests as keys and bytes inside the database as values; never uses
+        pickle or files."""
 
         def put(self, key: object) -> tuple[object, bool]:
             """Check a key, which is stored as text."""
@@ -647,6 +654,7 @@ def unpack(value: bytes) -> tuple[ReplyOrigin, bytes]:
 
 
 def completion(value: bytes) -> Completion:
-    """Return the completion in a stored value, marked as cached, with the latency of the original call."""
+    """Return the completion in a stored value, marked as cached, with the latency of the original
+    call."""
     line, _, body = value.partition(b"\n")
     return read_chat(body, latency=from_json(line)["latency"], cached=True)

@@ -1,8 +1,9 @@
 """Export and import of cached replies as JSON Lines.
 
-A line is one reply: its key, its origin, the body as received, and the SHA-256 of key and body. The first lines are the
-lessons about judges' servers, without which the keys of later replies cannot be computed. An import reads text, checks
-it line by line and stores each reply; the database of another program is never opened.
+A line is one reply: its key, its origin, the body as received, and the SHA-256 of key and body. The
+first lines are the lessons about judges' servers, without which the keys of later replies cannot be
+computed. An import reads text, checks it line by line and stores each reply; the database of
+another program is never opened.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class ExportCounts(NamedTuple):
 
     replies: int
     left_out: int
-    """Number of damaged or unreadable rows, which `claimeval cache verify` counts, and of keys without a reply."""
+    """Number of damaged or unreadable rows, which `claimeval cache verify` counts, and of keys
+    without a reply."""
 
 
 class TransferCounts(NamedTuple):
@@ -70,7 +72,8 @@ class _ExportedLesson(Record):
 
 
 def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> ExportCounts:
-    """Write the lessons of a reply cache, then its replies, one per line. `keys` selects replies; None for all."""
+    """Write the lessons of a reply cache, then its replies, one per line. `keys` selects replies;
+    None for all."""
     replies = left_out = 0
     for judge, learned in Lessons(store.folder).known.items():
         fields = {
@@ -109,8 +112,9 @@ def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
 def read(file: IO[bytes], name: str, store: Store) -> TransferCounts:
     """Add the replies of a file to a reply cache. Reading the file again changes nothing.
 
-    If the cache has a different reply to the same request, it is kept and the conflict is counted. Raises DataError
-    with the number of the first invalid line, after the lines before it have been added.
+    If the cache has a different reply to the same request, it is kept and the conflict is counted.
+    Raises DataError with the number of the first invalid line, after the lines before it have been
+    added.
     """
     added = present = conflicts = number = 0
     conflicting: list[str] = []

@@ -1,7 +1,8 @@
 """Records, requests, scales, model families, options and errors, without I/O.
 
-All records that users receive can be imported from here, as in `from claimeval.types import Verdict`. Each is loaded on
-first use from the module that defines it. `__init__.pyi` declares them for type checkers and editors.
+All records that users receive can be imported from here, as in `from claimeval.types import
+Verdict`. Each is loaded on first use from the module that defines it. `__init__.pyi` declares them
+for type checkers and editors.
 """
 
 from __future__ import annotations

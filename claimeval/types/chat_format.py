@@ -1,7 +1,8 @@
-"""The chat completions format: writes the bodies of requests, and reads and writes the bodies of replies.
+"""The chat completions format: writes the bodies of requests, and reads and writes the bodies of
+replies.
 
-OpenAI, Mistral and all compatible servers use it, and local engines write it. Live replies, cached replies and batch
-files are all read by the same function.
+OpenAI, Mistral and all compatible servers use it, and local engines write it. Live replies, cached
+replies and batch files are all read by the same function.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _LIMITS = (
     "maxTokens",
     "maxOutputTokens",
 )
-"""Servers' names for the token limit of a reply or of its reasoning. `extra` must not have them at any depth."""
+"""Servers' names for the token limit of a reply or of its reasoning. `extra` must not have them at
+any depth."""
 RESERVED = {
     **{
         name: f"is set by claimeval; use {name}:"
@@ -82,7 +84,8 @@ RESERVED = {
         "has a price that the caps do not count",
     ),
 }
-"""Fields that `extra` must not have, each with the reason: claimeval sets them, or they would bypass the limits."""
+"""Fields that `extra` must not have, each with the reason: claimeval sets them, or they would
+bypass the limits."""
 
 FREE = frozenset(
     {
@@ -123,7 +126,8 @@ FREE = frozenset(
         "transforms",
     }
 )
-"""Fields of `extra` that cost nothing beyond the tokens of prompt and reply, which the caps count."""
+"""Fields of `extra` that cost nothing beyond the tokens of prompt and reply, which the caps
+count."""
 
 MOST_TOKENS = 2**53
 """Maximum number of tokens that is believed. Larger numbers would overflow rates and costs."""
@@ -202,7 +206,8 @@ _REFUSES = re.compile(
 
 
 def refused_parameters(words: str, parameter: str = "") -> tuple[str, ...]:
-    """Return the parameters that a server refuses, by their names in the request; empty for any other error.
+    """Return the parameters that a server refuses, by their names in the request; empty for any
+    other error.
 
     `words` is the server's message, `parameter` the parameter that its error record names.
     """
@@ -224,7 +229,8 @@ def read_chat(
 ) -> Completion:
     """Return the completion in the body of a response with status 200. Reasoning is ignored.
 
-    Lone surrogates, which cannot be written to files, become U+FFFD in the texts and stay in `body`.
+    Lone surrogates, which cannot be written to files, become U+FFFD in the texts and stay in
+    `body`.
 
     Args:
         body: The body of the response.
@@ -307,7 +313,8 @@ class TokenLogprobs(NamedTuple):
 
 
 def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:
-    """Return the tokens of a reply, or None if the body has no log probabilities in a known format."""
+    """Return the tokens of a reply, or None if the body has no log probabilities in a known
+    format."""
     try:
         entries = json.loads(body)["choices"][0]["logprobs"]["content"]
         return tuple(

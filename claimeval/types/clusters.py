@@ -1,4 +1,5 @@
-"""Clusters of samples. Answers to one question are not independent, so intervals and tests resample clusters."""
+"""Clusters of samples. Answers to one question are not independent, so intervals and tests resample
+clusters."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ FIELDS = ("question", CONVERSATION, "answer", "generator", "reference_author")
 def cluster_of(sample: Sample, field: str | None = None) -> int:
     """Return the number of a sample's cluster: samples with the same value of `field`.
 
-    By default, the turns of one conversation are a cluster, and so are samples with the same question. White space and
-    Unicode normal forms are ignored. A sample without a value is a cluster by itself.
+    By default, the turns of one conversation are a cluster, and so are samples with the same
+    question. White space and Unicode normal forms are ignored. A sample without a value is a
+    cluster by itself.
     """
     value = _value(sample, field or CONVERSATION)
     return single_cluster(sample.id) if value is None else _number("together", value)
@@ -71,7 +73,8 @@ def _value(sample: Sample, field: str) -> str | None:
 
 
 def first_words(sample: Sample) -> str:
-    """Return the first message of the user in a sample's conversation, which all its turns share."""
+    """Return the first message of the user in a sample's conversation, which all its turns
+    share."""
     return next((turn.content for turn in sample.history if turn.role == "user"), sample.question)
 
 

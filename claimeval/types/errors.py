@@ -30,7 +30,8 @@ class ClaimevalError(Exception):
 
 
 class UsageError(ClaimevalError):
-    """Invalid input or options. The message has the problem, the given value, the allowed values and the fix."""
+    """Invalid input or options. The message has the problem, the given value, the allowed values
+    and the fix."""
 
     exit_code = 2
 
@@ -45,7 +46,8 @@ class DataError(UsageError):
 
 
 class PromptError(UsageError):
-    """Invalid prompt: it is missing, has variables that its step does not provide, or does not render."""
+    """Invalid prompt: it is missing, has variables that its step does not provide, or does not
+    render."""
 
 
 class StoreError(ClaimevalError):
@@ -118,7 +120,8 @@ def repeated_id(name: str, first: int, second: int) -> DataError:
 
 
 def first_problem(error: ValidationError) -> tuple[str, str, str]:
-    """Return the first invalid field of a record, such as `judges.0.name`, the problem, and the start of the value."""
+    """Return the first invalid field of a record, such as `judges.0.name`, the problem, and the
+    start of the value."""
     first = error.errors(include_url=False)[0]
     return ".".join(map(str, first["loc"])), first["msg"], repr(str(first["input"])[:60])
 
@@ -131,7 +134,8 @@ def parse_yaml(text: str) -> Any:
 
 
 def read_yaml(path: Path, kind: str) -> Any:
-    """Return the content of a YAML file. Raises UsageError, which names the `kind` of file, if it cannot be read."""
+    """Return the content of a YAML file. Raises UsageError, which names the `kind` of file, if it
+    cannot be read."""
     import yaml
 
     try:
@@ -145,11 +149,13 @@ def read_yaml(path: Path, kind: str) -> Any:
 
 
 DISTRIBUTION = "claimeval-judge"
-"""The name under which this package is installed; the distribution `claimeval` is another project's."""
+"""The name under which this package is installed; the distribution `claimeval` is another
+project's."""
 
 
 def not_installed(need: str, extra: str) -> UsageError:
-    """Return the error for a missing third-party package, with the requirements that our metadata has for an extra.
+    """Return the error for a missing third-party package, with the requirements that our metadata
+    has for an extra.
 
     Args:
         need: Start of the message, such as `--engine needs ray`.
@@ -168,7 +174,8 @@ def not_installed(need: str, extra: str) -> UsageError:
 
 
 def clash() -> str:
-    """Return what to do if another project's distribution `claimeval` is installed over or under this one, else ''.
+    """Return what to do if another project's distribution `claimeval` is installed over or under
+    this one, else ''.
 
     It has the same folder and command, so the one installed last replaces files of the other.
     """
@@ -191,14 +198,16 @@ HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""Lone surrogates, and control and format characters that no script needs. Joiners, which Persian needs, are kept."""
+"""Lone surrogates, and control and format characters that no script needs. Joiners, which Persian
+needs, are kept."""
 
 
 _ENDS_AND_TABS = str.maketrans("\t\r\n", "   ")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with hidden characters as `⟨U+202E⟩`, and tabs and line ends as spaces."""
+    """Return the text on one line, with hidden characters as `⟨U+202E⟩`, and tabs and line ends as
+    spaces."""
     return HIDDEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text.translate(_ENDS_AND_TABS))
 
 

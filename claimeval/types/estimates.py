@@ -1,4 +1,5 @@
-"""Records for files, tables and pages: a value with its interval, texts read in windows, and the cost of calls."""
+"""Records for files, tables and pages: a value with its interval, texts read in windows, and the
+cost of calls."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ class _WithInterval(Protocol):
 
 
 Ends = Literal["interval", "bounds", "none"]
-"""What `low` and `high` are: of the 95% interval, or the bounds that take its place where judges abstained on many
-claims: the value if all unassessed claims were unsupported, and if all were supported."""
+"""What `low` and `high` are: of the 95% interval, or the bounds that take its place where judges
+abstained on many claims: the value if all unassessed claims were unsupported, and if all were
+supported."""
 
 
 class Estimate(Record):
@@ -51,13 +53,15 @@ class Estimate(Record):
     n: int = 0
     """Number of observations."""
     clusters: int = 0
-    """Number of clusters (questions, or as `--cluster` says). The interval resamples whole clusters."""
+    """Number of clusters (questions, or as `--cluster` says). The interval resamples whole
+    clusters."""
     because: str | None = None
     """Why there is no value, or no interval."""
     ends: Ends = "none"
     """What `low` and `high` are."""
     sampling: tuple[float, float] | None = None
-    """The 95% interval that is withdrawn because it ignores the unassessed claims; None if it is reported."""
+    """The 95% interval that is withdrawn because it ignores the unassessed claims; None if it is
+    reported."""
 
     @classmethod
     def of(cls, estimate: _WithInterval) -> Estimate:
@@ -87,7 +91,8 @@ class Estimate(Record):
 
 
 class LongEvidence(Record):
-    """Samples with a text that is longer than a judge's context window, and is read in several windows."""
+    """Samples with a text that is longer than a judge's context window, and is read in several
+    windows."""
 
     judge: str
     context_tokens: int | None
@@ -97,7 +102,8 @@ class LongEvidence(Record):
     """Maximum number of windows for one text."""
 
     def in_words(self, samples: int, name: str) -> str:
-        """Return the note below a table, for the number of all samples and the judge's displayed name."""
+        """Return the note below a table, for the number of all samples and the judge's displayed
+        name."""
         window = f" of {self.context_tokens:,} tokens" if self.context_tokens else ""
         return (
             f"{self.samples} of {samples} samples do not fit into the window{window} of {name},"
@@ -112,7 +118,8 @@ class Cost(Record):
     calls: int
     """Number of replies of judges, including those from the reply cache."""
     reused: int = 0
-    """Number of replies reused from an earlier run. They are not in `calls`, but their tokens are counted."""
+    """Number of replies reused from an earlier run. They are not in `calls`, but their tokens are
+    counted."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
@@ -120,8 +127,8 @@ class Cost(Record):
     verdicts: int = 0
     """Number of verdicts that these replies were asked for."""
     dollars: float | None = None
-    """US dollars for all these tokens at the stated price, without discounts, also if they were paid for earlier. None
-    if the price or a number of tokens is unknown, 0 for local judges."""
+    """US dollars for all these tokens at the stated price, without discounts, also if they were
+    paid for earlier. None if the price or a number of tokens is unknown, 0 for local judges."""
     dollars_per_verdict: float | None = None
     """None if the dollars are unknown, or without verdicts."""
     seconds: float | None = None

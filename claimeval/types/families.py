@@ -20,27 +20,31 @@ class Families:
     """Table of models and their families."""
 
     def __init__(self, custom: Mapping[str, str] | None = None) -> None:
-        """Create a table. `custom` maps patterns to families and takes precedence over the built-in rows."""
+        """Create a table. `custom` maps patterns to families and takes precedence over the built-in
+        rows."""
         self._custom = tuple(
             (pattern.lower(), family) for pattern, family in (custom or {}).items()
         )
         self._cache: dict[str, str | None] = {}
 
     def family_of(self, model: str) -> str | None:
-        """Return the family of `provider:model` or of a bare model name, or None if it is not in the table."""
+        """Return the family of `provider:model` or of a bare model name, or None if it is not in
+        the table."""
         if model not in self._cache:
             self._cache[model] = self._look_up(model.strip().lower())
         return self._cache[model]
 
     def are_same_family(self, a: str, b: str) -> bool:
-        """Return whether two models have the same family or, if `a` has no family, the same name."""
+        """Return whether two models have the same family or, if `a` has no family, the same
+        name."""
         family = self.family_of(a)
         return family == self.family_of(b) if family else _bare_name(a) == _bare_name(b)
 
     def same_family_judges(
         self, judges: Iterable[tuple[str, str]], generator: str | None
     ) -> frozenset[str]:
-        """Return the names of the judges, given as (name, model), that have the generator's family."""
+        """Return the names of the judges, given as (name, model), that have the generator's
+        family."""
         if not generator:
             return frozenset()
         return frozenset(name for name, model in judges if self.are_same_family(model, generator))
@@ -69,7 +73,8 @@ def _shipped() -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
 
 
 def read_families(path: Path) -> dict[str, str]:
-    """Return the rows of a YAML file with lines `pattern: family`. Raises UsageError for any other content."""
+    """Return the rows of a YAML file with lines `pattern: family`. Raises UsageError for any other
+    content."""
     rows = read_yaml(path, "family table")
     if not isinstance(rows, dict) or not all(
         isinstance(k, str) and isinstance(v, str) for k, v in rows.items()

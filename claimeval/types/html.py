@@ -1,8 +1,9 @@
 """HTML of objects in notebooks: all text is escaped, and there are no scripts, links or ids.
 
-Notebooks have their own themes, which may differ from the system's. Colors are therefore mixed from the color of the
-surrounding text (`currentColor`), and the colors of labels can be read on white and on black. Untrusted notebooks
-remove the styles and keep headings, tables and lists. The classes keep MathJax from rendering dollar signs as formulas.
+Notebooks have their own themes, which may differ from the system's. Colors are therefore mixed from
+the color of the surrounding text (`currentColor`), and the colors of labels can be read on white
+and on black. Untrusted notebooks remove the styles and keep headings, tables and lists. The classes
+keep MathJax from rendering dollar signs as formulas.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Options of a run, of a panel and of local models, for the command line and for Python.
 
-The first line of a field's docstring is its help on the command line. Values out of range and options that contradict
-each other raise UsageError when the record is made.
+The first line of a field's docstring is its help on the command line. Values out of range and
+options that contradict each other raise UsageError when the record is made.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from claimeval.types.progress import Progress
 
 OnSameFamily = Literal["warn", "skip", "no-vote", "error"]
-"""Treatment of judges of the model family that wrote the answer: counted with a warning, not asked, asked but not
-counted, or an error before the run starts."""
+"""Treatment of judges of the model family that wrote the answer: counted with a warning, not asked,
+asked but not counted, or an error before the run starts."""
 
 USELESS = ("unparsable", "incomplete", "truncated", "refused", "filtered")
 """Reasons for which a cached reply can be requested again."""
@@ -39,7 +39,8 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Return the shard in a text such as `3/16`, the third of 16; UsageError for anything else."""
+        """Return the shard in a text such as `3/16`, the third of 16; UsageError for anything
+        else."""
         number, _, count = text.partition("/")
         if not (
             number.strip().isdecimal()
@@ -59,7 +60,8 @@ class RunOptions:
     max_cost: float | None = None
     """Limit on cost in US dollars; then exit 3.
 
-    Earlier parts of the same run count. A call is sent only if its maximum cost is within the limit.
+    Earlier parts of the same run count. A call is sent only if its maximum cost is within the
+    limit.
     """
     max_calls: int | None = None
     """Limit on calls; then exit 3.
@@ -69,8 +71,8 @@ class RunOptions:
     prices: str | Path | None = None
     """YAML file of prices per million tokens.
 
-    Lines of the form `model: {input: 0.25, output: 2.00}`, which take precedence over $CLAIMEVAL_PRICES and the
-    built-in table.
+    Lines of the form `model: {input: 0.25, output: 2.00}`, which take precedence over
+    $CLAIMEVAL_PRICES and the built-in table.
     """
     cache: str | Path | None = None
     """Folder of the reply cache.
@@ -85,8 +87,9 @@ class RunOptions:
     ask_again: str | tuple[str, ...] = ""
     """Re-ask cached replies of these reasons: REASON,...
 
-    The reasons are unparsable, incomplete, truncated, refused and filtered. The question is asked again with the next
-    attempt number in its key. Nothing is deleted, and later runs use the new reply.
+    The reasons are unparsable, incomplete, truncated, refused and filtered. The question is asked
+    again with the next attempt number in its key. Nothing is deleted, and later runs use the new
+    reply.
     """
     concurrency: int | None = None
     """Calls in flight per model; adapts.
@@ -127,8 +130,8 @@ class RunOptions:
     shard: str | None = None
     """This process's part, as in 3/16; then `merge`.
 
-    Shards are counted from 1. Each shard has consecutive samples and writes its results to `parts/` in the run
-    directory, which all shards share. `Run.merge` and `claimeval merge` join them.
+    Shards are counted from 1. Each shard has consecutive samples and writes its results to `parts/`
+    in the run directory, which all shards share. `Run.merge` and `claimeval merge` join them.
     """
     compress: bool = False
     """Write `results.jsonl.gz`, not `results.jsonl`. Python only.
@@ -138,14 +141,14 @@ class RunOptions:
     engine: str | None = None
     """ray, or ray://HOST:PORT.
 
-    `ray` uses the cluster in $RAY_ADDRESS, else this machine. Each shard is a task, one actor sends all requests, and
-    each worker loads local models once. Needs the extra `ray`.
+    `ray` uses the cluster in $RAY_ADDRESS, else this machine. Each shard is a task, one actor sends
+    all requests, and each worker loads local models once. Needs the extra `ray`.
     """
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]
 
-    The field of a sample that defines the clusters for intervals and tests. None: the question, or the field of the run
-    that is rejudged.
+    The field of a sample that defines the clusters for intervals and tests. None: the question, or
+    the field of the run that is rejudged.
     """
     progress: Callable[[Progress], None] | None = field(default=None, compare=False)
     """Called after every change. Python only.
@@ -232,7 +235,8 @@ class PanelOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings that are not None, by name, without the labels and with the families read."""
+        """The settings that are not None, by name, without the labels and with the families
+        read."""
         from claimeval.types.families import read_families
 
         values = {
@@ -275,16 +279,19 @@ class LocalOptions:
 
 
 MOST = 1_000_000_000
-"""The highest number that an option accepts: counts and billionths of a dollar up to it fit the database of limits."""
+"""The highest number that an option accepts: counts and billionths of a dollar up to it fit the
+database of limits."""
 
 
 def require_at_least(options: object, minimum: float, *names: str) -> None:
-    """Raise UsageError for a field that is neither None nor a number from `minimum` to a billion."""
+    """Raise UsageError for a field that is neither None nor a number from `minimum` to a
+    billion."""
     check_at_least(minimum, **{name: getattr(options, name) for name in names})
 
 
 def check_at_least(minimum: float, **values: object) -> None:
-    """Raise UsageError for an argument that is neither None nor a number from `minimum` to a billion."""
+    """Raise UsageError for an argument that is neither None nor a number from `minimum` to a
+    billion."""
     for name, value in values.items():
         if value is not None and not (isinstance(value, int | float) and value >= minimum):
             raise UsageError(f"{name}: {value!r}; it needs {minimum:g} or more")

@@ -53,7 +53,8 @@ class Probe(Record):
     """Context window: from the settings, the server, or the built-in table of models."""
     steps: tuple[ProbeStep, ...] = ()
     of_twenty: int | None = None
-    """Number of twenty known claims in one question that it labels right; None if it was not asked."""
+    """Number of twenty known claims in one question that it labels right; None if it was not
+    asked."""
     price: dict[str, float] | None = None
     """US dollars per million tokens, `input` and `output`. None: unknown."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)

@@ -25,7 +25,8 @@ class _Checkpoint(NamedTuple):
 
 
 class Progress:
-    """Counts of samples and calls. `on_change` is called after every change and decides how often to draw."""
+    """Counts of samples and calls. `on_change` is called after every change and decides how often
+    to draw."""
 
     def __init__(
         self,
@@ -53,8 +54,8 @@ class Progress:
         self.tokens = 0
         """Prompt and completion tokens of the replies, as counted by the provider."""
         self.spent: float | None = None
-        """US dollars, an upper limit where the provider did not count tokens. None before the first call that may cost
-        something, or if a price is unknown."""
+        """US dollars, an upper limit where the provider did not count tokens. None before the first
+        call that may cost something, or if a price is unknown."""
         self.waiting: dict[str, str] = {}
         """Reason of each wait, by judge or other source."""
         self.started = time.monotonic()
@@ -124,7 +125,8 @@ class Progress:
 
     @property
     def paid(self) -> float | None:
-        """US dollars for the calls that have ended, 0 if there are none; None if a price is unknown."""
+        """US dollars for the calls that have ended, 0 if there are none; None if a price is
+        unknown."""
         return self.spent if self.replies or self.failures else 0.0
 
     def record(self) -> dict[str, int | float | None]:
@@ -143,13 +145,15 @@ class Progress:
         return (self.replies - first.replies) / minutes, (self.tokens - first.tokens) / minutes
 
     def seconds_remaining(self) -> float | None:
-        """Return the estimated remaining seconds, or None before the first sample or without a total."""
+        """Return the estimated remaining seconds, or None before the first sample or without a
+        total."""
         if not self.total or not self.done:
             return None
         return (time.monotonic() - self.started) / self.done * (self.total - self.done)
 
     def in_words(self) -> str:
-        """Return the progress line: samples, calls, rates, cost, failures, remaining time and waits.
+        """Return the progress line: samples, calls, rates, cost, failures, remaining time and
+        waits.
 
         `120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420  3 failed (timeout 3)  16 in flight
         1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`

@@ -28,8 +28,8 @@ from claimeval.types import html
 from claimeval.types.errors import UsageError, unknown_name, visible
 
 Part = str
-"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `history` (the earlier turns),
-`contexts+history`, `asked` (the question), or a name in `Sample.evidence`."""
+"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `history` (the
+earlier turns), `contexts+history`, `asked` (the question), or a name in `Sample.evidence`."""
 
 ASKED: Part = "asked"
 """The question. Claims are rated by their relevance to it; it is no evidence."""
@@ -57,8 +57,8 @@ Label = Literal["supported", "contradicted", "not_found"]
 LABELS: tuple[Label, ...] = get_args(Label)
 
 Grounding = Literal["exact", "fuzzy", "ids_only", "ungrounded", "given"]
-"""How a claim is tied to its source text: verbatim quote, near-verbatim, sentence ids only, or not at all. `given`: it
-came with the data."""
+"""How a claim is tied to its source text: verbatim quote, near-verbatim, sentence ids only, or not
+at all. `given`: it came with the data."""
 
 Reason = Literal[
     "no_claims",
@@ -84,7 +84,8 @@ Reason = Literal[
     "worker_died",
     "not_asked",
 ]
-"""Why there is no label or no score: a closed list, used in results, summaries, tables and reports."""
+"""Why there is no label or no score: a closed list, used in results, summaries, tables and
+reports."""
 
 REASONS: dict[Reason, str] = {
     "no_claims": "the text makes no factual claim",
@@ -118,15 +119,16 @@ NOT_APPLICABLE: frozenset[Reason] = frozenset(
 """Reasons that lie in the sample: the metric does not apply to it. They are no failures."""
 
 ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "undecided", "same_family"})
-"""Reasons that follow from a judge's abstention or a panel's rule. Reasons in neither set are failures and count
-against `--max-missing`."""
+"""Reasons that follow from a judge's abstention or a panel's rule. Reasons in neither set are
+failures and count against `--max-missing`."""
 
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
 def has_words(text: str) -> bool:
-    """Return whether a text has a letter, a digit or an ideograph, so that it can make or support a claim.
+    """Return whether a text has a letter, a digit or an ideograph, so that it can make or support a
+    claim.
 
     Texts without one, such as an empty string, `...` or emoji, mislead judges and are never sent.
     """
@@ -139,7 +141,8 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
-        """Return the JSON that pydantic writes. Lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
+        """Return the JSON that pydantic writes. Lone surrogates, which UTF-8 cannot hold, become
+        JSON escapes."""
         try:
             return super().model_dump_json(indent=indent, **options)
         except PydanticSerializationError:
@@ -164,18 +167,21 @@ class Record(BaseModel):
 
 
 class Evidence(Record):
-    """What a claim is assessed against: a whole part, one of its documents, or its documents in another order."""
+    """What a claim is assessed against: a whole part, one of its documents, or its documents in
+    another order."""
 
     part: Part
     document: int | None = Field(default=None, ge=1)
     """Rank of a single document, from 1; None for all documents."""
     order: int | None = Field(default=None, ge=1)
-    """Number of the order of the documents, from 1 (see `other_order`); None for the original order."""
+    """Number of the order of the documents, from 1 (see `other_order`); None for the original
+    order."""
 
     @staticmethod
     @lru_cache(maxsize=4096)
     def of(part: Part, document: int | None = None, order: int | None = None) -> Evidence:
-        """Return the evidence with these fields; a part alone is whole and in its original order."""
+        """Return the evidence with these fields; a part alone is whole and in its original
+        order."""
         return Evidence(part=part, document=document, order=order)
 
     @property
@@ -244,28 +250,31 @@ class Sample(Record):
     answer: str | None = None
     """The generated answer; None if there is none, empty if the system returned an empty text."""
     contexts: tuple[Document, ...] | None = None
-    """The retrieved documents; `contexts[i]` is rank i+1. Empty if nothing was retrieved, None if this is unknown.
+    """The retrieved documents; `contexts[i]` is rank i+1. Empty if nothing was retrieved, None if
+    this is unknown.
 
     A document without words keeps its rank but is no evidence.
     """
     sources: tuple[str, ...] = ()
-    """What `[1]`, `[2]`, ... in the answer stand for, as ids, titles or addresses of contexts; empty if a number is the
-    rank of a context."""
+    """What `[1]`, `[2]`, ... in the answer stand for, as ids, titles or addresses of contexts;
+    empty if a number is the rank of a context."""
     reference_answers: tuple[str, ...] = ()
-    """Gold answers, without blank ones and those that differ from an earlier one only in case, white space or a final
-    full stop."""
+    """Gold answers, without blank ones and those that differ from an earlier one only in case,
+    white space or a final full stop."""
     references: References | None = None
-    """`any`: each gold answer is correct by itself, and the closest one counts. `together`: they are correct only
-    together. None: not stated, which counts as `any`."""
+    """`any`: each gold answer is correct by itself, and the closest one counts. `together`: they
+    are correct only together. None: not stated, which counts as `any`."""
     reference_claims: tuple[GivenClaim, ...] = ()
-    """The claims of the gold answer, if they are given; else they are extracted from `reference_answers`."""
+    """The claims of the gold answer, if they are given; else they are extracted from
+    `reference_answers`."""
     reference_contexts: tuple[str, ...] = ()
     reference_context_ids: tuple[str, ...] = ()
     is_answerable: bool | None = None
     generator: str | None = None
     """The model that wrote the answer, as `provider:model`."""
     reference_author: str | None = None
-    """The model that wrote the gold answers, as `provider:model`; None if people did or it is unknown."""
+    """The model that wrote the gold answers, as `provider:model`; None if people did or it is
+    unknown."""
     evidence: dict[str, tuple[Document, ...]] = Field(default_factory=dict)
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
@@ -296,7 +305,8 @@ class Sample(Record):
     @field_validator("contexts", mode="before")
     @classmethod
     def _contexts_are_numbered(cls, contexts: Any) -> Any:
-        """Make documents of contexts that are texts or have no id, with their rank as id, as in a row of a file."""
+        """Make documents of contexts that are texts or have no id, with their rank as id, as in a
+        row of a file."""
         if not isinstance(contexts, (list, tuple)):
             return contexts
         named = ({"text": item} if isinstance(item, str) else item for item in contexts)
@@ -318,7 +328,8 @@ class Sample(Record):
 
     @property
     def full_question(self) -> str:
-        """The question as judges read it: after the earlier turns of its conversation, without system messages."""
+        """The question as judges read it: after the earlier turns of its conversation, without
+        system messages."""
         turns = (
             [turn for turn in self.history if turn.role not in ("system", "developer")]
             if self.history
@@ -330,7 +341,8 @@ class Sample(Record):
         return "\n".join(map(str, turns))
 
     def has(self, part: Part) -> bool:
-        """Return whether the sample has a part, even an empty one: whether `documents` of the part is not None."""
+        """Return whether the sample has a part, even an empty one: whether `documents` of the part
+        is not None."""
         if part == "answer":
             return self.answer is not None
         if part == "contexts":
@@ -355,7 +367,8 @@ class Sample(Record):
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """Return the documents of a part, or of evidence, in the order in which judges read them.
 
-        Documents without words are left out. None if the sample does not have the part, empty if the part is empty.
+        Documents without words are left out. None if the sample does not have the part, empty if
+        the part is empty.
         """
         if isinstance(of, str):
             whole = self._set(of)
@@ -386,7 +399,8 @@ class Sample(Record):
         return ranked
 
     def _set(self, part: Part) -> tuple[Document, ...] | None:
-        """Return all documents of a part, also those without words; None if the sample does not have the part."""
+        """Return all documents of a part, also those without words; None if the sample does not
+        have the part."""
         if part == "contexts":
             return self.contexts
         if part == "reference":
@@ -416,7 +430,8 @@ class Sample(Record):
         return self.evidence.get(part)
 
     def alternatives(self, part: Part) -> bool:
-        """Return whether a part has several texts each of which is enough, as gold answers have by default."""
+        """Return whether a part has several texts each of which is enough, as gold answers have by
+        default."""
         several = (
             part == "reference"
             and self.references != "together"
@@ -425,7 +440,8 @@ class Sample(Record):
         return several and sum(map(has_words, self.reference_answers)) > 1
 
     def texts(self, part: Part) -> tuple[str, ...] | None:
-        """Return the texts to extract claims from: each alternative by itself, any other part as one text."""
+        """Return the texts to extract claims from: each alternative by itself, any other part as
+        one text."""
         if self.alternatives(part):
             return tuple(filter(has_words, self.reference_answers))
         text = self.text(part)
@@ -442,10 +458,11 @@ class Sample(Record):
 
 
 def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
-    """Return the positions, from 0, of `size` documents in the shuffled order of this number, from 1.
+    """Return the positions, from 0, of `size` documents in the shuffled order of this number, from
+    1.
 
-    The order depends only on the arguments. It is never the original one, and none is repeated before all have been
-    used. Fewer than two documents have no other order.
+    The order depends only on the arguments. It is never the original one, and none is repeated
+    before all have been used. Fewer than two documents have no other order.
     """
     if size < 2:
         return tuple(range(size))
@@ -475,17 +492,21 @@ class Claim(Record):
     """Character offsets of the claim in the source text."""
     grounding: Grounding
     extractor: str | None = None
-    """The judge that extracted the claim and alone assesses it. Only set with `extract_per_judge`."""
+    """The judge that extracted the claim and alone assesses it. Only set with
+    `extract_per_judge`."""
     alternative: int | None = None
-    """Number, from 1, of the gold answer that it was extracted from, if several are alternatives."""
+    """Number, from 1, of the gold answer that it was extracted from, if several are
+    alternatives."""
     repeats: int = 0
     """Number of later claims of the text that repeated it and were left out."""
     missing_numbers: tuple[str, ...] = ()
-    """Numbers of the claim that are neither in the source text nor in the question. Such a claim is ungrounded."""
+    """Numbers of the claim that are neither in the source text nor in the question. Such a claim is
+    ungrounded."""
 
 
 def support(label: str | None, positive: bool | None) -> Label | None:
-    """Return the label as scores of claims count it: a positive word of any scale is `supported`."""
+    """Return the label as scores of claims count it: a positive word of any scale is
+    `supported`."""
     if positive is not None:
         return "supported" if positive else "not_found"
     return label  # type: ignore[return-value]  # without `positive` it is a word of `Label`
@@ -498,11 +519,13 @@ class Verdict(Record):
     label: str | None = None
     """A word of the question's scale."""
     positive: bool | None = None
-    """Whether the label counts as a yes. None without a label, and for the words of `Label`, which imply it."""
+    """Whether the label counts as a yes. None without a label, and for the words of `Label`, which
+    imply it."""
     unassessed: Reason | None = None
     """Why there is no label; None if there is one."""
     probability: float | None = Field(default=None, ge=0, le=1)
-    """Probability of "supported", from token log probabilities or a local model; None if there is none."""
+    """Probability of "supported", from token log probabilities or a local model; None if there is
+    none."""
     explanation: str | None = None
     """The judge's justification of its verdict."""
     cites: tuple[str, ...] = ()
@@ -512,8 +535,8 @@ class Verdict(Record):
     windows: int | None = Field(default=None, ge=2)
     """Number of context windows that the evidence was read in; None if it was read whole."""
     call: int | None = Field(default=None, ge=0)
-    """Place of its call in `SampleResult.calls`, from 0; None if the call gave no verdict, if the judge was not asked,
-    and for imported verdicts."""
+    """Place of its call in `SampleResult.calls`, from 0; None if the call gave no verdict, if the
+    judge was not asked, and for imported verdicts."""
     prompt: str | None = None
     """Id of the prompt, for a judge that was asked and has no `call`; else the call names it."""
 
@@ -524,7 +547,8 @@ class Verdict(Record):
 
 
 class ReadVerdict(NamedTuple):
-    """A verdict while its sample is evaluated, when its call has no place yet. The fields are those of `Verdict`."""
+    """A verdict while its sample is evaluated, when its call has no place yet. The fields are those
+    of `Verdict`."""
 
     judge: str
     label: str | None = None
@@ -561,17 +585,21 @@ class Labeled(Record, extra="ignore"):
     against: Part
     """The part that is the evidence."""
     document: int | None = Field(default=None, ge=1)
-    """Rank, from 1, of the single document of the part that is the evidence; None for all documents."""
+    """Rank, from 1, of the single document of the part that is the evidence; None for all
+    documents."""
     order: int | None = Field(default=None, ge=1)
-    """Number of the order of the documents, from 1 (see `other_order`); None for the original order."""
+    """Number of the order of the documents, from 1 (see `other_order`); None for the original
+    order."""
     label: str | None = None
     """A word of the question's scale."""
     positive: bool | None = None
-    """Whether the label counts as a yes. None without a label, and for the words of `Label`, which imply it."""
+    """Whether the label counts as a yes. None without a label, and for the words of `Label`, which
+    imply it."""
     unassessed: Reason | None = None
     """Why there is no label; None if there is one."""
     tied: bool = False
-    """Whether the judges are divided between words that are all positive or all not. The label is the lowest."""
+    """Whether the judges are divided between words that are all positive or all not. The label is
+    the lowest."""
 
     @property
     def support(self) -> Label | None:
@@ -592,16 +620,16 @@ class Labeled(Record, extra="ignore"):
 class Assessment(Labeled, extra="forbid"):
     """One subject and its evidence: the verdicts of all judges and the label that they add up to.
 
-    If the evidence is an empty part (nothing was retrieved, the answer is empty), no judge is asked: there are no
-    verdicts, and the label is `not_found`.
+    If the evidence is an empty part (nothing was retrieved, the answer is empty), no judge is
+    asked: there are no verdicts, and the label is `not_found`.
     """
 
     verdicts: tuple[Verdict, ...]
     agreement: float | None = None
     """Share of the judges with a label who gave this one; None for a single judge or no label."""
     probability: float | None = None
-    """Mean of the judges' probabilities of "supported"; a judge without one counts with its share of votes. None if the
-    only vote has no probability."""
+    """Mean of the judges' probabilities of "supported"; a judge without one counts with its share
+    of votes. None if the only vote has no probability."""
     entropy: float | None = None
     """Entropy of all votes in bits, 0 if all agree; None for fewer than two votes."""
 
@@ -651,13 +679,15 @@ class Score(Record):
     unit: str
     """`share` for a value in [0, 1]; otherwise what is counted: tokens, gain, grade, ..."""
     hits: int | None = None
-    """Number of supported claims; derived metrics may count something else. None if nothing is counted."""
+    """Number of supported claims; derived metrics may count something else. None if nothing is
+    counted."""
     judged: int | None = None
     """Number of claims with a label."""
     total: int | None = None
     """Number of all claims, with the unassessed ones."""
     bounds: tuple[float, float] | None = None
-    """The value if all unassessed claims were unsupported, and if all were supported; None if unknown."""
+    """The value if all unassessed claims were unsupported, and if all were supported; None if
+    unknown."""
     because: Reason | None = None
     """Why there is no value."""
     alternative: int | None = None
@@ -693,7 +723,8 @@ class Score(Record):
     def undefined(
         cls, because: Reason | None, unit: str = "share", total: int | None = None
     ) -> Score:
-        """Return the score of a sample for which the metric has no value; `total` is its number of unjudged claims."""
+        """Return the score of a sample for which the metric has no value; `total` is its number of
+        unjudged claims."""
         if total is None:
             return cls(value=None, unit=unit, because=because)
         bounds = (0.0, 1.0) if total else None
@@ -715,7 +746,8 @@ class Call(Record):
     evidence: Evidence | None = None
     """What the claims are assessed against; None for an extraction."""
     window: int | None = Field(default=None, ge=1)
-    """Number of the context window, from 1, of a text that is too long for one; None for a whole text."""
+    """Number of the context window, from 1, of a text that is too long for one; None for a whole
+    text."""
     subjects: tuple[str, ...] = ()
     """Ids of the claims or documents that the call is about."""
     prompt: str | None = None
@@ -741,7 +773,8 @@ class Call(Record):
 
 
 class ScoredSample(Record, extra="ignore"):
-    """The claims, labels and scores of a sample: what a comparison reads of a line of `results.jsonl`."""
+    """The claims, labels and scores of a sample: what a comparison reads of a line of
+    `results.jsonl`."""
 
     sample: Sample
     scores: dict[str, Score] = Field(default_factory=dict)
@@ -749,8 +782,8 @@ class ScoredSample(Record, extra="ignore"):
     claims: tuple[Claim, ...]
     """The claims of all parts."""
     assessments: tuple[Labeled, ...]
-    """Claims, answers or documents against whole parts; then, if requested, against single documents, or against the
-    documents in other orders."""
+    """Claims, answers or documents against whole parts; then, if requested, against single
+    documents, or against the documents in other orders."""
 
     @property
     def id(self) -> str:
@@ -759,7 +792,8 @@ class ScoredSample(Record, extra="ignore"):
 
     @property
     def labels(self) -> Sequence[Labeled]:
-        """The labels that scores count: of claims, those against whole parts in their original order."""
+        """The labels that scores count: of claims, those against whole parts in their original
+        order."""
         return [a for a in self.assessments if a.is_whole] if self.claims else self.assessments
 
     def claims_of(self, part: Part) -> tuple[Claim, ...]:
@@ -768,20 +802,23 @@ class ScoredSample(Record, extra="ignore"):
 
 
 class SampleResult(ScoredSample, extra="forbid"):
-    """The result of one sample, a line of `results.jsonl`: its claims, assessments, scores and calls."""
+    """The result of one sample, a line of `results.jsonl`: its claims, assessments, scores and
+    calls."""
 
     assessments: tuple[Assessment, ...]
     """As for `ScoredSample`, with the verdicts of the judges."""
     unextracted: dict[Part, Reason] = Field(default_factory=dict)
     """Why no claims were extracted from a part: `no_claims`, or the reason of the failure."""
     details: dict[str, JsonValue] = Field(default_factory=dict)
-    """What scores without a judge were computed from, and other results of a job that are no verdicts."""
+    """What scores without a judge were computed from, and other results of a job that are no
+    verdicts."""
     calls: tuple[Call, ...] = ()
     """A line of `replies.jsonl.gz`."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        """Raise ValueError for a label beside a reason, a label without `positive`, or a share above 1.
+        """Raise ValueError for a label beside a reason, a label without `positive`, or a share
+        above 1.
 
         These are checked once a line, because a check of every record takes as long as reading it.
         """
@@ -814,7 +851,8 @@ class SampleResult(ScoredSample, extra="forbid"):
 
     @property
     def whole(self) -> tuple[Assessment, ...]:
-        """The assessments that scores count: of claims, those against whole parts in their original order."""
+        """The assessments that scores count: of claims, those against whole parts in their original
+        order."""
         return (
             tuple([a for a in self.assessments if a.is_whole]) if self.claims else self.assessments
         )
@@ -830,7 +868,8 @@ class SampleResult(ScoredSample, extra="forbid"):
         return tuple([a for a in self.assessments if a.order is not None]) if self.claims else ()
 
     def columns(self) -> dict[tuple[Part, Part], list[Assessment]]:
-        """Return the assessments of claims against whole parts, by (part of the claims, part of the evidence)."""
+        """Return the assessments of claims against whole parts, by (part of the claims, part of the
+        evidence)."""
         part = {claim.id: claim.of for claim in self.claims}
         columns: dict[tuple[Part, Part], list[Assessment]] = {}
         for assessment in self.whole:
@@ -840,13 +879,15 @@ class SampleResult(ScoredSample, extra="forbid"):
         return columns
 
     def prompt_of(self, verdict: Verdict) -> str | None:
-        """Return the id of the prompt of a verdict; None if the judge was not asked, and for imported verdicts."""
+        """Return the id of the prompt of a verdict; None if the judge was not asked, and for
+        imported verdicts."""
         if verdict.call is None:
             return verdict.prompt
         return self.calls[verdict.call].prompt if verdict.call < len(self.calls) else None
 
     def __getitem__(self, metric: str) -> Score:
-        """Return the score of a metric by name. The KeyError for an unknown name has the closest metric."""
+        """Return the score of a metric by name. The KeyError for an unknown name has the closest
+        metric."""
         if (score := self.scores.get(metric)) is None:
             raise KeyError(str(unknown_name("metric", metric, self.scores)))
         return score
@@ -872,7 +913,8 @@ class SampleResult(ScoredSample, extra="forbid"):
     else:
 
         def __getattr__(self, name: str) -> Any:
-            """Return the value of a requested metric, as in `result.faithfulness`; None if it is undefined."""
+            """Return the value of a requested metric, as in `result.faithfulness`; None if it is
+            undefined."""
             scores = self.__dict__.get("scores", {})
             return scores[name].value if name in scores else super().__getattr__(name)
 
@@ -880,8 +922,8 @@ class SampleResult(ScoredSample, extra="forbid"):
         """Assert minimum scores: `result.assert_at_least(faithfulness=0.9)`.
 
         Raises:
-            AssertionError: If a score is lower or undefined. The message lists the claims that are not supported, with
-                the judges' explanations and the evidence.
+            AssertionError: If a score is lower or undefined. The message lists the claims that are
+                not supported, with the judges' explanations and the evidence.
             UsageError: If there is no such score, or a limit is not from 0 to 1.
         """
         __tracebackhide__ = True
@@ -903,10 +945,11 @@ class SampleResult(ScoredSample, extra="forbid"):
     def failed_claims(
         self, of: Part | None = None, against: Part | None = None
     ) -> tuple[FailedClaim, ...]:
-        """Return the claims that are not supported, as text: label and claim, then explanations and evidence.
+        """Return the claims that are not supported, as text: label and claim, then explanations and
+        evidence.
 
-        Contradicted claims come first, then those not found, then those without a label. `of` and `against` select the
-        part of the claims and of the evidence; None for all.
+        Contradicted claims come first, then those not found, then those without a label. `of` and
+        `against` select the part of the claims and of the evidence; None for all.
         """
         claims = {claim.id: claim for claim in self.claims}
         failed = [

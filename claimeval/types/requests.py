@@ -30,7 +30,8 @@ TOKEN_LIMITS: tuple[TokenLimit, ...] = ("max_tokens", "max_completion_tokens")
 BYTES_PER_TOKEN = 3
 FRAME_TOKENS = 64
 SHORTEST_REPLY = 256
-"""Assumptions about a prompt in a window of known size, and the minimum number of tokens for its reply."""
+"""Assumptions about a prompt in a window of known size, and the minimum number of tokens for its
+reply."""
 CLAIMS_PER_CALL = 5
 AUTOMATIC_CLAIMS = 20
 MAX_CLAIMS_PER_CALL = 50
@@ -41,7 +42,8 @@ ClaimsPerCall = int | Literal["auto"]
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 ANY_KEYS = '"additionalProperties":{'
-"""In the JSON schema of an object whose keys it does not name, which providers with a strict mode refuse there."""
+"""In the JSON schema of an object whose keys it does not name, which providers with a strict mode
+refuse there."""
 DECIDES_NOTHING = {
     "name",
     "key_variable",
@@ -59,7 +61,8 @@ class Learned(Record):
     """What a run learned about a judge's server from its replies and refusals."""
 
     refused: tuple[str, ...] = ()
-    """Parameters that the server refused and that are no longer sent, by their names in the request."""
+    """Parameters that the server refused and that are no longer sent, by their names in the
+    request."""
     schema_honoured: bool | None = None
     """Whether replies followed the JSON schema. None: no schema was sent, or there was no reply."""
     context_tokens: int | None = None
@@ -98,27 +101,31 @@ class Judge(Record):
     max_tokens: int = Field(default=4096, gt=0)
     """Maximum number of tokens in a reply, including hidden reasoning."""
     token_limit: TokenLimit | None = None
-    """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one if it is refused."""
+    """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one if it
+    is refused."""
     context_tokens: int | None = Field(default=None, gt=0)
     """Context window: maximum number of tokens in prompt and reply together."""
     claims_per_call: (
         Annotated[int, Field(ge=1, le=MAX_CLAIMS_PER_CALL)] | Literal["auto"] | None
     ) = None
-    """Number of claims in one question: 1 to 50, or `auto` for at most 20. None becomes `auto` for a hosted model, and
-    5 for one at an address of your own."""
+    """Number of claims in one question: 1 to 50, or `auto` for at most 20. None becomes `auto` for
+    a hosted model, and 5 for one at an address of your own."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
-    """Number of alternatives for each token with their log probabilities, which give the probability of a verdict."""
+    """Number of alternatives for each token with their log probabilities, which give the
+    probability of a verdict."""
     structured: bool = True
     """Whether the server is asked to enforce the JSON schema. Replies are always validated."""
     reply_schema: Literal["list", "closed"] = "list"
-    """`list`: one schema for all verdicts with a prompt: a list, or labels by any id. `closed`: each request's schema
-    names its claims, so that a server that enforces it leaves none out; this defeats the provider's prompt cache."""
+    """`list`: one schema for all verdicts with a prompt: a list, or labels by any id. `closed`:
+    each request's schema names its claims, so that a server that enforces it leaves none out; this
+    defeats the provider's prompt cache."""
     key_variable: str | None = None
     """Environment variable with the API key. Default: the provider's variable."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """Additional headers. The value `$NAME` is read from the environment, which keeps secrets out of a run's files."""
+    """Additional headers. The value `$NAME` is read from the environment, which keeps secrets out
+    of a run's files."""
     query: dict[str, str] = Field(default_factory=dict)
     """Query parameters of the URL, such as `api-version`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
@@ -130,7 +137,8 @@ class Judge(Record):
     price: JudgePrice | None = None
     """Price of its tokens. Default: from the price files."""
     num_gpus: float | None = Field(default=None, ge=0)
-    """GPUs that each worker of `--engine ray` reserves for a local model; workers can share a GPU with a fraction."""
+    """GPUs that each worker of `--engine ray` reserves for a local model; workers can share a GPU
+    with a fraction."""
     batch: bool = True
     """Whether `--batch` asks it in batches, if its provider has them."""
     learned: Learned = Learned()
@@ -159,17 +167,18 @@ class Judge(Record):
     ) -> Judge:
         """Make a judge from a function, such as a call to a gateway or to a model in this process.
 
-        Its replies are cached, paced and limited like those of a provider. `name`, `model` and `revision` are part of
-        the keys of cached replies.
+        Its replies are cached, paced and limited like those of a provider. `name`, `model` and
+        `revision` are part of the keys of cached replies.
 
         Args:
             name: Name of the judge in tables and files.
-            function: Returns the reply to a list of messages, each with `role` and `content`. Either a coroutine
-                function or a plain one, which runs in a thread.
+            function: Returns the reply to a list of messages, each with `role` and `content`.
+                Either a coroutine function or a plain one, which runs in a thread.
             model: The model that the function calls.
             family: Family of the model, for `on_same_family`. Default: from the family table.
             price: US dollars per million tokens, `input` and `output`, for a limit in dollars.
-            revision: Change it when the function changes, so that earlier cached replies are not used.
+            revision: Change it when the function changes, so that earlier cached replies are not
+                used.
 
         Returns:
             A judge that can be used anywhere in this process.
@@ -208,12 +217,14 @@ class Judge(Record):
 
     @property
     def is_engine(self) -> bool:
-        """Return whether the judge is a local engine, which reads the typed task of a request instead of a prompt."""
+        """Return whether the judge is a local engine, which reads the typed task of a request
+        instead of a prompt."""
         return self.model.startswith("local:")
 
     @cached_property
     def id(self) -> str:
-        """Return eight hexadecimal digits of the SHA-256 of all settings but those in `DECIDES_NOTHING`."""
+        """Return eight hexadecimal digits of the SHA-256 of all settings but those in
+        `DECIDES_NOTHING`."""
         settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING)
         return hashlib.sha256(
             json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")
@@ -243,8 +254,9 @@ class Judge(Record):
     def without(self, refused: Iterable[str]) -> Judge | None:
         """Return the judge without parameters that its server refuses; None if nothing changes.
 
-        Only claimeval's defaults are left out or renamed: temperature 0, the name of the token limit, the JSON schema
-        or its bounds. Parameters that a user set stay, so that the user sees the refusal.
+        Only claimeval's defaults are left out or renamed: temperature 0, the name of the token
+        limit, the JSON schema or its bounds. Parameters that a user set stay, so that the user sees
+        the refusal.
         """
         names = set(refused)
         known = self.learned.refused
@@ -270,7 +282,8 @@ class Judge(Record):
 
     @property
     def as_asked(self) -> Judge:
-        """Return the judge with the settings that its requests are sent with, given what was learned."""
+        """Return the judge with the settings that its requests are sent with, given what was
+        learned."""
         if self.learned == Learned():
             return self
         judge = self.model_copy(update={"learned": Learned()})
@@ -282,7 +295,8 @@ class Judge(Record):
 
     @cached_property
     def forms(self) -> tuple[Judge, ...]:
-        """Return the judge with the settings of its requests before each lesson and after the last."""
+        """Return the judge with the settings of its requests before each lesson and after the
+        last."""
         learned = self.learned
         lessons = [
             learned.model_copy(
@@ -325,7 +339,8 @@ class AssessTask:
     """Named d1, d2, ... in the messages."""
     scale: Scale
     alternatives: bool = False
-    """Whether one document that supports a claim is enough, as with alternative reference answers."""
+    """Whether one document that supports a claim is enough, as with alternative reference
+    answers."""
 
     @property
     def texts(self) -> Iterator[str]:
@@ -343,15 +358,16 @@ class Beginning(NamedTuple):
     key: str
     """The same for all requests that begin alike."""
     shared: int
-    """Number of characters of the last message that several requests in flight share; 0 if this one is alone."""
+    """Number of characters of the last message that several requests in flight share; 0 if this one
+    is alone."""
 
 
 @dataclass(frozen=True)
 class Request:
     """A complete request to a judge. All fields that can change the reply are part of the key.
 
-    `task` has the same content as `messages`. Local engines read only the task: their requests have no messages, and
-    the key is computed from the task.
+    `task` has the same content as `messages`. Local engines read only the task: their requests have
+    no messages, and the key is computed from the task.
     """
 
     judge: Judge
@@ -369,10 +385,12 @@ class Request:
     top_logprobs: int | None = None
     """The judge's setting, for questions whose reply gives a probability."""
     prompt: str = ""
-    """Digest of the prompt file. Not part of the key, because the messages contain the rendered prompt."""
+    """Digest of the prompt file. Not part of the key, because the messages contain the rendered
+    prompt."""
     task: ExtractTask | AssessTask | None = None
     beginning: Beginning | None = None
-    """None if the request is too short for a prompt cache. Not part of the key: it changes the price, not the reply."""
+    """None if the request is too short for a prompt cache. Not part of the key: it changes the
+    price, not the reply."""
 
     @property
     def prompt_id(self) -> str | None:
@@ -387,7 +405,8 @@ class Request:
     def to(self, judge: Judge) -> Request:
         """Return the request for the judge with its learned settings.
 
-        If its context window is known, the reply is limited to what the prompt leaves, at three bytes a token.
+        If its context window is known, the reply is limited to what the prompt leaves, at three
+        bytes a token.
         """
         limit = self.max_tokens
         if judge.context_tokens:
@@ -404,7 +423,8 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Return the UTF-8 length of everything that the model may read: messages, schema and `extra`."""
+        """Return the UTF-8 length of everything that the model may read: messages, schema and
+        `extra`."""
         texts = [message.content for message in self.messages]
         texts += [schema] if (schema := self.schema_sent) else []
         texts += [json.dumps(self.judge.extra)] if self.judge.extra else []
@@ -416,14 +436,15 @@ class Request:
     def room(self, window: int) -> int:
         """Return the maximum `size` of such a request in a context window of `window` tokens.
 
-        A quarter of a small window is left to the reply. The estimate of three bytes a token is low for most texts, so
-        that requests of this size fit.
+        A quarter of a small window is left to the reply. The estimate of three bytes a token is low
+        for most texts, so that requests of this size fit.
         """
         reply = min(self.judge.max_tokens, max(SHORTEST_REPLY, window // 4))
         return max(0, window - FRAME_TOKENS - reply) * BYTES_PER_TOKEN
 
     def repeated(self, attempt: int, replicate: int) -> Request:
-        """Return the request with these numbers. After the first attempt, the reply may be twice as long."""
+        """Return the request with these numbers. After the first attempt, the reply may be twice as
+        long."""
         if not attempt and not replicate:
             return self
         return replace(
@@ -435,7 +456,8 @@ class Request:
 
     @property
     def schema_sent(self) -> str | None:
-        """Return the JSON schema that is sent, without the bounds that the server refuses; None if none is sent."""
+        """Return the JSON schema that is sent, without the bounds that the server refuses; None if
+        none is sent."""
         if not self.response_schema or not self.judge.structured:
             return None
         refused = self.judge.learned.refused
@@ -444,7 +466,8 @@ class Request:
 
     @cached_property
     def key(self) -> str:
-        """Return the SHA-256 of endpoint, model, parameters, messages, schema, replicate and attempt as hex digits."""
+        """Return the SHA-256 of endpoint, model, parameters, messages, schema, replicate and
+        attempt as hex digits."""
         numbers, settings = self.judge.in_keys
         texts = [*settings, self.schema_sent or "", *[message.content for message in self.messages]]
         if self.task is not None and self.judge.is_engine:
@@ -491,7 +514,8 @@ class Usage:
 
 
 class RateLimitStatus(NamedTuple):
-    """Rate limits per minute and what remains of them, as reported by the provider; None if not reported."""
+    """Rate limits per minute and what remains of them, as reported by the provider; None if not
+    reported."""
 
     requests: int | None = None
     requests_remaining: int | None = None
@@ -509,7 +533,8 @@ class Completion:
     finish_reason: str | None = None
     refusal: str | None = None
     aside: str | None = None
-    """Field of the message that has a text although `content` is empty, such as `reasoning_content`."""
+    """Field of the message that has a text although `content` is empty, such as
+    `reasoning_content`."""
     served_model: str | None = None
     usage: Usage = Usage()
     latency: float | None = None
@@ -544,10 +569,12 @@ class CallError(ClaimevalError):
         retryable: Whether another attempt can succeed.
         retry_after: Seconds that the provider asks to wait.
         fatal: Whether no further call to this judge can succeed.
-        rate_limited: Whether the provider throttles, so that all calls to this judge should slow down.
+        rate_limited: Whether the provider throttles, so that all calls to this judge should slow
+            down.
         possibly_paid: Whether the provider may have charged for a reply that was lost.
         rate_limits: Rate limits from the headers.
-        refused: Parameters of the request that the server refused, by name; without them it may answer.
+        refused: Parameters of the request that the server refused, by name; without them it may
+            answer.
         context_tokens: The context window that the server stated.
     """
 

@@ -13,7 +13,8 @@ from claimeval.types.records import LABELS, Part, Record
 
 
 class Scale(Record):
-    """The words for labels of claims, grades of documents or ratings of answers, with their meanings and values."""
+    """The words for labels of claims, grades of documents or ratings of answers, with their
+    meanings and values."""
 
     name: str
     words: tuple[str, ...] = Field(min_length=2)
@@ -29,8 +30,9 @@ class Scale(Record):
     positive_from: float = 1
     """The lowest value that counts as supported, relevant or yes."""
     divided: bool = True
-    """Whether a panel has no label if it is divided between words that are all positive or all not. If False, its label
-    is the lowest of them, because scores only count whether a label is positive."""
+    """Whether a panel has no label if it is divided between words that are all positive or all not.
+    If False, its label is the lowest of them, because scores only count whether a label is
+    positive."""
 
     @model_validator(mode="after")
     def _one_for_each_word(self) -> Scale:
@@ -57,7 +59,8 @@ class Scale(Record):
         ]
 
     def word(self, reply: str) -> str | None:
-        """Return the label for a judge's reply, which must match exactly; None for any other text."""
+        """Return the label for a judge's reply, which must match exactly; None for any other
+        text."""
         offered = self.offered
         return self.words[offered.index(reply)] if reply in offered else None
 
@@ -127,7 +130,8 @@ def grade_scale(
 
 
 ABSTAIN = "unsure"
-"""The word with which any judge may abstain. The shipped prompts do not offer it to language models."""
+"""The word with which any judge may abstain. The shipped prompts do not offer it to language
+models."""
 
 THREE_WAY = Scale(
     name="three_way",
@@ -224,7 +228,8 @@ UMBRELA = grade_scale(
     ),
     positive_from=2,
 )
-"""The four grades of TREC Deep Learning that UMBRELA asks for (Upadhyay et al. 2024), in our own words."""
+"""The four grades of TREC Deep Learning that UMBRELA asks for (Upadhyay et al. 2024), in our own
+words."""
 
 GRADED = grade_scale(
     "graded",
@@ -350,7 +355,8 @@ def criterion_question(name: str, sentence: str) -> RatingQuestion:
     """Return the question how far an answer meets a criterion: fully, partly or not.
 
     Args:
-        name: Name of the score; `NAME:contexts` or `NAME:reference` also shows the judge these texts.
+        name: Name of the score; `NAME:contexts` or `NAME:reference` also shows the judge these
+            texts.
         sentence: The criterion, as in "The answer stays polite."
 
     Raises:

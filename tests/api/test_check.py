@@ -1,4 +1,5 @@
-"""One answer, judged now: claims with verdicts, a time limit that raises nothing, and assertions on the result."""
+"""One answer, judged now: claims with verdicts, a time limit that raises nothing, and assertions on
+the result."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path)
 
 
 def test_p_is_adjusted_over_the_metrics_that_are_asked_for(server: ThreadHandle) -> None:
-    """Two metrics: Holm doubles the smaller p. One that is asked for alone keeps its own, as in the trend."""
+    """Two metrics: Holm doubles the smaller p. One that is asked for alone keeps its own, as in the
+    trend."""
     answers = [{**sample, "answer": "It is a MISSING tower."} for sample in SAMPLES]
     a, b = (
         ce.score(data, judges=[spec(server)], metrics="faithfulness,correctness")

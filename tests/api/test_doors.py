@@ -97,7 +97,8 @@ def test_results_of_another_tool_become_a_run(tmp_path: Path) -> None:
 
 
 def test_qrels_are_compared_as_by_the_command(tmp_path: Path) -> None:
-    """Of four pairs that people graded, three have the same grade, one is off the scale, so unassessed."""
+    """Of four pairs that people graded, three have the same grade, one is off the scale, so
+    unassessed."""
     judge = tmp_path / "judge.txt"
     people = tmp_path / "people.txt"
     judge.write_text("q1 0 a 3\nq1 0 b 0\nq2 0 a 1\nq2 0 b 10\n")

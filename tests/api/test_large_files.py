@@ -1,4 +1,5 @@
-"""Files that are not held in memory: the first calls are made before the last row is read, and no bad row is judged."""
+"""Files that are not held in memory: the first calls are made before the last row is read, and no
+bad row is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The public names: which there are, their parameters, their docstrings, and the snippets of the documentation."""
+"""The public names: which there are, their parameters, their docstrings, and the snippets of the
+documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A `Run`: metrics by name, results from disk, gates, slices, tables, reports, and what is in its directory."""
+"""A `Run`: metrics by name, results from disk, gates, slices, tables, reports, and what is in its
+directory."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def test_a_metric_is_had_by_name_and_a_typo_names_the_nearest(run: Run) -> None:
 
 
 def test_a_metric_is_shown_on_one_line(run: Run) -> None:
-    # Two of three samples have a value of faithfulness, 1 and 0.5; the answer of the third is empty.
+    # Two of three samples have a value of faithfulness, 1 and 0.5; the answer of the third is
+    # empty.
     shown = repr(run["faithfulness"])
     assert re.fullmatch(r"<MetricSummary 0\.750, \d\.\d\d to \d\.\d\d, n 2, missing 1>", shown)
     assert f"{run['faithfulness']}" == shown
@@ -69,7 +71,8 @@ def test_calls_tokens_and_cost_are_told_by_judge_and_step(run: Run) -> None:
 def test_a_reason_for_missing_verdicts_comes_with_what_the_judge_replied(
     start_server: StartServer,
 ) -> None:
-    """One reply to a question about claims is no JSON, and the claim that is MISSING is left out each time."""
+    """One reply to a question about claims is no JSON, and the claim that is MISSING is left out
+    each time."""
 
     def judge(body: Body) -> Reply:
         reply = claim_judge.answer(body)

@@ -1,7 +1,8 @@
-"""A run whose interval is withdrawn: 45 of 95 claims of the demo have no label from `local:lexical`.
+"""A run whose interval is withdrawn: 45 of 95 claims of the demo have no label from
+`local:lexical`.
 
-With them the mean is between .372 and .846, to three places; the interval of the claims that got a label would be .500
-to .883, as if these were a random sample.
+With them the mean is between .372 and .846, to three places; the interval of the claims that got a
+label would be .500 to .883, as if these were a random sample.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def of_experiment(folder: Path) -> Reported:
 
 
 def told(figures: Mapping[str, float | str]) -> Reported:
-    """What another tool is told: the mean is not under the name of the metric, which would be the whole."""
+    """What another tool is told: the mean is not under the name of the metric, which would be the
+    whole."""
     assert "faithfulness" not in figures
     names = ("assessed_only", "low", "high", "ends")
     mean, low, high, ends = (figures[f"faithfulness.{name}"] for name in names)
@@ -220,4 +222,5 @@ def test_a_score_of_metrics_with_bounds_has_its_own(folder: Path) -> None:
     f1 = ce.Run.load(folder / "a")["f1"]
     assert f1.ends == "bounds"
     assert f1.bounds
-    assert f1.low < f1.bounds[0] < f1.bounds[1] < f1.high, "with sampling error"  # type: ignore[operator]  # both are there
+    # both are there
+    assert f1.low < f1.bounds[0] < f1.bounds[1] < f1.high, "with sampling error"  # type: ignore[operator]

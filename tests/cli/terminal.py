@@ -56,7 +56,8 @@ class Terminal:
         os.close(self._master)
 
     def until(self, words: str) -> str:
-        """What is shown from here up to the words, these included; AssertionError where they do not come."""
+        """What is shown from here up to the words, these included; AssertionError where they do not
+        come."""
         start = len(self.shown)
         end = time.monotonic() + PATIENCE
         while words not in self.shown[start:]:

@@ -81,7 +81,8 @@ def test_b_goes_back_and_the_later_label_replaces_the_earlier(run: Path) -> None
 def test_each_named_annotator_labels_all_claims_and_agreement_finds_the_labels(
     claimeval: Run, run: Path
 ) -> None:
-    """Of six claims both label all; they differ on one, so a label in six is undecided by majority."""
+    """Of six claims both label all; they differ on one, so a label in six is undecided by
+    majority."""
     assert "6 of 6 claims labeled" in answer(run, "ynynyn", "--annotator", "ada")
     assert "1 of 6" in answer(run, "q", "--annotator", "ben")
     assert "6 of 6 claims labeled" in answer(run, "nnynyn", "--annotator", "ben")

@@ -74,7 +74,8 @@ def test_a_prompt_with_fewer_labels_flips_nothing(
     options = ("-j", spec(server), "-m", "faithfulness", "--assess-prompt", "tags", "--out", "c")
     claimeval("score", runs.parent / "a.jsonl", *options)
     done = claimeval("compare", "a", "c", "--details", "--out", "both.html")
-    # the one contradicted claim becomes not_found, since the other prompt has no word for it; both count 0
+    # the one contradicted claim becomes not_found, since the other prompt has no word for it; both
+    # count 0
     assert "\n0 of 6 claims flipped\n" in done.stdout
     assert "Not counted as flips: 1 have another label that counts the same" in done.stdout
     assert "metric only in a only in b p faithfulness 0 0 1.000" in " ".join(done.stdout.split())

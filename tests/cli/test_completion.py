@@ -1,4 +1,5 @@
-"""Completion in a shell: what is offered, through the protocol of the scripts, and in fish and bash themselves."""
+"""Completion in a shell: what is offered, through the protocol of the scripts, and in fish and bash
+themselves."""
 
 from __future__ import annotations
 

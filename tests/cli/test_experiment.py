@@ -24,7 +24,8 @@ SENTENCES = [
 
 
 def doubting(body: Body) -> Reply:
-    """Judges by the rule of `claim_judge`; under a yes-or-no prompt it lets doubtful claims pass, else not."""
+    """Judges by the rule of `claim_judge`; under a yes-or-no prompt it lets doubtful claims pass,
+    else not."""
     reply = claim_judge.answer(body)
     if (
         "DOUBTFUL" in text_of(body)
@@ -86,7 +87,8 @@ def test_arms_share_the_extraction_and_are_compared_in_pairs(
         6,
     )
     assert len(server.exchanges()) == 24
-    # six doubtful claims become supported; six contradicted ones become not_found, which counts the same
+    # six doubtful claims become supported; six contradicted ones become not_found, which counts the
+    # same
     assert (base["flips"], binary["flips"], binary["relabeled"]) == (0, 6, 6)
     assert base["unassessed_rate"] == base["parse_failure_rate"] == 0.0
     assert base["cost"]["dollars"] is None

@@ -1,4 +1,5 @@
-"""`claimeval extraction` and `ce.extraction`: which claims are measured, beside which others, and what is said."""
+"""`claimeval extraction` and `ce.extraction`: which claims are measured, beside which others, and
+what is said."""
 
 from __future__ import annotations
 
@@ -146,7 +147,8 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
 
 
 def _takes_only_the_first(body: Body) -> Reply:
-    """The judge of the loopback server, which gives the first claim alone to a prompt that says FIRST."""
+    """The judge of the loopback server, which gives the first claim alone to a prompt that says
+    FIRST."""
     reply = claim_judge.answer(body)
     if (
         "FIRST" not in text_of(body)

@@ -1,4 +1,5 @@
-"""The first screen: at most 24 lines of 80 columns that say what was judged, where it fails and what to read."""
+"""The first screen: at most 24 lines of 80 columns that say what was judged, where it fails and
+what to read."""
 
 from __future__ import annotations
 
@@ -197,7 +198,8 @@ def samples(count: int) -> list[ce.Sample]:
 
 
 def relabeled(result: SampleResult, labels: tuple[str, str, str]) -> SampleResult:
-    """The result with other labels: of the answer by contexts and by the gold answer, and of the gold answer."""
+    """The result with other labels: of the answer by contexts and by the gold answer, and of the
+    gold answer."""
     by = dict(zip(("faithfulness", "correctness", "context_recall"), labels, strict=True))
     of = {claim.id: claim.of for claim in result.claims}
     names = {("answer", "contexts"): "faithfulness", ("answer", "reference"): "correctness"}

@@ -68,7 +68,8 @@ def test_the_run_makes_the_calls_that_the_plan_says(
 def test_nuggets_are_planned_with_the_prompt_that_they_are_asked_with(
     claimeval: Run, data: Path, server: ThreadHandle
 ) -> None:
-    """Two samples: two texts to take claims from, and two questions each about what is vital and what is covered."""
+    """Two samples: two texts to take claims from, and two questions each about what is vital and
+    what is covered."""
     command = (data, "--judge", spec(server), "--metrics", "nuggets")
     usual = json.loads(claimeval("plan", *command, "--json").stdout)
     assert usual == json.loads(

@@ -1,7 +1,7 @@
 """Commands start in an interpreter of their own; other tests call them in the process of the test.
 
-`score` and `draw` do so in test_outlets.py. Those that are left out import what one of these imports, and their own
-file.
+`score` and `draw` do so in test_outlets.py. Those that are left out import what one of these
+imports, and their own file.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ runpy.run_module("claimeval", run_name="__main__")
 def test_the_end_of_a_child_is_that_of_the_command(
     before: str, then: str, code: int, told: str
 ) -> None:
-    """One that is killed when its work is done has the code of a shell; one that vanishes before has 3 and a line."""
+    """One that is killed when its work is done has the code of a shell; one that vanishes before
+    has 3 and a line."""
     start = "import atexit, os, signal, sys; from claimeval.cli.terminal import go_on_in_a_child"
     script = f"{start}; {before or None}; go_on_in_a_child('the node died'); {then or None}"
     ended = subprocess.run(

@@ -83,8 +83,8 @@ def test_a_test_set_is_made_planned_and_made_again_without_a_call(
 def test_questions_about_pages_of_reports_survive_a_cap_and_kill_9(
     claimeval: Run, tmp_path: Path, start_server: StartServer
 ) -> None:
-    """Planned, stopped by --max-calls, killed in the middle, gone on with: no reply that was read is asked for again,
-    and the set is the one that an undisturbed run makes."""
+    """Planned, stopped by --max-calls, killed in the middle, gone on with: no reply that was read
+    is asked for again, and the set is the one that an undisturbed run makes."""
     pages = shared_data("sec10q/pages.jsonl")
     texts = {page["id"]: page["text"] for page in map(json.loads, pages.read_text().splitlines())}
     server = start_server(Options(latency=Latency(seconds=0.1)), judge=query_judge.answer)

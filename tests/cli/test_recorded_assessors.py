@@ -1,4 +1,5 @@
-"""`claimeval relevance --grades` on the recorded grades of TREC DL 2023's assessors, language models and people."""
+"""`claimeval relevance --grades` on the recorded grades of TREC DL 2023's assessors, language
+models and people."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def kappa(pairs: Sequence[tuple[object, object]]) -> float:
 def test_33_recorded_assessors_of_trec_dl_2023_as_qrels_against_nist(
     claimeval: Run, tmp_path: Path
 ) -> None:
-    """Written as qrels and read back; every kappa, over four grades and over relevant or not, equals the definition."""
+    """Written as qrels and read back; every kappa, over four grades and over relevant or not,
+    equals the definition."""
     judgments = shared_data("llmjudge/judgments_visible.jsonl")
     names = shared_data("llmjudge/judges.json")
     rows = [json.loads(line) for line in judgments.read_text().splitlines()]

@@ -146,7 +146,8 @@ def test_two_runs_are_judged_again_by_one_command(
 def test_a_run_keeps_its_data_and_says_which_run_it_was_made_from(
     claimeval: Run, data: Path, tmp_path: Path
 ) -> None:
-    """The store is empty and nothing may be asked: a run directory is enough to vote again and to report."""
+    """The store is empty and nothing may be asked: a run directory is enough to vote again and to
+    report."""
     claimeval("score", data, "-j", "local:lexical", "-o", "a", "--max-missing", "1")
     elsewhere = ("--offline", "--cache", tmp_path / "empty", "--max-missing", "1")
     claimeval("rejudge", "a", "--vote", "any", "-o", "b", *elsewhere)

@@ -84,7 +84,8 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
         "I would say three."
     ] * 2
 
-    # q1: grades 3 and 0 of which 3 is relevant: 1 of 2, first rank; q2: grade 1 and a hole that is relevant or not
+    # q1: grades 3 and 0 of which 3 is relevant: 1 of 2, first rank; q2: grade 1 and a hole that is
+    # relevant or not
     samples = shown["metrics"]
     assert samples["context_relevance"]["mean"] == 0.5
     assert samples["context_relevance"]["bounds"] == [(0.5 + 0) / 2, (0.5 + 0.5) / 2]
@@ -101,7 +102,8 @@ def test_grades_are_qrels_that_rank_reads_and_a_failure_is_a_hole(
     assert (here / "out" / "results.jsonl").read_text() == before
 
     (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\nq2 Q0 c 1 1.0 t\n")
-    # the scale is relevant from 2, as in context_relevance: a (3) at rank 2 and nothing for q2; from 1 on c counts too
+    # the scale is relevant from 2, as in context_relevance: a (3) at rank 2 and nothing for q2;
+    # from 1 on c counts too
     ranked = claimeval("rank", "out/qrels.txt", "my.run", "-m", "mrr")
     assert "0.2500" in ranked.stdout
     assert "grades reach 3, relevant from 2 on (-l)" in ranked.stdout

@@ -72,7 +72,8 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
 def test_stored_replies_have_a_worth_and_cost_nothing_now(
     claimeval: Run, data: Path, server: ThreadHandle, tmp_path: Path
 ) -> None:
-    """14 questions of the four metrics at 1 and 8 dollars a million tokens, twice; then at an unknown price."""
+    """14 questions of the four metrics at 1 and 8 dollars a million tokens, twice; then at an
+    unknown price."""
     name = spec(server)
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai:judge-1: {input: 1.0, output: 8.0}\n")

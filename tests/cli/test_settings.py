@@ -1,4 +1,5 @@
-"""Settings of a project: which file, variable or option counts, what is refused, and what commands say about it."""
+"""Settings of a project: which file, variable or option counts, what is refused, and what commands
+say about it."""
 
 from __future__ import annotations
 

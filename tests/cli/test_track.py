@@ -17,7 +17,8 @@ from tests.sample_runs import attach, scored
 
 @pytest.fixture
 def runs(claimeval: Run, tmp_path: Path, start_server: StartServer) -> Path:
-    """A; B with a better answer to one sample and another sample gone; C as B, under another prompt."""
+    """A; B with a better answer to one sample and another sample gone; C as B, under another
+    prompt."""
     server = start_server(judge=claim_judge.answer)
     better = {**SAMPLES[1], "answer": SAMPLES[1]["answer"].replace("A MISSING priest", "A priest")}
     for name, samples, prompt in (
@@ -109,7 +110,8 @@ RETRIEVED = [
 
 @pytest.fixture
 def retrieved(claimeval: Run, tmp_path: Path) -> Path:
-    """Two retrieval runs without claims: the second finds the reference of p at rank 1 instead of 2."""
+    """Two retrieval runs without claims: the second finds the reference of p at rank 1 instead of
+    2."""
     better = [{**RETRIEVED[0], "context_ids": ["b", "a"]}, RETRIEVED[1]]
     for name, samples in (("t1", RETRIEVED), ("t2", better)):
         path = tmp_path / f"{name}.jsonl"

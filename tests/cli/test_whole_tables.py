@@ -1,4 +1,5 @@
-"""Tables in narrow terminals: words fold, numbers stay whole; what does not fit is a block of lines a row."""
+"""Tables in narrow terminals: words fold, numbers stay whole; what does not fit is a block of lines
+a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Files as tools write them are read as samples at once: one example each in `exports`, with the samples beside it."""
+"""Files as tools write them are read as samples at once: one example each in `exports`, with the
+samples beside it."""
 
 from __future__ import annotations
 

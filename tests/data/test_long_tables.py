@@ -1,4 +1,5 @@
-"""Tables with one row a document are refused at every door; files that only look like them are read."""
+"""Tables with one row a document are refused at every door; files that only look like them are
+read."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def test_commands_refuse_it_with_the_column_and_the_way_out(tmp_path: Path, comm
 
 
 def test_what_the_message_says_joins_the_rows(tmp_path: Path) -> None:
-    """Joined, each answer has a document that supports it: faithfulness is 1, and n 2, not 0.5 and 4."""
+    """Joined, each answer has a document that supports it: faithfulness is 1, and n 2, not 0.5 and
+    4."""
     refused = call("doctor", table(tmp_path).name, folder=tmp_path, exits=2).stderr
     joined = shlex.split(
         refused.partition("all its documents: add ")[2].partition(" to join them")[0]

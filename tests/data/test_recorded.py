@@ -246,7 +246,8 @@ def test_a_mapping_is_a_yaml_file(tmp_path: Path) -> None:
 
 
 def test_rows_that_repeat_a_claim_text_are_counted_unless_claims_have_ids(tmp_path: Path) -> None:
-    """Two judges, a row each: the second judge's row is no repeat; of the five rows only the last is one."""
+    """Two judges, a row each: the second judge's row is no repeat; of the five rows only the last
+    is one."""
     rows = [
         {"id": "q", "claim": claim, "answer": "a", "judge": judge, "reply": "Yes", "n": n}
         for n, (claim, judge) in enumerate(
@@ -352,7 +353,8 @@ def test_statements_of_ragas_become_claims_with_verdicts(tmp_path: Path) -> None
 
 
 def test_a_row_without_claims_says_why(tmp_path: Path) -> None:
-    """A list that is empty means that there is nothing to judge; one that is missing, that a step failed."""
+    """A list that is empty means that there is nothing to judge; one that is missing, that a step
+    failed."""
     _, empty, failed = by_name(tmp_path, "ragas", traced(STATEMENTS), traced([]), RAGAS).samples()
     assert (empty.result.unextracted, failed.result.unextracted) == (
         {"answer": "no_claims"},

@@ -14,7 +14,8 @@ from benchmarks.loopback.judge import Body, Reply
 
 
 class Provider:
-    """Counts what it is asked, and does something when it is asked the nth time, before it answers."""
+    """Counts what it is asked, and does something when it is asked the nth time, before it
+    answers."""
 
     def __init__(self, nth: int, then: Callable[[], object]) -> None:
         self.asked: Counter[str] = Counter()

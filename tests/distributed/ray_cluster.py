@@ -1,11 +1,13 @@
-"""A Ray cluster on this machine in a process of its own: a head without processors and two nodes with one each.
+"""A Ray cluster on this machine in a process of its own: a head without processors and two nodes
+with one each.
 
 Called with `alone`, it is a head with one processor and nothing else.
 
 It reads orders, a line each, and answers with a line: `kill node`, `kill asker`, `kill head`.
 
-What shards do not need is not started: the autoscaler's monitor, the dashboard, and agents, of which every node has
-two. They would cost ten times as much processor time as the rest of the cluster.
+What shards do not need is not started: the autoscaler's monitor, the dashboard, and agents, of
+which every node has two. They would cost ten times as much processor time as the rest of the
+cluster.
 """
 
 from __future__ import annotations
@@ -27,13 +29,15 @@ LEAN: dict[str, Any] = {
     "object_store_memory": 100 * 2**20,
     **{port: 1024 + n for n, port in enumerate(PORTS)},
 }
-"""Little memory, and ports at which nobody listens: a node waits for agents to say which port they took."""
+"""Little memory, and ports at which nobody listens: a node waits for agents to say which port they
+took."""
 
 _start: Any = services.start_ray_process
 
 
 def start_without_agents(command: list[str], *arguments: Any, **options: Any) -> Any:
-    """Start a process of Ray; `cat` is in place of agents, since it also ends when its node ends."""
+    """Start a process of Ray; `cat` is in place of agents, since it also ends when its node
+    ends."""
     lean = [re.sub("^(--.*_agent_command=).*", r"\1cat", argument) for argument in command]
     if lean != command:
         lean.append("--dashboard_agent_listen_port=1027")

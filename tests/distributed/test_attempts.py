@@ -1,4 +1,5 @@
-"""A sample that ends its process: three processes, then it is recorded as a failure and the rest goes on."""
+"""A sample that ends its process: three processes, then it is recorded as a failure and the rest
+goes on."""
 
 from __future__ import annotations
 

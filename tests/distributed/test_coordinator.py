@@ -1,6 +1,8 @@
-"""The coordinator of a run on a cluster, asked as workers ask it, with a real server as the provider.
+"""The coordinator of a run on a cluster, asked as workers ask it, with a real server as the
+provider.
 
-Arguments, results and errors cross between both as pickles, as over Ray; `test_ray` has a cluster and its deaths.
+Arguments, results and errors cross between both as pickles, as over Ray; `test_ray` has a cluster
+and its deaths.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ IN_FLIGHT = 4
 
 
 class Handle:
-    """What Ray gives for an actor: `handle.method.remote(...)`, with copies of what goes there and comes back."""
+    """What Ray gives for an actor: `handle.method.remote(...)`, with copies of what goes there and
+    comes back."""
 
     def __init__(self, actor: object) -> None:
         self._actor = actor
@@ -54,7 +57,8 @@ class Handle:
         try:
             return _copy(await method(*arguments, **named))
         except Exception as error:
-            failed: Any = RayTaskError(method.__name__, "", _copy(error), "actor", 1, "127.0.0.1")  # type: ignore[no-untyped-call]  # as Ray has it
+            # as Ray has it
+            failed: Any = RayTaskError(method.__name__, "", _copy(error), "actor", 1, "127.0.0.1")  # type: ignore[no-untyped-call]
             raise failed.as_instanceof_cause() from error
 
 

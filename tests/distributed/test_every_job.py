@@ -1,4 +1,5 @@
-"""Every job in shards, merged, against the run of one process: the same bytes, votes over the whole run included."""
+"""Every job in shards, merged, against the run of one process: the same bytes, votes over the whole
+run included."""
 
 from __future__ import annotations
 

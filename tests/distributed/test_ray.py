@@ -1,4 +1,5 @@
-"""Runs over a Ray cluster on this machine, by the commands of the product, with a real server as the provider."""
+"""Runs over a Ray cluster on this machine, by the commands of the product, with a real server as
+the provider."""
 
 from __future__ import annotations
 
@@ -103,7 +104,8 @@ def files(run: Path) -> list[bytes]:
 def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_a_node_to_the_bytes_of_one_process(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
-    """Four times the same command: to its cap, to the asker's death, to the head's, and over a node's to the end."""
+    """Four times the same command: to its cap, to the asker's death, to the head's, and over a
+    node's to the end."""
     samples = data(tmp_path, SAMPLES)
     in_flight = 4
     cap = 40
@@ -112,7 +114,8 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
     provider = Provider(cap + 30, lambda: cluster.order("kill asker"))
 
     def lose_head() -> None:
-        """Answer nobody until the run has noticed, or for ten seconds: what a head leaves behind still sends calls."""
+        """Answer nobody until the run has noticed, or for ten seconds: what a head leaves behind
+        still sends calls."""
         doomed[0].order("kill head")
         over.wait(10)
 

@@ -73,7 +73,8 @@ SAMPLES = [
 
 
 class Paid(Executor):
-    """A provider that takes every sentence for a claim; each reply is stored, and counted by step and judge."""
+    """A provider that takes every sentence for a claim; each reply is stored, and counted by step
+    and judge."""
 
     def __init__(self, store: Store, usage: bool = True) -> None:
         self.calls: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,5 @@
-"""Several gold answers are alternatives unless the data or an option say that they belong together."""
+"""Several gold answers are alternatives unless the data or an option say that they belong
+together."""
 
 from __future__ import annotations
 
@@ -87,7 +88,8 @@ def test_answers_that_belong_together_are_all_needed(server: Server, where: str)
 
 
 def test_f1_and_nuggets_go_by_the_alternative_that_is_covered_best(server: Server) -> None:
-    """Of the first alternative half is covered, of the second 2 of 3: f1 = 2 (1 * 2/3) / (1 + 2/3) = 0.8."""
+    """Of the first alternative half is covered, of the second 2 of 3: f1 = 2 (1 * 2/3) / (1 + 2/3)
+    = 0.8."""
     answers = ["It is. FROM_here.", "It is. It was. FROM_there."]
     found = scored(server, row(reference_answers=answers), "f1,nugget_recall,coverage").results[0]
     assert found["coverage"].value == pytest.approx(2 / 3)
@@ -197,7 +199,8 @@ def test_places_of_claims_are_counted_through_all_alternatives(server: Server) -
 
 
 def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
-    """One of two judged claims unknown: 0 to .5 and value 0; the other alternative is known to have .25."""
+    """One of two judged claims unknown: 0 to .5 and value 0; the other alternative is known to have
+    .25."""
     unsure = Score.counted(0, 1, 2)
     known = Score.counted(1, 4, 4)
     found = best({1: unsure, 2: known})
@@ -245,7 +248,8 @@ def test_a_file_says_how_its_references_are_meant(tmp_path: Path) -> None:
 
 def test_another_word_for_references_is_refused() -> None:
     with pytest.raises(UsageError, match="together"):
-        ce.score([row()], judges=["local:lexical"], references="all")  # type: ignore[arg-type]  # what is refused
+        # what is refused
+        ce.score([row()], judges=["local:lexical"], references="all")  # type: ignore[arg-type]
 
 
 def test_a_field_says_that_references_belong_together(server: Server, tmp_path: Path) -> None:
@@ -266,7 +270,8 @@ GOLD = ["It is in France. It is on the Seine.", "It has two million people."]
 
 
 def test_each_judge_goes_by_its_best_alternative_where_the_panel_has_no_score() -> None:
-    """a finds the second alternative, b the first: the panel ties on every claim, and the best of each judge is 1."""
+    """a finds the second alternative, b the first: the panel ties on every claim, and the best of
+    each judge is 1."""
     first = "It is in France."
     second = "It is on the Seine."
     third = "It has two million people."
@@ -291,7 +296,8 @@ def test_each_judge_goes_by_its_best_alternative_where_the_panel_has_no_score() 
 def test_claims_of_alternatives_that_do_not_count_are_not_unassessed_where_each_judge_takes_its_own() -> (
     None
 ):
-    """a goes by the first alternative, 2 of 2; b by the second, 1 of 1. The claim that a is unsure of is of neither."""
+    """a goes by the first alternative, 2 of 2; b by the second, 1 of 1. The claim that a is unsure
+    of is of neither."""
     judges = judges_of(
         {
             "a": {

@@ -31,7 +31,8 @@ SHARES = {
     "citation_misplaced": 1 / 4,
     "citation_unfounded": 1 / 4,
 }
-"""`[1]` is right in the first sentence; alpha is not the source of the second, and nothing is that of the last."""
+"""`[1]` is right in the first sentence; alpha is not the source of the second, and nothing is that
+of the last."""
 
 
 def evidence_of_calls(run: ce.Run) -> list[str]:

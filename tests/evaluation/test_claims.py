@@ -1,4 +1,5 @@
-"""One sample's way: the numbers of the scores, what is asked how often, and what becomes of failures."""
+"""One sample's way: the numbers of the scores, what is asked how often, and what becomes of
+failures."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def run(sample: Sample, plan: ClaimsJob, executor: Scripted) -> SampleResult:
 def test_a_score_is_the_share_of_claims_with_support(
     metric: str, claims: list[str], said: tuple[int, ...], score: tuple[float, ...]
 ) -> None:
-    executor = Scripted([claims_reply(*claims)], [marks(*said)])  # type: ignore[list-item]  # answers from `marks`
+    # answers from `marks`
+    executor = Scripted([claims_reply(*claims)], [marks(*said)])  # type: ignore[list-item]
     found = run(SAMPLE, plan(metric, assess_prompt="tags"), executor)[metric]
     assert (found.value, found.hits, found.judged, found.total) == score
 

@@ -1,4 +1,5 @@
-"""A criterion in a sentence: what the judge is asked, what is kept of it, and what a run of criteria can do."""
+"""A criterion in a sentence: what the judge is asked, what is kept of it, and what a run of
+criteria can do."""
 
 from __future__ import annotations
 
@@ -185,7 +186,8 @@ def test_the_mean_rating_is_corrected_by_people(server: LoopbackProvider, tmp_pa
     assert (found.unit, found.items, found.labeled, found.macro) == ("answer", 40, 20, None)
     assert found.micro.judged.value == 0.5
     assert found.micro.people.value == 0.25
-    # each fully is a partly, so the judge explains all of people's labels but the scale: mean(Y) = 0.25
+    # each fully is a partly, so the judge explains all of people's labels but the scale: mean(Y) =
+    # 0.25
     assert found.micro.corrected.value == pytest.approx(0.25)
     assert (
         "rated answers, 20 of them labeled"

@@ -95,7 +95,8 @@ def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.Monkey
 
 
 def test_the_output_assumed_for_an_assessment() -> None:
-    # Two verdicts of 20 to 60 tokens and 10 around them; a model that thinks, 100 to 3,000 more, but never over 4,096.
+    # Two verdicts of 20 to 60 tokens and 10 around them; a model that thinks, 100 to 3,000 more,
+    # but never over 4,096.
     assert estimates.verdicts(judge(), 1, 2) == Range(50, 130)
     assert estimates.verdicts(judge(reasoning_effort="low"), 1, 2) == Range(150, 3130)
     assert estimates.verdicts(judge(model="openai:gpt-5-mini"), 2, 0) == Range(220, 6020)
@@ -105,7 +106,8 @@ def test_the_output_assumed_for_an_extraction() -> None:
     request = extract.ask(
         prompts.load("extract", "atomic"), judge(), "answer", "A fact. Two.", "Why?"
     )
-    # 2 sentences, 12 bytes. Low: 2 x 1 x 45 + 12 x 1.5 = 108 bytes, 5 to a token. High: 2 x 5 x 45 + 12 x 3.5 = 492, 3.
+    # 2 sentences, 12 bytes. Low: 2 x 1 x 45 + 12 x 1.5 = 108 bytes, 5 to a token. High: 2 x 5 x 45
+    # + 12 x 3.5 = 492, 3.
     assert estimates.output(request, "extract", 1) == pytest.approx(
         Range(108 / 5 + 10, 492 / 3 + 10)
     )

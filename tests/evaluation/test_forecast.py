@@ -1,4 +1,5 @@
-"""A plan says what a run will ask: exactly where the claims are known, in a range that holds the truth elsewhere."""
+"""A plan says what a run will ask: exactly where the claims are known, in a range that holds the
+truth elsewhere."""
 
 from __future__ import annotations
 
@@ -67,8 +68,9 @@ def test_what_is_stored_is_not_counted_and_nothing_is_written(store: Store) -> N
 
     assert found.calls == (0, 0)
     assert line(found, "extract").cached == 10
-    # faithfulness 1 + 1 + 3 (45 claims), correctness the same and "no contexts", coverage of four references (one
-    # sample has no answer, one an empty one), context_recall of five (no contexts in one).
+    # faithfulness 1 + 1 + 3 (45 claims), correctness the same and "no contexts", coverage of four
+    # references (one sample has no answer, one an empty one), context_recall of five (no contexts
+    # in one).
     assert line(found, "assess").cached == 5 + 6 + 4 + 5
     assert (found.cost, found.cost_bound, found.judges_without_price) == ((0, 0), 0, ())
     foresee(SAMPLES, plan(judge("b")), store)

@@ -43,12 +43,14 @@ def test_each_question_counts_once_and_is_priced(tmp_path: Path) -> None:
         ask(PROMPT, JUDGE, FAITHFULNESS, sample(name), sample(name).contexts or ()).size
         for name in "ab"
     )
-    # a token of a prompt is 3 to 5 bytes; a reply is 30 to 120 tokens, and never over its limit of 100
+    # a token of a prompt is 3 to 5 bytes; a reply is 30 to 120 tokens, and never over its limit of
+    # 100
     assert line.prompt_tokens == (size // 5, -(-size // 3))
     assert line.output_tokens == (60, 200)
     low, high = line.prompt_tokens
     assert line.cost == pytest.approx(((low * 3 + 60 * 10) / 1e6, (high * 3 + 200 * 10) / 1e6))
-    # at most a token for each byte, 48 tokens around the two messages of each prompt, and two replies of 100
+    # at most a token for each byte, 48 tokens around the two messages of each prompt, and two
+    # replies of 100
     assert line.cost_bound == pytest.approx(((size + 2 * 48) * 3 + 2 * 100 * 10) / 1e6)
 
 

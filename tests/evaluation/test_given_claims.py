@@ -1,4 +1,5 @@
-"""Claims of the gold answer that come with the data: no extraction, and what people or others said of them counts."""
+"""Claims of the gold answer that come with the data: no extraction, and what people or others said
+of them counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Texts that were made to mislead, in every place of the questions about whole answers: they stay where they belong."""
+"""Texts that were made to mislead, in every place of the questions about whole answers: they stay
+where they belong."""
 
 from __future__ import annotations
 

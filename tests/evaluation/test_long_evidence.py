@@ -1,4 +1,5 @@
-"""Evidence that is longer than a judge's window, at servers that refuse it in the words of real ones, or cut it."""
+"""Evidence that is longer than a judge's window, at servers that refuse it in the words of real
+ones, or cut it."""
 
 from __future__ import annotations
 
@@ -146,7 +147,8 @@ class Server:
 def server(
     refusal: Refusal | None, cut: Callable[[int], int] = lambda window: window // 2 + 2
 ) -> Iterator[Server]:
-    """A server that reads `WINDOW` tokens: it refuses longer prompts in these words, or reads the end of them."""
+    """A server that reads `WINDOW` tokens: it refuses longer prompts in these words, or reads the
+    end of them."""
 
     def respond(path: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         body = json.loads(content)

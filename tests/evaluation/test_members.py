@@ -25,7 +25,8 @@ def test_words_and_holes_are_counted_by_judge_with_their_agreement() -> None:
         {"provider_error": 1},
     )
     assert found.alpha
-    # three answers with two ratings: 1 of 3 disagrees; of 6 ratings 3 yes and 3 no: 1 - (2/6) / (2*3*3 / (6*5))
+    # three answers with two ratings: 1 of 3 disagrees; of 6 ratings 3 yes and 3 no: 1 - (2/6) /
+    # (2*3*3 / (6*5))
     assert found.alpha.value == pytest.approx(1 - (1 / 3) / (18 / 30))
     assert found.alpha.n == 3
 

@@ -282,7 +282,8 @@ def test_nuggets_of_an_empty_answer_are_0(server: Server) -> None:
 
 
 def test_a_rival_that_crashes_does_not_look_better(server: Server) -> None:
-    """One perfect answer and one that is empty, or says the wrong thing: half of the gold is covered either way."""
+    """One perfect answer and one that is empty, or says the wrong thing: half of the gold is
+    covered either way."""
     means = []
     for second in ("", "I do not know."):
         rows = [row(reference_answers=["Mars has 2 moons."])]

@@ -1,4 +1,5 @@
-"""Claims against single documents, weighed by the question, and under other orders, with a real SDK on loopback."""
+"""Claims against single documents, weighed by the question, and under other orders, with a real SDK
+on loopback."""
 
 from __future__ import annotations
 
@@ -289,7 +290,8 @@ def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
 
 
 def test_partial_support_counts_half(server: ThreadHandle) -> None:
-    """One gold claim wholly in the answer, one in part: (1 + 1/2) / 2, and strictly 1 / 2. No prompt is named."""
+    """One gold claim wholly in the answer, one in part: (1 + 1/2) / 2, and strictly 1 / 2. No
+    prompt is named."""
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert (found["nugget_recall"], found["nugget_recall_strict"]) == (0.75, 0.5)
@@ -456,7 +458,8 @@ def test_a_name_is_never_read_as_a_place_in_a_set() -> None:
 
 
 def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
-    """`policy.2` supports one claim in each of its documents, `policy` supports none: x is 1 for both judges."""
+    """`policy.2` supports one claim in each of its documents, `policy` supports none: x is 1 for
+    both judges."""
 
     def by_words(request: Request) -> str:
         assert isinstance(request.task, AssessTask)

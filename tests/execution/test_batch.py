@@ -1,4 +1,5 @@
-"""Runs through batches: the same numbers as online, every request paid once, whatever else is asked of them."""
+"""Runs through batches: the same numbers as online, every request paid once, whatever else is asked
+of them."""
 
 from __future__ import annotations
 
@@ -158,7 +159,8 @@ def _limit(monkeypatch: pytest.MonkeyPatch, module: ModuleType, limits: FileLimi
 
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three requests a file at OpenAI; 5,000 bytes at Mistral, where a request here has more than 1,667."""
+    """Three requests a file at OpenAI; 5,000 bytes at Mistral, where a request here has more than
+    1,667."""
     _limit(monkeypatch, openai, FileLimits(3, 10**9))
     _limit(monkeypatch, mistral, FileLimits(10**9, 5_000))
 
@@ -346,8 +348,8 @@ def test_nobody_to_ask_in_batches_is_told_before_any_call(
 
 
 def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) -> None:
-    # How many turns of the event loop pass between two questions of one sample, in the widest plan there is: the
-    # margin of STILL must be several times that.
+    # How many turns of the event loop pass between two questions of one sample, in the widest plan
+    # there is: the margin of STILL must be several times that.
     turns = 0
     longest = 0
 

@@ -1,5 +1,5 @@
-"""What can go wrong with a batch, at both providers: the numbers are those of an undisturbed run, or a reason stands in
-their place; what was answered is not asked again.
+"""What can go wrong with a batch, at both providers: the numbers are those of an undisturbed run,
+or a reason stands in their place; what was answered is not asked again.
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ def test_a_cap_fills_round_after_round_and_is_never_passed(
     server: ThreadHandle, tmp_path: Path
 ) -> None:
     judge = spec(server, "openai")
-    # A question costs less than 1,000 tokens, $0.0005; at worst its 1,700 to 3,000 bytes and 4,096 tokens of reply,
-    # $0.0029 to $0.0036. So two ride at a time within $0.008, and all eight are paid from it in the end.
+    # A question costs less than 1,000 tokens, $0.0005; at worst its 1,700 to 3,000 bytes and 4,096
+    # tokens of reply, $0.0029 to $0.0036. So two ride at a time within $0.008, and all eight are
+    # paid from it in the end.
     came = go(server, [judge], tmp_path / "store", max_cost=0.008)
     assert came.run.values == [RIGHT] * 4
     assert sorted(Counter(line.batch for line in came.lines).values(), reverse=True)[0] == 2

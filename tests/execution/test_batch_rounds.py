@@ -1,4 +1,5 @@
-"""Passes over items that wait for something, without batches: how far each goes, and when it is gone again."""
+"""Passes over items that wait for something, without batches: how far each goes, and when it is
+gone again."""
 
 from __future__ import annotations
 

@@ -276,7 +276,8 @@ def test_without_a_price_nothing_is_said_about_money() -> None:
 
 
 def test_a_call_without_an_outcome_costs_what_the_same_request_costs_later(tmp_path: Path) -> None:
-    """Reserved 5 each: two processes die with "a" in flight and one with "b"; "a" is asked again and costs 2."""
+    """Reserved 5 each: two processes die with "a" in flight and one with "b"; "a" is asked again
+    and costs 2."""
     file = tmp_path / "spending.db"
     for _ in range(2):
         with Ledger(file, "run", None, None) as died:

@@ -1,4 +1,5 @@
-"""Many ways at once: in order, no further ahead than there is room, and on the spot where nothing is waited for."""
+"""Many ways at once: in order, no further ahead than there is room, and on the spot where nothing
+is waited for."""
 
 from __future__ import annotations
 

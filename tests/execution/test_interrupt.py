@@ -16,7 +16,8 @@ async def drain(seconds: float) -> None:
 
 
 async def interrupted(signals: int, closed: list[str]) -> bool:
-    """Run until a signal cancels it, and get further signals before and while it closes what is open."""
+    """Run until a signal cancels it, and get further signals before and while it closes what is
+    open."""
     interrupt = Interrupt(drain)
     with interrupt.listening():
         try:

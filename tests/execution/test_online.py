@@ -1,4 +1,5 @@
-"""Attempts, deadlines, judges that are stopped: the real SDKs against servers that fail as they are told."""
+"""Attempts, deadlines, judges that are stopped: the real SDKs against servers that fail as they are
+told."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ RETRIED = [
 def test_what_passes_is_tried_again_until_it_has_passed(
     start_server: StartServer, provider: Name
 ) -> None:
-    """Every kind of fault twice, then the answer: three requests and two waits for each question."""
+    """Every kind of fault twice, then the answer: three requests and two waits for each
+    question."""
     faults = [fault for kind in RETRIED for fault in (kind, kind, None)]
     server = start_server(Options(faults=Faults(first=tuple(faults))))
     came = go([judge := judge_at(server, provider)], one_by_one(judge, len(RETRIED)))

@@ -240,9 +240,11 @@ def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_
 
 
 async def seconds_until_a_call_of_all_tokens(outcome: Completion | CallError) -> float:
-    """How long a call of 1000 tokens, all of a minute's, waits after a call of 300 with this outcome.
+    """How long a call of 1000 tokens, all of a minute's, waits after a call of 300 with this
+    outcome.
 
-    Before a reply tells otherwise, 400 characters are 100 tokens, 3200 are 800, and a reply has 200.
+    Before a reply tells otherwise, 400 characters are 100 tokens, 3200 are 800, and a reply has
+    200.
     """
     way = pace(tpm=1000)
     slot = await way.acquire(question(400))

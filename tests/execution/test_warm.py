@@ -86,7 +86,8 @@ def test_short_requests_and_other_models_do_not_wait() -> None:
 def bodies_of(
     requests: list[Request], body: Callable[[Request], dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The bodies, in the order in which they are sent; the last request comes after all others have ended."""
+    """The bodies, in the order in which they are sent; the last request comes after all others have
+    ended."""
     sent: list[dict[str, Any]] = []
 
     class Sent(Executor):
@@ -180,7 +181,8 @@ def test_chunks_are_as_few_and_as_even_as_possible(
 def test_a_run_asks_with_one_schema_a_prompt_and_warms_the_evidence_of_each_sample(
     start_server: StartServer, tmp_path: Path
 ) -> None:
-    """Seven claims of a sample are chunks of 4 and 3; their evidence is longer than what providers cache."""
+    """Seven claims of a sample are chunks of 4 and 3; their evidence is longer than what providers
+    cache."""
     asked: list[Body] = []
 
     def answer(body: Body) -> Reply:

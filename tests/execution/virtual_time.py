@@ -1,4 +1,5 @@
-"""An event loop in which waiting takes no time: when nothing is ready, the clock goes on to the next timer."""
+"""An event loop in which waiting takes no time: when nothing is ready, the clock goes on to the
+next timer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Servers with habits of their own, on this machine: how a judge writes, what it refuses, what it leaves out."""
+"""Servers with habits of their own, on this machine: how a judge writes, what it refuses, what it
+leaves out."""
 
 from __future__ import annotations
 

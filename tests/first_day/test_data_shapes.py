@@ -1,4 +1,5 @@
-"""The same rows in every shape that people have them in: through the command line and Python, with the true scores.
+"""The same rows in every shape that people have them in: through the command line and Python, with
+the true scores.
 
 Half of each answer stands in the contexts, and one of two contexts has what the gold answer says.
 """

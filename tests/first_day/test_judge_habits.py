@@ -1,4 +1,5 @@
-"""Judges as they are, beside how they write (tests/judging): what servers refuse and leave out, by the command line."""
+"""Judges as they are, beside how they write (tests/judging): what servers refuse and leave out, by
+the command line."""
 
 from __future__ import annotations
 
@@ -148,7 +149,8 @@ HABITS: dict[str, Respond] = {
 
 
 def least(schema: Body, root: Body) -> Any:
-    """The least that a grammar allows: first words, empty texts and lists, and nothing that is not required."""
+    """The least that a grammar allows: first words, empty texts and lists, and nothing that is not
+    required."""
     if "$ref" in schema:
         return least(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     if "enum" in schema:
@@ -274,10 +276,12 @@ def test_replies_that_are_cut_say_which_setting_helps(tmp_path: Path) -> None:
 
 
 def test_more_than_four_in_five_useless_among_the_first_fifty_stop_the_run(tmp_path: Path) -> None:
-    """Every eighth sample is read; of 50 replies to the prompt of the extraction fewer than ten are."""
+    """Every eighth sample is read; of 50 replies to the prompt of the extraction fewer than ten
+    are."""
 
     def respond(body: Body) -> Answer:
-        number = int(re.search(r"Question (\d+)", json.dumps(body["messages"]))[1])  # type: ignore[index]  # it is there
+        # it is there
+        number = int(re.search(r"Question (\d+)", json.dumps(body["messages"]))[1])  # type: ignore[index]
         return judged(body) if number % 8 == 0 else reply(NONSENSE)
 
     file = data(tmp_path, 40)

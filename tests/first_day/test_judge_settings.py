@@ -129,7 +129,8 @@ def test_no_extra_field_undoes_a_cap(tmp_path: Path, extra: dict[str, object], w
 
 
 def test_the_worst_case_is_that_of_the_body(tmp_path: Path) -> None:
-    """At a dollar a token for the prompt, a text of 500 bytes in `extra` alone passes a cap of 500 dollars."""
+    """At a dollar a token for the prompt, a text of 500 bytes in `extra` alone passes a cap of 500
+    dollars."""
     (tmp_path / "prices.yaml").write_text("openai:judge: {input: 1000000, output: 0}\n")
     with serve(judged) as server:
         judge = judge_file(tmp_path, server, extra={"metadata": {"note": "x" * 500}})
@@ -279,7 +280,8 @@ def schema_at_the_second_step(body: Body) -> Answer | None:
 
 
 def long_prompts(body: Body) -> Answer | None:
-    """Refuse what does not fit a window that the prompts of assessments pass, but not those of extractions."""
+    """Refuse what does not fit a window that the prompts of assessments pass, but not those of
+    extractions."""
     if "<claims>" in json.dumps(body["messages"]) and body["max_tokens"] > 2000:
         return refusal(
             "This model's maximum context length is 2500 tokens. However, you requested 5000"

@@ -1,6 +1,8 @@
-"""llama.cpp holds a model that knows nothing to a schema that names the claims: every claim gets a verdict.
+"""llama.cpp holds a model that knows nothing to a schema that names the claims: every claim gets a
+verdict.
 
-Needs the wheels `xllamacpp` (llama.cpp with its HTTP server) and `gguf`; no weights are fetched, they are drawn.
+Needs the wheels `xllamacpp` (llama.cpp with its HTTP server) and `gguf`; no weights are fetched,
+they are drawn.
 """
 
 from __future__ import annotations

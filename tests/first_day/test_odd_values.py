@@ -1,4 +1,5 @@
-"""Halves of characters, infinities and numbers beyond all floats, in data and in replies: no command ends on them."""
+"""Halves of characters, infinities and numbers beyond all floats, in data and in replies: no
+command ends on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Scores sent to platforms: the real SDKs, against servers on loopback that keep what they are sent."""
+"""Scores sent to platforms: the real SDKs, against servers on loopback that keep what they are
+sent."""
 
 from __future__ import annotations
 
@@ -193,7 +194,8 @@ def test_a_collector_that_refuses_is_an_error_of_one_line(run: ce.Run) -> None:
 
 
 def test_an_address_that_takes_traces_only_is_said(run: ce.Run, tmp_path: Path) -> None:
-    """In a process of its own, because the exporter does not log the same problem twice within seconds."""
+    """In a process of its own, because the exporter does not log the same problem twice within
+    seconds."""
     folder = run.save(tmp_path / "run")
     with serving(status=404) as collector:
         done = spawn("push", folder, "--to", "otlp", "--url", collector.url, exits=2)
@@ -401,7 +403,8 @@ def test_a_push_to_mlflow_that_was_cut_off_is_completed(
 def test_mlflow_gets_bounds_where_the_interval_is_withdrawn(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of two claims has a label: two answers show nothing, so the bounds with their sampling error are 0 and 1."""
+    """One of two claims has a label: two answers show nothing, so the bounds with their sampling
+    error are 0 and 1."""
     import mlflow
 
     judge = ScriptedJudge({"It is green.": "supported"}, default="unsure")

@@ -1,4 +1,5 @@
-"""The pytest plugin in sessions of pytest: green, red, offline, in parallel, in JUnit files, and asleep."""
+"""The pytest plugin in sessions of pytest: green, red, offline, in parallel, in JUnit files, and
+asleep."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ ROWS = [
 
 @pytest.fixture(autouse=True, scope="module")
 def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What a session in this process loads it also unloads, and numpy does not bear that; so all is there before."""
+    """What a session in this process loads it also unloads, and numpy does not bear that; so all is
+    there before."""
     row = {
         "id": "a",
         "question": "?",
@@ -60,7 +62,8 @@ def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True)
 def _plain_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other plugins, and a summary as at home: where CI is set, pytest repeats whole messages there."""
+    """No other plugins, and a summary as at home: where CI is set, pytest repeats whole messages
+    there."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("BUILD_NUMBER", raising=False)
@@ -272,8 +275,8 @@ def test_three(claimeval):
 
 
 def test_bounds_stand_for_a_withdrawn_interval(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    """A claim of row b has no label of two in it and three in all: the mean of these two samples is between 0.75 and 1,
-    that of others unknown."""
+    """A claim of row b has no label of two in it and three in all: the mean of these two samples is
+    between 0.75 and 1, that of others unknown."""
     tests = """
 def test_doubt(claimeval):
     judge = ScriptedJudge({"It is 58 m high.": "supported"}, default="unsure")
@@ -331,7 +334,8 @@ def test_words(claimeval):
 def test_an_answer_and_a_data_set_that_one_judge_read_are_one_run(
     pytester: pytest.Pytester,
 ) -> None:
-    """Only the run of the data set has what was learned about the judge: that it honors the JSON schema."""
+    """Only the run of the data set has what was learned about the judge: that it honors the JSON
+    schema."""
     tests = """
 def test_answer(claimeval):
     claimeval.check("Fact one.", ["Fact one."], question="Which?", judge={judge!r})

@@ -1,4 +1,5 @@
-"""The values of pytrec_eval on random runs with ties, unjudged documents and missing queries; a development check."""
+"""The values of pytrec_eval on random runs with ties, unjudged documents and missing queries; a
+development check."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ TWINS = {
     "num_rel_ret": "num_rel_ret",
     "num_nonrel_judged_ret": "num_nonrel_judged_ret",
 }
-"""Our name and pytrec_eval's; iprec differs on purpose (trec_eval 10.0 rounds where 9.x truncates)."""
+"""Our name and pytrec_eval's; iprec differs on purpose (trec_eval 10.0 rounds where 9.x
+truncates)."""
 
 IDS = st.text(alphabet="ab1", min_size=1, max_size=3)
 QUERIES = st.sampled_from(["q1", "q2", "q3", "q4"])

@@ -17,7 +17,8 @@ from claimeval import ir
 def drawn(
     seed: int, grades: tuple[int, ...]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Judgments and a run with distinct scores, of five queries, whose ids gdeval wants to be numbers."""
+    """Judgments and a run with distinct scores, of five queries, whose ids gdeval wants to be
+    numbers."""
     chance = Random(seed)
     names = [f"d{number}" for number in range(60)]
     queries = [str(number) for number in range(1, 6)]

@@ -1,4 +1,5 @@
-"""Passages collapsed into documents: worked by hand, and pages of SEC reports against judgments of reports."""
+"""Passages collapsed into documents: worked by hand, and pages of SEC reports against judgments of
+reports."""
 
 from __future__ import annotations
 
@@ -73,8 +74,9 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
 
 
 def test_pages_of_reports_against_judgments_of_reports() -> None:
-    """Reciprocal ranks are worked out from the lines of the files, equal scores by id, falling; the other
-    figures are trec_eval 10.0's for a run whose ids were cut with sed and whose later copies were dropped with awk.
+    """Reciprocal ranks are worked out from the lines of the files, equal scores by id, falling; the
+    other figures are trec_eval 10.0's for a run whose ids were cut with sed and whose later copies
+    were dropped with awk.
     """
     qrels = shared_data("sec10q/qrels_docs.txt")
     pages = shared_data("sec10q/run_bm25_pages.txt")

@@ -1,4 +1,5 @@
-"""Regular files are read by columns: the same numbers as from dicts, and nothing wrong slips through."""
+"""Regular files are read by columns: the same numbers as from dicts, and nothing wrong slips
+through."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def content(text: str) -> FileContent:
 
 
 def draw_data(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Queries and ids of many lengths, ties, unjudged documents, negative grades, queries in one file only."""
+    """Queries and ids of many lengths, ties, unjudged documents, negative grades, queries in one
+    file only."""
     rng = random.Random(seed)
     names = [
         f"{'d' * rng.choice((1, 7, 8, 9, 30))}{i}{rng.choice(('', 'é', '#x'))}" for i in range(40)
@@ -260,7 +262,8 @@ def test_decimals_are_what_float_makes_of_them(values: list[float]) -> None:
 
 
 def test_long_decimals_are_rounded_like_float_does() -> None:
-    """Numbers of up to 24 digits, more than a binary float holds, with a point anywhere or none, and some signs."""
+    """Numbers of up to 24 digits, more than a binary float holds, with a point anywhere or none,
+    and some signs."""
     draw = random.Random(7)
     texts = []
     for _ in range(600):

@@ -197,7 +197,8 @@ def test_fuse_adds_weighted_scores(files: tuple[str, str, str]) -> None:
 
 @pytest.fixture
 def eight(tmp_path: Path) -> tuple[str, str, str]:
-    """Eight queries with one relevant document: the first run ranks it second, the other first in all but one."""
+    """Eight queries with one relevant document: the first run ranks it second, the other first in
+    all but one."""
     (tmp_path / "qrels").write_text("".join(f"q{i} 0 a 1\n" for i in range(8)))
     for name, best in (("first.run", []), ("other.run", range(7))):
         lines = [

@@ -1,4 +1,5 @@
-"""The examples in the docstrings and in the page about rank metrics are true, and the page knows every measure."""
+"""The examples in the docstrings and in the page about rank metrics are true, and the page knows
+every measure."""
 
 from __future__ import annotations
 

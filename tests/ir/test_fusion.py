@@ -23,7 +23,8 @@ def test_scores_are_sums_of_reciprocal_ranks() -> None:
 
 
 def test_equal_scores_are_ordered_by_the_best_rank_then_by_falling_id() -> None:
-    """With k = 1: x at ranks 1 and 5 gets 1/2 + 1/6 = 2/3, y at ranks 2 and 2 gets 1/3 + 1/3, z as much as y."""
+    """With k = 1: x at ranks 1 and 5 gets 1/2 + 1/6 = 2/3, y at ranks 2 and 2 gets 1/3 + 1/3, z as
+    much as y."""
     first = {"q": {"x": 9.0, "y": 8.0, "p": 7.0, "z": 6.0, "r": 5.0}}
     second = {"q": {"s": 9.0, "y": 8.0, "t": 7.0, "u": 6.0, "x": 5.0}}
     third = {"q": {"m": 3.0, "n": 3.0}}

@@ -13,7 +13,8 @@ from claimeval.types.errors import DataError, UsageError
 
 RUN = {"q": {"d1": 6.0, "d2": 5.0, "d3": 4.0, "d4": 3.0, "d5": 2.0, "d6": 1.0}}
 QRELS = {"q": {"d1": 0, "d2": 2, "d4": 1, "d5": 0, "d7": 3, "d8": 0}}
-"""Relevant: d2 at rank 2, d4 at rank 4, d7 missed; judged as not relevant: d1, d5 and d8; unjudged: d3, d6."""
+"""Relevant: d2 at rank 2, d4 at rank 4, d7 missed; judged as not relevant: d1, d5 and d8; unjudged:
+d3, d6."""
 
 THREE = log2(3)
 FIVE = log2(5)
@@ -102,7 +103,8 @@ def test_every_measure_of_the_table_is_worked_by_hand() -> None:
 
 
 def test_a_document_gains_less_for_a_subtopic_seen_before(tmp_path: Path) -> None:
-    """b has subtopics 1 and 2, a has 1, c has 3: b at rank 1 gains 2, a at rank 2 a half; the best order is b, c, a."""
+    """b has subtopics 1 and 2, a has 1, c has 3: b at rank 1 gains 2, a at rank 2 a half; the best
+    order is b, c, a."""
     (tmp_path / "qrels").write_text("q 1 a 1\nq 1 b 1\nq 2 b 1\nq 3 c 1\nq 2 c 0\n")
     run = {"q": {"b": 3.0, "a": 2.0, "x": 1.0}}
     nested = {"q": {"a": {"1": 1}, "b": {"1": 1, "2": 1}, "c": {"3": 1, "2": 0}}}

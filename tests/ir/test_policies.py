@@ -1,4 +1,5 @@
-"""Missing queries, queries without relevant documents, relevance level, cuts and unjudged documents."""
+"""Missing queries, queries without relevant documents, relevance level, cuts and unjudged
+documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Equal scores: by document id as trec_eval, in the order given, or refused; the same from dicts and files."""
+"""Equal scores: by document id as trec_eval, in the order given, or refused; the same from dicts
+and files."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ COMMANDS = [
     "command", COMMANDS, ids=lambda command: f"{command['qrels']}{command['trec_eval_options']}"
 )
 def test_expected_output_is_reproduced(command: dict[str, str]) -> None:
-    """Whole where all measures are ours, else every line of a measure that is, in the same order."""
+    """Whole where all measures are ours, else every line of a measure that is, in the same
+    order."""
     folder = shared_data("trec_eval")
     expected = (folder / command["expected_output"]).read_text()
 

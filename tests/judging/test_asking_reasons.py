@@ -1,4 +1,5 @@
-"""`reasons` of a judge: for all verdicts, for those that are not support, or for none; all else stays."""
+"""`reasons` of a judge: for all verdicts, for those that are not support, or for none; all else
+stays."""
 
 from __future__ import annotations
 

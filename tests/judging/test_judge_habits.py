@@ -1,4 +1,5 @@
-"""Judges that never err but write in a way of their own: true scores at no extra call, over loopback."""
+"""Judges that never err but write in a way of their own: true scores at no extra call, over
+loopback."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ SAMPLES = tuple(
     )
     for n in range(3)
 )
-"""Of the four claims of each, two are supported, one is contradicted and one not found: faithfulness .5."""
+"""Of the four claims of each, two are supported, one is contradicted and one not found:
+faithfulness .5."""
 CALLS = 2 * len(SAMPLES)
 """An extraction and an assessment each."""
 
@@ -85,7 +87,8 @@ def test_a_habit_of_writing_costs_neither_score_nor_calls(
 def test_a_judge_that_writes_not_found_with_a_space_does_not_score_what_it_supports_alone(
     start_server: StartServer, tmp_path: Path
 ) -> None:
-    """One of two claims is supported: .5. Of those that such a judge labels as asked, all are supported: 1."""
+    """One of two claims is supported: .5. Of those that such a judge labels as asked, all are
+    supported: 1."""
     server = start_server(judge=says(labels(lambda word: word.replace("_", " "))))
     sample = SAMPLES[0].model_copy(update={"answer": "The tower is high. A MISSING priest prayed."})
     assert run([judge_at(server, "openai")], tmp_path / "store", [sample]).values == [0.5]
@@ -117,7 +120,8 @@ def test_the_same_holds_for_bullets_and_marks(
 def test_an_unknown_label_is_unparsable_and_named_in_the_record(
     start_server: StartServer, tmp_path: Path
 ) -> None:
-    """The claim that is not found gets the label "mostly true": supported, contradicted, unread, supported are 2 of 3.
+    """The claim that is not found gets the label "mostly true": supported, contradicted, unread,
+    supported are 2 of 3.
 
     It is asked about once more, alone, and stays open.
     """

@@ -63,7 +63,8 @@ def completion(tokens: list[tuple[str, Alternatives]], text: str | None = None) 
 def reply(
     first: tuple[str, Alternatives], second: tuple[str, Alternatives], rest: str = ""
 ) -> list[tuple[str, Alternatives]]:
-    """Two verdicts; a token of each label's own, the labels' ends and all the rest in tokens without alternatives."""
+    """Two verdicts; a token of each label's own, the labels' ends and all the rest in tokens
+    without alternatives."""
     return [
         (
             (

@@ -1,4 +1,5 @@
-"""Prompts: all shipped ones load and render; data stays data; what is wrong with a prompt is said."""
+"""Prompts: all shipped ones load and render; data stays data; what is wrong with a prompt is
+said."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ NO = "not_found"
 
 
 def read(text: str, *forms: str, **settings: object) -> tuple[str, str]:
-    said = Reader(forms or FREE, Vocabulary(binary=True, **settings)).read(text)  # type: ignore[arg-type]  # of Vocabulary
+    # of Vocabulary
+    said = Reader(forms or FREE, Vocabulary(binary=True, **settings)).read(text)  # type: ignore[arg-type]
     return said.meaning, said.form
 
 

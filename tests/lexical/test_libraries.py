@@ -1,4 +1,5 @@
-"""ROUGE, BLEU and chrF: the values of their libraries, the empty cases, and what is said without a library."""
+"""ROUGE, BLEU and chrF: the values of their libraries, the empty cases, and what is said without a
+library."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def test_values_are_those_of_the_libraries() -> None:
 
 
 def test_words_are_stemmed_and_lines_are_sentences() -> None:
-    """Stemmed the texts are alike, in another order of lines; without stemming, four of six words."""
+    """Stemmed the texts are alike, in another order of lines; without stemming, four of six
+    words."""
     scores = lexical.score_one(
         "dogs barked\ncats ran off", references=["cats ran off\ndog barks"], metrics=NAMES
     )

@@ -117,7 +117,8 @@ def test_shares_lie_between_0_and_1(
 
 
 def test_token_metrics_worked_by_hand() -> None:
-    # answer: big red dog saw red fish (6 words); reference: red red red fish swam (5); shared: red red fish (3)
+    # answer: big red dog saw red fish (6 words); reference: red red red fish swam (5); shared: red
+    # red fish (3)
     scores = score_one("The big red dog saw a red fish.", references=["red red red fish swam"])
     assert scores["token_precision"] == 3 / 6
     assert scores["token_recall"] == 3 / 5
@@ -184,7 +185,8 @@ def test_k_precision_can_ignore_the_words_of_the_question() -> None:
     ],
 )
 def test_rouge_l_is_what_rouge_score_prints(answer: str, reference: str, f1: float) -> None:
-    """Values of rouge-score 0.1.2, `RougeScorer(["rougeL"])`; the first two pairs are those of Lin 2004."""
+    """Values of rouge-score 0.1.2, `RougeScorer(["rougeL"])`; the first two pairs are those of Lin
+    2004."""
     assert score_one(answer, references=[reference])["rouge_l"] == f1
 
 
@@ -193,7 +195,8 @@ def test_rouge_l_uses_the_words_of_the_multilingual_normalization() -> None:
     assert score_one("Αθήνα", references=["Αθήνα"], normalization="multilingual")["rouge_l"] == 1
 
 
-# Texts without words, by instruct-qa: metric, then (answer, text) both empty, empty answer, empty text.
+# Texts without words, by instruct-qa: metric, then (answer, text) both empty, empty answer, empty
+# text.
 EMPTY = {
     "k_precision": (0, 0, 0),
     "k_precision_best_context": (0, 0, 0),

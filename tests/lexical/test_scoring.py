@@ -94,8 +94,10 @@ def test_unknown_names_are_refused_before_any_sample() -> None:
             LexicalSample("x", references="gold"),
             r"sample 2 '': references is one text, 'gold'; expected a list",
         ),
-        (LexicalSample(float("nan")), r"sample 2 '': nan is a float, expected a text"),  # type: ignore[arg-type]  # the point
-        (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, expected a text"),  # type: ignore[list-item]  # same
+        # the point
+        (LexicalSample(float("nan")), r"sample 2 '': nan is a float, expected a text"),  # type: ignore[arg-type]
+        # same
+        (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, expected a text"),  # type: ignore[list-item]
     ],
 )
 def test_what_is_not_a_text_is_refused_by_number_and_id(texts: LexicalSample, message: str) -> None:
@@ -128,7 +130,8 @@ def test_nothing_defined_has_no_mean_and_open_bounds() -> None:
 
 
 def test_recall_follows_human_labels_about_as_well_as_an_llm_judge() -> None:
-    """OpenQA NQ301: recall is near text-davinci-003 and far above exact match, as Adlakha et al. report."""
+    """OpenQA NQ301: recall is near text-davinci-003 and far above exact match, as Adlakha et al.
+    report."""
     from scipy.stats import spearmanr
 
     lines = shared_data("openqa/nq301_visible.jsonl").read_text(encoding="utf-8").splitlines()

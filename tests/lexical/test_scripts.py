@@ -1,4 +1,5 @@
-"""Numbers, words and dates of texts in other scripts: in the lexical support score, and in what extraction counts."""
+"""Numbers, words and dates of texts in other scripts: in the lexical support score, and in what
+extraction counts."""
 
 from __future__ import annotations
 

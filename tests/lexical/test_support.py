@@ -1,4 +1,5 @@
-"""The lexical support score. Claims and evidence are by hand; what each must come to follows from how it was made."""
+"""The lexical support score. Claims and evidence are by hand; what each must come to follows from
+how it was made."""
 
 from __future__ import annotations
 
@@ -189,7 +190,8 @@ def test_a_negation_on_both_sides_or_none_is_no_conflict(claim: str, document: s
 def test_what_else_a_long_sentence_negates_does_not_lift_the_cap(
     claim: str, document: str, negation: str
 ) -> None:
-    """Each sentence has a second negation, of a word that the claim lacks, or its negation stands before two words."""
+    """Each sentence has a second negation, of a word that the claim lacks, or its negation stands
+    before two words."""
     result = judged(claim, document)
     assert (result.score, result.flags, result.possible_conflict) == (
         0.3,
@@ -199,7 +201,8 @@ def test_what_else_a_long_sentence_negates_does_not_lift_the_cap(
 
 
 def test_the_words_of_a_claim_far_apart_in_another_document_do_not_lift_the_cap() -> None:
-    """The first document has all four words in one sentence, the second has three of them in one and all in two."""
+    """The first document has all four words in one sentence, the second has three of them in one
+    and all in two."""
     claim = "Prices rose sharply in 1925."
     negated = "Prices never rose sharply in 1925."
     far_apart = "Wages and prices were watched in 1925 and rose. Rents rose sharply in 1925."

@@ -1,4 +1,5 @@
-"""The normalizations: equal to the plain SQuAD steps for any text, and sensible for other languages."""
+"""The normalizations: equal to the plain SQuAD steps for any text, and sensible for other
+languages."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from claimeval.types.errors import UsageError
 SQUAD = NORMALIZATIONS["squad"]
 MULTILINGUAL = NORMALIZATIONS["multilingual"]
 
-# Texts that meet every branch: articles beside signs, controls, odd white space, letters whose case folds oddly.
+# Texts that meet every branch: articles beside signs, controls, odd white space, letters whose case
+# folds oddly.
 VISIBLE = "a an the The AN A paris x1 - ' _ . ’ “ ” — – … € ´ · é É ß İ ı Σ ς ﬁ １ ² 京 タ ไ ก็ مي"
 INVISIBLE = " \n\t\x1c\x00\x1b\x7f\x85\xa0\u2003\u0301\u200b\u200d\u00ad\ufeff\u212a\ud800"
 PIECES = st.sampled_from([*VISIBLE.split(), *INVISIBLE])

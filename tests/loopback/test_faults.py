@@ -1,4 +1,5 @@
-"""Every kind of fault as the two real SDKs see it, retries off, and the schedule that decides when it comes."""
+"""Every kind of fault as the two real SDKs see it, retries off, and the schedule that decides when
+it comes."""
 
 from __future__ import annotations
 

@@ -49,10 +49,11 @@ def matrix(
     on_topic: str = "",
     vital: str = "",
 ) -> Matrix:
-    """A letter a claim: s supported, n not found, c contradicted, p partly, ? unassessed. R and C have a row a claim.
+    """A letter a claim: s supported, n not found, c contradicted, p partly, ? unassessed. R and C
+    have a row a claim.
 
-    p: answer claims against the reference; q: reference claims against the answer; f: answer claims against all
-    contexts; R, C: claims of answer and reference against each context.
+    p: answer claims against the reference; q: reference claims against the answer; f: answer claims
+    against all contexts; R, C: claims of answer and reference against each context.
     """
     m = max(len(q), len(C), len(vital))
     n = max(len(p), len(R), len(f or ""))

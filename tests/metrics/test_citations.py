@@ -1,6 +1,7 @@
 """Citations: by hand, and equal to a second reading of ALCE's and TREC RAG's definitions.
 
-The second reading knows no claims and no marks: a text is a set of facts, and it entails what it contains.
+The second reading knows no claims and no marks: a text is a set of facts, and it entails what it
+contains.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ def alce(
 def trec(
     sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]
 ) -> tuple[float, float | None]:
-    """Return weighted recall and precision as the support evaluation of TREC RAG 2024 counts them."""
+    """Return weighted recall and precision as the support evaluation of TREC RAG 2024 counts
+    them."""
     weights: list[float] = []
     for facts, cited in sentences:
         if not cited:
@@ -120,7 +122,8 @@ def trec(
 
 
 def generated() -> Iterator[tuple[str, list[Sentence], list[frozenset[int]]]]:
-    """Yield 400 answers of 1 to 6 sentences with 1 to 3 facts each; marks stand before or after the full stop."""
+    """Yield 400 answers of 1 to 6 sentences with 1 to 3 facts each; marks stand before or after the
+    full stop."""
     draw = random.Random(38)
     for _ in range(400):
         documents = [
@@ -195,7 +198,8 @@ FIVE = result(
     [((1,), "sn", "s"), ((2,), "sn", "s"), ((3,), "ns", "s"), ((4,), "nn", "n"), ((5,), "nn", "n")],
     ids=["a", "b"],
 )
-"""One claim of each kind: supported, misplaced, missing, unfounded, and neither cited nor supported."""
+"""One claim of each kind: supported, misplaced, missing, unfounded, and neither cited nor
+supported."""
 
 
 def test_the_four_shares_and_the_rest_are_one() -> None:

@@ -1,4 +1,5 @@
-"""What is read off the matrix: worked by hand, by the identities of the definitions, and from recorded labels."""
+"""What is read off the matrix: worked by hand, by the identities of the definitions, and from
+recorded labels."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def test_recorded_labels_of_ragchecker_give_its_eleven_numbers(name: str, tmp_pa
 @pytest.mark.parametrize(
     ("name", "rows", "counts"),
     [
-        # supported by the first context whatever the second says; the second claim may or may not be
+        # supported by the first context whatever the second says; the second claim may or may not
+        # be
         ("faithfulness_per_document", {"R": ("s?", "n?")}, (1, 1, 2)),
         # right claims are no hallucinations, grounded ones neither
         ("hallucination", {"p": "s??", "R": ("??", "s?", "nn")}, (0, 2, 3)),
@@ -199,12 +201,14 @@ def test_nuggets(name: str, value: float) -> None:
 
 
 def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_counts() -> None:
-    """Of two claims one is supported; of the other one judge says partial support and one says none."""
+    """Of two claims one is supported; of the other one judge says partial support and one says
+    none."""
     m = matrix(q="sn", vital="ss")
     split = voting.vote(
         "reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL)
     )
-    m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
+    # a dict underneath
+    m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]
     found = scores(["nugget_recall", "nugget_recall_strict"], m)
     assert (split.label, split.tied) == ("not_found", True)
     assert found["nugget_recall"].value == 1.0

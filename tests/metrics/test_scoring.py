@@ -71,7 +71,8 @@ def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
 
 
 def test_judges_with_claims_of_their_own_are_averaged_and_their_claims_are_counted() -> None:
-    """a has 1 of 2, b 0 of 1, and c's claim is open: the mean of 1/2 and 0; with c's, (1/2 + 0 + 0) / 3 to 1/2."""
+    """a has 1 of 2, b 0 of 1, and c's claim is open: the mean of 1/2 and 0; with c's, (1/2 + 0 + 0)
+    / 3 to 1/2."""
     of = [
         claim.model_copy(update={"extractor": name})
         for claim, name in zip(claims(4), "aabc", strict=True)
@@ -191,8 +192,8 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Metr
 
 
 def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_is_open() -> None:
-    """2 of 9 right and 2 unsure: between 2/11 and 4/11; with sampling error, the low end of the 90 % interval of 2 of
-    11 and the high end of that of 4 of 11."""
+    """2 of 9 right and 2 unsure: between 2/11 and 4/11; with sampling error, the low end of the 90
+    % interval of 2 of 11 and the high end of that of 4 of 11."""
     found = of_claims(2, 9, 2).summary()
     assert (found.ends, found.abstained) == ("bounds", 2)
     assert found.bounds == pytest.approx((2 / 11, 4 / 11))

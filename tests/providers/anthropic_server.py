@@ -59,7 +59,8 @@ def tool(given: object) -> Body:
 
 
 def judged(body: Body) -> Body:
-    """A message by a judge that follows claimeval's prompts; through the tool where it is told to."""
+    """A message by a judge that follows claimeval's prompts; through the tool where it is told
+    to."""
     parts = [part["text"] for part in body.get("system", [])] + [
         one["content"] for one in body["messages"]
     ]

@@ -278,7 +278,8 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
     assert done.progress.spent == pytest.approx(2 * 1000 * 1.25 / 1e6)
     price = Price(1.0, 5.0, 0.1, None, 1.25)
     asked = request(judge())
-    # 3 x 16 tokens around two messages and the whole, 1,024 for the order to call the tool; all written to the cache
+    # 3 x 16 tokens around two messages and the whole, 1,024 for the order to call the tool; all
+    # written to the cache
     assert cost_bound(asked, price) == pytest.approx(
         ((asked.size + 48 + 1024) * 1.25 + 4096 * 5) / 1e6
     )
@@ -451,7 +452,8 @@ def test_a_run_is_stored_and_asked_again_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_model_refuses_is_left_out_and_remembered(tmp_path: Path) -> None:
-    """A model of which nothing is known, that thinks: it takes neither temperature nor a forced tool."""
+    """A model of which nothing is known, that thinks: it takes neither temperature nor a forced
+    tool."""
 
     def thinking(body: Body) -> Any:
         if "temperature" in body:

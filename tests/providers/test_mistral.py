@@ -1,4 +1,5 @@
-"""Mistral's chat through its own SDK: what is sent, and what is made of replies that the SDK drops, refuses or logs."""
+"""Mistral's chat through its own SDK: what is sent, and what is made of replies that the SDK drops,
+refuses or logs."""
 
 from __future__ import annotations
 

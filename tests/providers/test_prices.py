@@ -1,4 +1,5 @@
-"""Prices are stated by somebody or unknown: the package's table, the user's files over it, and nothing guessed."""
+"""Prices are stated by somebody or unknown: the package's table, the user's files over it, and
+nothing guessed."""
 
 from __future__ import annotations
 
@@ -194,7 +195,8 @@ def test_the_bytes_of_a_prompt_are_those_of_its_messages_and_of_the_schema_that_
 
 
 def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -> None:
-    # 4 + 2 bytes and 3 x 16 tokens for two messages and the whole: 54 tokens at 2 $, 100 at 10 $ a million.
+    # 4 + 2 bytes and 3 x 16 tokens for two messages and the whole: 54 tokens at 2 $, 100 at 10 $ a
+    # million.
     assert cost_bound(request("née", "ab"), Price(2.0, 10.0, 0.1, None)) == pytest.approx(
         (54 * 2 + 100 * 10) / 1e6
     )

@@ -1,4 +1,5 @@
-"""`recorded:FILE`: what the file has is answered however it is asked for, and what it lacks is missing."""
+"""`recorded:FILE`: what the file has is answered however it is asked for, and what it lacks is
+missing."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def test_the_demo_has_the_means_of_the_recorded_replies(demo: ce.Run) -> None:
 def test_other_requests_about_the_same_claims_give_the_same_labels(
     demo: ce.Run, settings: dict[str, int]
 ) -> None:
-    other = ce.score(samples(), judges="recorded:demo", **settings)  # type: ignore[arg-type]  # a door has many types
+    # a door has many types
+    other = ce.score(samples(), judges="recorded:demo", **settings)  # type: ignore[arg-type]
 
     def labels(run: ce.Run) -> list[tuple[str, str, str | None]]:
         return [
@@ -154,7 +156,8 @@ def recorded(folder: Path, *lines: object) -> str:
 def test_a_file_answers_by_text_claim_and_evidence_and_the_rest_is_not_in_cache(
     tmp_path: Path,
 ) -> None:
-    """Its evidence is in another order than the contexts: document 2 of the file is `1` of the sample."""
+    """Its evidence is in another order than the contexts: document 2 of the file is `1` of the
+    sample."""
     run = ce.score(TOWER, judges=recorded(tmp_path, CLAIMS, VERDICTS), metrics="faithfulness")
     (result,) = run
     first, second = result.assessments
@@ -176,7 +179,8 @@ def test_a_text_without_recorded_claims_has_no_score(tmp_path: Path) -> None:
 
 
 def test_a_prompt_with_other_labels_gets_no_answer(tmp_path: Path) -> None:
-    """`binary` has no word for "contradicted": answers to the other claims alone would give a wrong score."""
+    """`binary` has no word for "contradicted": answers to the other claims alone would give a wrong
+    score."""
     more = {
         **VERDICTS,
         "verdicts": [VERDICT, {"claim": "It dates from 1871.", "label": "supported"}],

@@ -1,4 +1,5 @@
-"""Rows of providers: what the package asks of them, and that one file and one row are all it takes."""
+"""Rows of providers: what the package asks of them, and that one file and one row are all it
+takes."""
 
 from __future__ import annotations
 

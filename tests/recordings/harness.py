@@ -1,7 +1,9 @@
-"""Runs commands and Python doors as a user does, and keeps all that they print, return and leave behind.
+"""Runs commands and Python doors as a user does, and keeps all that they print, return and leave
+behind.
 
-Everything that differs between two runs of the same code (ports, paths, times, keys of requests, versions) is replaced
-by a fixed word. The rest is compared with what was recorded, after the renames in `renames.toml`.
+Everything that differs between two runs of the same code (ports, paths, times, keys of requests,
+versions) is replaced by a fixed word. The rest is compared with what was recorded, after the
+renames in `renames.toml`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from tests.conftest import StartServer
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded"
 RAW = "score"
-"""The story that holds the lines of results and replies as they are written; the others hold what they mean."""
+"""The story that holds the lines of results and replies as they are written; the others hold what
+they mean."""
 REWRITE = False
 """Whether recordings are written instead of compared; `record.py` sets it."""
 LARGE = 30_000
@@ -57,7 +60,8 @@ def draw(*parts: object) -> float:
 
 
 def chosen(model: str, text: str, words: list[str]) -> str:
-    """What a model says of a text: seven in ten the first word, alike for all models but in one case of five."""
+    """What a model says of a text: seven in ten the first word, alike for all models but in one
+    case of five."""
     u = draw(text) if draw(model, text) < 0.8 else draw(model, text, "own mind")
     return (
         words[0]
@@ -67,7 +71,8 @@ def chosen(model: str, text: str, words: list[str]) -> str:
 
 
 def judge(body: Body) -> Reply:
-    """Every sentence is a claim; labels, ratings and grades hang on model and text; one reply in 120 is no JSON."""
+    """Every sentence is a claim; labels, ratings and grades hang on model and text; one reply in
+    120 is no JSON."""
     model = str(body.get("model"))
     text = text_of(body)
     if '"self_contained"' in text or "<document>\n" in text:
@@ -132,7 +137,8 @@ class Bench:
         return f"openai:{model}@{self._server().url_for('openai')}"
 
     def _file(self, model: str, spec: str) -> str:
-        """A name of its own keeps addresses, and so ports, out of tables, which break them anywhere."""
+        """A name of its own keeps addresses, and so ports, out of tables, which break them
+        anywhere."""
         return self.write(f"{model}.yaml", f"model: {spec}\nname: {model}\n")
 
     def _server(self, *, slow: bool = False) -> ThreadHandle:
@@ -154,7 +160,8 @@ class Bench:
         return path
 
     def run(self, line: str, *more: object, stdin: str = "", keep: str = "") -> dict[str, Json]:
-        """Runs `claimeval LINE MORE...` in this process; `keep` lists files and folders to record afterwards."""
+        """Runs `claimeval LINE MORE...` in this process; `keep` lists files and folders to record
+        afterwards."""
         done = call(*shlex.split(line), *more, stdin=stdin, exits=None)
         step: dict[str, Json] = {
             "command": plain(shlex.join(done.args)),
@@ -215,7 +222,8 @@ def files(place: Path, *, raw: bool) -> Iterator[tuple[str, Json]]:
 
 
 def meant(result: SampleResult) -> Json:
-    """What the lines of a result mean, whatever their layout: all texts, one list of assessments, no default."""
+    """What the lines of a result mean, whatever their layout: all texts, one list of assessments,
+    no default."""
 
     def verdict(given: Verdict) -> Json:
         fields = given.model_dump(mode="json", exclude={"prompt"}, exclude_defaults=True)
@@ -282,7 +290,8 @@ _JUDGE = re.compile(r"[0-9a-f]{8}")
 _PROGRESS = re.compile(r"\[[#.]+\] |\d+/\d+ texts ")
 """Lines that commands draw when they take long."""
 _DROPPED = {"latency", "median_latency", "at", "key", "changed", "seconds", "settings"}
-"""Fields of records that say when or how fast, or name a request or settings, which hang on the judge's port."""
+"""Fields of records that say when or how fast, or name a request or settings, which hang on the
+judge's port."""
 
 
 def plain(text: str) -> str:
@@ -297,7 +306,8 @@ def plain(text: str) -> str:
 
 
 def steady(value: Json, field: str = "") -> Json:
-    """The same for a parsed value; floats to nine digits, versions of packages by name alone, prompts by digest."""
+    """The same for a parsed value; floats to nine digits, versions of packages by name alone,
+    prompts by digest."""
     if field in _DROPPED and isinstance(value, (int, float, str)):
         return field.upper()
     if field == "versions" and isinstance(value, dict):
@@ -363,8 +373,8 @@ class Renames(NamedTuple):
 
 
 def lines(steps: list[dict[str, Json]], *, folded: bool) -> list[str]:
-    """Steps as lines to compare. `folded` takes any run of blanks in printed text for one, line ends included: a name
-    of another length moves columns and breaks."""
+    """Steps as lines to compare. `folded` takes any run of blanks in printed text for one, line
+    ends included: a name of another length moves columns and breaks."""
     found: list[str] = []
     for step in steps:
         command = (f"$ {step['command']}" if "command" in step else f">>> {step['python']}")[:60]
@@ -410,7 +420,8 @@ def difference(
 
 
 def _alike(old: str, new: str) -> bool:
-    """Whether lines differ at most in the last digits of numbers: processors add up single floats in their order."""
+    """Whether lines differ at most in the last digits of numbers: processors add up single floats
+    in their order."""
     (words, values), (other_words, other_values) = (
         (_NUMBER.split(s), _NUMBER.findall(s)) for s in (old, new)
     )

@@ -1,4 +1,5 @@
-"""Makes the recordings anew: `python -m tests.recordings.record [NAME...]`, or says what they cover: `--coverage`."""
+"""Makes the recordings anew: `python -m tests.recordings.record [NAME...]`, or says what they
+cover: `--coverage`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is recorded: stories of commands over the bundled data, each in an empty folder with a server of its own."""
+"""What is recorded: stories of commands over the bundled data, each in an empty folder with a
+server of its own."""
 
 from __future__ import annotations
 
@@ -372,7 +373,8 @@ def measured(bench: Bench) -> None:
 
 
 def models(bench: Bench) -> None:
-    """Tiny models with random weights: the numbers mean nothing, the shape of what is printed does."""
+    """Tiny models with random weights: the numbers mean nothing, the shape of what is printed
+    does."""
     importlib.import_module("torch").set_num_threads(1)
     Path("t5").mkdir()
     Path("reward").mkdir()

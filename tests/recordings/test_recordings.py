@@ -1,4 +1,5 @@
-"""Everything that commands print and leave is as recorded; `python -m tests.recordings.record` records it anew."""
+"""Everything that commands print and leave is as recorded; `python -m tests.recordings.record`
+records it anew."""
 
 from __future__ import annotations
 

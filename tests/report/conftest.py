@@ -87,7 +87,8 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def until(self, look: Callable[[], T]) -> T:
-        """What `look` gives as soon as it gives something; it may look at an element that is just drawn again."""
+        """What `look` gives as soon as it gives something; it may look at an element that is just
+        drawn again."""
         from selenium.common.exceptions import StaleElementReferenceException
 
         end = time.monotonic() + WAIT
@@ -128,7 +129,8 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """What the console holds: errors, warnings, breaches of the policy."""
-        return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]  # theirs
+        # theirs
+        return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
 
     def size(self, width: int, height: int = 1000) -> None:
         self._command(
@@ -172,7 +174,8 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def realistic(tmp_path_factory: pytest.TempPathFactory) -> Realistic:
-    """Runs as people have them, and their pages; tests only read them. One of pytest's workers makes them for all."""
+    """Runs as people have them, and their pages; tests only read them. One of pytest's workers
+    makes them for all."""
     import fcntl
 
     own = tmp_path_factory.getbasetemp()

@@ -1,7 +1,9 @@
-"""Runs as people have them, made by the commands' own functions before a server on loopback with three judges.
+"""Runs as people have them, made by the commands' own functions before a server on loopback with
+three judges.
 
-A panel that is divided, labels per document, texts of all directions and lengths; the same data with other contexts and
-other answers; an experiment in which an arm failed. They are made once a session, and tests only read them.
+A panel that is divided, labels per document, texts of all directions and lengths; the same data
+with other contexts and other answers; an experiment in which an arm failed. They are made once a
+session, and tests only read them.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ class Realistic(NamedTuple):
 
     a: Path
     b: Path
-    """The samples of `a`: every third with half its contexts, every fifth with another answer, one with another
-    reference; the last sample is new, and the first is gone."""
+    """The samples of `a`: every third with half its contexts, every fifth with another answer, one
+    with another reference; the last sample is new, and the first is gone."""
     documents: Path
     """Two judges, who also see every document alone."""
     experiment: Path
@@ -88,7 +90,8 @@ def make_all(folder: Path) -> None:
 
 
 def sample(i: int) -> dict[str, Any]:
-    """A question about a place, with contexts, an answer of which some claims are wrong, and a reference."""
+    """A question about a place, with contexts, an answer of which some claims are wrong, and a
+    reference."""
     name = f"Tavel{'abcdefghijklmnopqrstuvwxyz'[i % 26]}und {i}"
     field = FIELDS[i % 4]
     year = 1800 + i
@@ -198,7 +201,8 @@ def changed(i: int, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer(body: Body) -> Reply:
-    """Claims by rule, verdicts by the words that a claim shares with its evidence, each judge in its own way."""
+    """Claims by rule, verdicts by the words that a claim shares with its evidence, each judge in
+    its own way."""
     text = text_of(body)
     judge = str(body["model"])
     if judge == "prose" and "<claims>" in text:

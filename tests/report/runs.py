@@ -53,7 +53,8 @@ TOWER_SAYS = {"It is 90 metres high.": "contradicted", "Its keeper was a poet.":
 
 
 class Rule(Executor):
-    """Takes every sentence for a claim and labels claims as it is told, naming the document that shares most words."""
+    """Takes every sentence for a claim and labels claims as it is told, naming the document that
+    shares most words."""
 
     def __init__(self, says: Says, failing: Sequence[str]) -> None:
         self._says = says
@@ -106,7 +107,8 @@ def make(
     notes: tuple[str, ...] = (),
     revise: Callable[[SampleResult], SampleResult] = lambda result: result,
 ) -> Path:
-    """Writes a run directory; the judges are those that `says` names, by default one that says TOWER_SAYS.
+    """Writes a run directory; the judges are those that `says` names, by default one that says
+    TOWER_SAYS.
 
     `revise` may change a result before it is written.
     """
@@ -129,7 +131,8 @@ def make(
 
 
 def many(folder: Path, samples: int) -> Path:
-    """Writes a run of the same sample under many ids, with contexts of 4,000 characters that differ."""
+    """Writes a run of the same sample under many ids, with contexts of 4,000 characters that
+    differ."""
     (result,) = RunResults.of(make(folder / "one", [TOWER], metrics=["faithfulness"]))
     record = load_manifest(folder / "one")
     tallies = SummaryBuilder(record)

@@ -1,4 +1,5 @@
-"""Every view before axe-core's rules (WCAG 2.2 A and AA, and good practice), and where the keyboard leads."""
+"""Every view before axe-core's rules (WCAG 2.2 A and AA, and good practice), and where the keyboard
+leads."""
 
 from __future__ import annotations
 

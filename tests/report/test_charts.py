@@ -54,7 +54,8 @@ def near(found: Iterable[float], given: Iterable[float]) -> bool:
 
 
 def spans(picture: Picture, axis: str) -> list[tuple[float, float]]:
-    """The ends of the intervals, which are the lines with a color of their own, in a mark's direction."""
+    """The ends of the intervals, which are the lines with a color of their own, in a mark's
+    direction."""
     scale = Scale(picture, axis)
     colors = {*charts.SERIES}
     found = [

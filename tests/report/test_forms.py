@@ -1,4 +1,5 @@
-"""Markdown for a comment, tables for a spreadsheet, JSON for a script, and the command that writes them."""
+"""Markdown for a comment, tables for a spreadsheet, JSON for a script, and the command that writes
+them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def test_bars_hold_zero_then_tenths_then_one(value: float, place: int) -> None:
 
 def test_labels_and_values_are_counted_per_metric(tmp_path: Path) -> None:
     faithfulness, coverage = gather(make(tmp_path / "run", [TOWER, BRIDGE])).metrics
-    # the tower has a claim of each label, the bridge one supported; each has one claim of the reference
+    # the tower has a claim of each label, the bridge one supported; each has one claim of the
+    # reference
     assert faithfulness.labels == LabelCounts(supported=2, contradicted=1, not_found=1)
     assert faithfulness.distribution == (0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1)
     assert coverage.labels == LabelCounts(supported=2)
@@ -42,7 +43,8 @@ def test_labels_and_values_are_counted_per_metric(tmp_path: Path) -> None:
 
 
 def test_of_several_gold_answers_the_labels_are_of_the_one_that_counts(tmp_path: Path) -> None:
-    """One gold answer has a supported and a missing claim, the other one supported claim, which is the better score."""
+    """One gold answer has a supported and a missing claim, the other one supported claim, which is
+    the better score."""
     gold = "The tower opened in 1902. Its keeper was a poet.", "It opened in 1902."
     sample = TOWER.model_copy(update={"reference_answers": gold})
     run = make(tmp_path / "run", [sample], {"strict": TOWER_SAYS}, metrics=["coverage"])
@@ -78,8 +80,8 @@ def test_the_cost_of_a_judge_is_the_one_in_the_summary(tmp_path: Path) -> None:
 
 def test_ranks_say_where_evidence_and_reference_contexts_stand(tmp_path: Path) -> None:
     first, second, third = gather(make(tmp_path / "run", [TOWER, BRIDGE])).ranks
-    # "The tower opened in 1902." and "The bridge is old." share most words with the guide, which is the reference
-    # context of both
+    # "The tower opened in 1902." and "The bridge is old." share most words with the guide, which is
+    # the reference context of both
     assert (first.samples, first.cited, first.relevant) == (2, 2, 2)
     assert (second.cited, second.relevant) == (0, 0)
     assert (third.cited, third.relevant) == (0, 0)

@@ -1,4 +1,5 @@
-"""The viewer's first page: runs by data set with their trend, experiments, notes, and any number of runs compared."""
+"""The viewer's first page: runs by data set with their trend, experiments, notes, and any number of
+runs compared."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def begun(folder: Path, when: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six months of ten samples, of which one more fails each month; in the fourth the prompt changed."""
+    """Six months of ten samples, of which one more fails each month; in the fourth the prompt
+    changed."""
     root = tmp_path_factory.mktemp("home")
     for month in range(MONTHS):
         path = root / f"month_{month}"

@@ -1,4 +1,5 @@
-"""Texts that try to be more than text: in the browser they show as what they are and run nothing."""
+"""Texts that try to be more than text: in the browser they show as what they are and run
+nothing."""
 
 from __future__ import annotations
 

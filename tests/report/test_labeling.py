@@ -271,7 +271,8 @@ with Viewer(sys.argv[1], label_as="ada") as server:
 def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(
     tmp_path: Path,
 ) -> None:
-    """The server is killed at 20 instants of a stream of labels and changes; another process labels beside it."""
+    """The server is killed at 20 instants of a stream of labels and changes; another process labels
+    beside it."""
     run = make(tmp_path / "one", SAMPLES, {"kind": {}}, metrics=("faithfulness",))
     beside = ce.annotate(run, n=30, annotator="ben")
     answered: dict[str, str] = {}

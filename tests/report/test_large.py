@@ -1,4 +1,5 @@
-"""A thousand samples: the page opens at once, scrolls, searches and opens any of them. Times are printed."""
+"""A thousand samples: the page opens at once, scrolls, searches and opens any of them. Times are
+printed."""
 
 from __future__ import annotations
 

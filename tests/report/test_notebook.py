@@ -1,4 +1,5 @@
-"""What results show in a notebook: numbers with what stands beside them, evidence, and nothing that runs or loads."""
+"""What results show in a notebook: numbers with what stands beside them, evidence, and nothing that
+runs or loads."""
 
 from __future__ import annotations
 
@@ -116,7 +117,8 @@ def test_an_attached_run_has_its_cards_beside(tmp_path: Path) -> None:
 
 
 def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
-    """The other judge supports the old clock too: 1/2 and 1/1, so that the mean rises from 0.25 to 0.75."""
+    """The other judge supports the old clock too: 1/2 and 1/1, so that the mean rises from 0.25 to
+    0.75."""
     judge = ScriptedJudge(
         {"It is 58 m high.": "supported", "It is old.": "supported"}, name="other"
     )

@@ -1,4 +1,5 @@
-"""One number, one text: the terminal, Markdown, the page with and without its script, and the page of an experiment."""
+"""One number, one text: the terminal, Markdown, the page with and without its script, and the page
+of an experiment."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Twelve samples at .5625 and at 1: each of 2^12 sign patterns but two is less extreme, p = 2 / 4096."""
+    """Twelve samples at .5625 and at 1: each of 2^12 sign patterns but two is less extreme, p = 2 /
+    4096."""
     folder = tmp_path_factory.mktemp("runs")
     samples = [
         SIXTEEN.model_copy(update={"id": f"s{i}", "question": f"Question {i}?"}) for i in range(12)

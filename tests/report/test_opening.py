@@ -1,4 +1,5 @@
-"""What a person sees of a run in a browser: the overview, the list, a sample, the way between them."""
+"""What a person sees of a run in a browser: the overview, the list, a sample, the way between
+them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ SILENT = Sample(id="silent", question="And the well?", answer="...", contexts=DO
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three samples before two judges: tower 1/3 by the strict one, bridge 1, silent without a claim."""
+    """Three samples before two judges: tower 1/3 by the strict one, bridge 1, silent without a
+    claim."""
     says = {"openai:strict@http://127.0.0.1/v1": TOWER_SAYS, "openai:mild@http://127.0.0.1/v1": {}}
     return forms.write(
         make(tmp_path_factory.mktemp("runs") / "two", (TOWER, BRIDGE, SILENT), says), "html"
@@ -28,7 +30,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_overview_says_mean_interval_and_what_is_missing(browser: Browser, page: Path) -> None:
     browser.open(page)
-    # The judges are divided on two of the tower's claims: 1 of 1 judged claims, and 1 of 1 for the bridge.
+    # The judges are divided on two of the tower's claims: 1 of 1 judged claims, and 1 of 1 for the
+    # bridge.
     card = browser.one(".card").text
     assert "faithfulness" in card
     assert "1.000" in card

@@ -1,4 +1,5 @@
-"""The page of a run whose numbers are not of claims: ratings, grades, and metrics without a judge."""
+"""The page of a run whose numbers are not of claims: ratings, grades, and metrics without a
+judge."""
 
 from __future__ import annotations
 

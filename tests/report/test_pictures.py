@@ -1,4 +1,5 @@
-"""Every view at the width of a telephone and of a desk, light, dark and on paper: nothing hangs over the edge.
+"""Every view at the width of a telephone and of a desk, light, dark and on paper: nothing hangs
+over the edge.
 
 With a folder artefacts/ beside tests/, pictures for people to look at land there.
 """
@@ -97,7 +98,8 @@ def test_everything_that_can_be_used_has_a_name(
 def test_text_stands_out_from_its_ground(
     browser: Browser, pages: dict[str, Path], scheme: str
 ) -> None:
-    """The contrast of every colour of text with the grounds it stands on is 4.5 or more (WCAG 2.2, 1.4.3)."""
+    """The contrast of every colour of text with the grounds it stands on is 4.5 or more (WCAG 2.2,
+    1.4.3)."""
     browser.colours(scheme)
     browser.open(pages["overview"])
     contrast = """

@@ -1,4 +1,5 @@
-"""One sample in a browser: claims in their places, verdicts, evidence, and what was asked and answered."""
+"""One sample in a browser: claims in their places, verdicts, evidence, and what was asked and
+answered."""
 
 from __future__ import annotations
 

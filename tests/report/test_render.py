@@ -59,7 +59,8 @@ HOSTILE = [
     "｀x｀",
     "\U000e0041tag",
 ]
-"""31 texts: escape codes, line ends, formulas, markup of Markdown and HTML, characters that are not seen."""
+"""31 texts: escape codes, line ends, formulas, markup of Markdown and HTML, characters that are not
+seen."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e\ufeff\ud800\U000e0041]")
 HIGH = Estimate(value=0.75, low=0.5, high=0.9, ends="interval")
 BOUNDED = Estimate(value=0.25, low=0.1, high=0.6, ends="bounds")

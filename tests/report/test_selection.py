@@ -1,4 +1,5 @@
-"""The page of a large run: a selection of its samples that says what it is, with all numbers over all of them."""
+"""The page of a large run: a selection of its samples that says what it is, with all numbers over
+all of them."""
 
 from __future__ import annotations
 

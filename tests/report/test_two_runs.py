@@ -24,7 +24,8 @@ BETTER = {"It is 90 metres high.": "contradicted"}
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Run a: three samples, each with one of three claims supported. Run b: two of them and another, two supported."""
+    """Run a: three samples, each with one of three claims supported. Run b: two of them and
+    another, two supported."""
     folder = tmp_path_factory.mktemp("runs")
     other = SAMPLES[0].model_copy(update={"id": "new"})
     a = make(folder / "a", SAMPLES, {"strict": TOWER_SAYS})
@@ -40,7 +41,8 @@ def test_shared_samples_are_paired_whatever_their_order(runs: tuple[Path, Path])
     assert faithfulness.difference.value == pytest.approx(1 / 3)
     assert (faithfulness.increased, faithfulness.decreased, faithfulness.n) == (2, 0, 2)
     assert coverage.difference.value == 0
-    # Sign patterns of two equal differences: 2 of 4 are as extreme, p = 0.5; Holm doubles the smaller of two.
+    # Sign patterns of two equal differences: 2 of 4 are as extreme, p = 0.5; Holm doubles the
+    # smaller of two.
     assert (faithfulness.p, faithfulness.p_adjusted) == (0.5, 1.0)
 
 
@@ -98,7 +100,8 @@ def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> 
 
 
 def test_two_claims_of_the_same_words_say_which_text_they_are_of(runs: tuple[Path, Path]) -> None:
-    """The judge of run b supports both claims of these words: that of the answer and that of the gold answer."""
+    """The judge of run b supports both claims of these words: that of the answer and that of the
+    gold answer."""
     found = compare(*runs).comparison
     first, second = (
         view.flip(found.flips[0].model_copy(update={"of": of})) for of in ("answer", "reference")

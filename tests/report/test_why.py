@@ -1,4 +1,5 @@
-"""Why it changed, in which slice, retrieval or generation, which judge: the views, and the lists they lead to."""
+"""Why it changed, in which slice, retrieval or generation, which judge: the views, and the lists
+they lead to."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def figure(text: str) -> float:
 
 def count(browser: Browser) -> int:
     """How many samples are listed."""
-    return int(re.match(r"\d+", browser.line(".count")).group())  # type: ignore[union-attr]  # it begins with a number
+    # it begins with a number
+    return int(re.match(r"\d+", browser.line(".count")).group())  # type: ignore[union-attr]
 
 
 def test_parts_of_a_difference_add_up_and_lead_to_their_samples(
@@ -183,5 +185,6 @@ def test_five_questions_are_answered_by_a_click_or_two(
 def test_a_picture_travels_as_lists() -> None:
     drawn = forest([Mark("faithfulness", 0.1, 0.0, 0.2, 9, link="#/x")], "title <b>", "difference")
     tag, attributes, *children = tree(drawn)
-    assert (tag, attributes["viewBox"]) == ("svg", f"0 0 {drawn.width:g} {drawn.height:g}")  # type: ignore[index]  # an element
+    # an element
+    assert (tag, attributes["viewBox"]) == ("svg", f"0 0 {drawn.width:g} {drawn.height:g}")  # type: ignore[index]
     assert children[0] == ["title", {}, "title <b>"]

@@ -1,4 +1,5 @@
-"""Judges against people: labels find their claims, and the numbers are worked by hand or equal scikit-learn's."""
+"""Judges against people: labels find their claims, and the numbers are worked by hand or equal
+scikit-learn's."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def result(
 
 
 def label(said: str, **fields: Any) -> HumanLabel:
-    return HumanLabel(sample=fields.pop("sample", "s1"), label=said, **fields)  # type: ignore[arg-type]  # of Label
+    # of Label
+    return HumanLabel(sample=fields.pop("sample", "s1"), label=said, **fields)  # type: ignore[arg-type]
 
 
 ONE = result({"contexts": ["++", "+0", "-0"]})

@@ -1,4 +1,5 @@
-"""What people label: disputed claims, rated answers, claims shown again, and labels that several processes write."""
+"""What people label: disputed claims, rated answers, claims shown again, and labels that several
+processes write."""
 
 from __future__ import annotations
 
@@ -151,7 +152,8 @@ def test_enough_labels_are_said_from_ten_on(run: Path) -> None:
     for number, item in enumerate(drawn.items[:10], 1):
         assert drawn.progress.needed is None, number
         item.label("supported")
-    # 10 of 10 like the panel: Wilson's interval of 10 ends at .74 or above, so several times as many labels are needed
+    # 10 of 10 like the panel: Wilson's interval of 10 ends at .74 or above, so several times as
+    # many labels are needed
     assert drawn.progress.needed is not None
     assert drawn.progress.needed > 30
 
@@ -167,7 +169,8 @@ for word in ("supported", "not_found"):
 
 
 def test_two_processes_that_label_at_once_lose_nothing(run: Path) -> None:
-    """Each gives every claim a label and changes it, which rewrites the file while the other adds to it."""
+    """Each gives every claim a label and changes it, which rewrites the file while the other adds
+    to it."""
     annotated(run, 30)
     names = ("ada", "ben")
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(run), name]) for name in names]
@@ -186,7 +189,8 @@ def test_a_line_that_a_full_disk_cut_off_is_no_label_and_hinders_nothing(run: Pa
 
 
 def test_rated_answers_are_labeled_in_the_words_of_the_rating(tmp_path: Path) -> None:
-    """Ten answers that the judge finds fully relevant; a person finds two of them not relevant at all."""
+    """Ten answers that the judge finds fully relevant; a person finds two of them not relevant at
+    all."""
     judge = ScriptedJudge(
         reply=lambda text: '{"reason": "so", "rating": "fully", "noncommittal": false}'
     )
@@ -208,7 +212,8 @@ def test_rated_answers_are_labeled_in_the_words_of_the_rating(tmp_path: Path) ->
 
 
 def test_answers_drawn_by_their_rating_keep_their_probabilities(tmp_path: Path) -> None:
-    """The judge finds 26 of 30 answers fully relevant; of 20 drawn, four are not, and people agree with the judge."""
+    """The judge finds 26 of 30 answers fully relevant; of 20 drawn, four are not, and people agree
+    with the judge."""
     judge = ScriptedJudge(
         reply=lambda text: json.dumps(
             {

@@ -1,4 +1,5 @@
-"""The parts of a difference add up to it: on random small runs against plain arithmetic, and on runs worked by hand."""
+"""The parts of a difference add up to it: on random small runs against plain arithmetic, and on
+runs worked by hand."""
 
 from __future__ import annotations
 
@@ -117,10 +118,11 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
 
 
 def test_every_claim_of_a_sample_adds_its_share() -> None:
-    """A: old +, red +, high - (2 of 3). B: old +, red -, new -, tall + (2 of 4). Both judged: A 2 of 2, B 1 of 2.
+    """A: old +, red +, high - (2 of 3). B: old +, red -, new -, tall + (2 of 4). Both judged: A 2
+    of 2, B 1 of 2.
 
-    red: -(1/3 + 1/4) / 2 = -7/24; the mean of both shares is 3/4; high leaves: -(0 - 3/4)/3 = 1/4; new comes:
-    (0 - 3/4)/4 = -3/16; tall comes: (1 - 3/4)/4 = 1/16. Together 2/4 - 2/3 = -1/6.
+    red: -(1/3 + 1/4) / 2 = -7/24; the mean of both shares is 3/4; high leaves: -(0 - 3/4)/3 = 1/4;
+    new comes: (0 - 3/4)/4 = -3/16; tall comes: (1 - 3/4)/4 = 1/16. Together 2/4 - 2/3 = -1/6.
     """
 
     def one(answer: str, **labels: str) -> SampleResult:
@@ -187,7 +189,8 @@ def test_causes_are_told_apart(tmp_path: Path) -> None:
 def test_samples_of_one_run_lead_from_the_paired_difference_to_that_of_the_means(
     tmp_path: Path,
 ) -> None:
-    """A has t1 (1/3) and t2 (1/3), B has t2 (1/3) and t3 (1): no pair differs, and B's mean is 2/3."""
+    """A has t1 (1/3) and t2 (1/3), B has t2 (1/3) and t3 (1): no pair differs, and B's mean is
+    2/3."""
     samples = [TOWER.model_copy(update={"id": f"t{i}"}) for i in (1, 2, 3)]
     good = samples[2].model_copy(update={"answer": "The tower opened in 1902."})
     a = make(tmp_path / "a", samples[:2])

@@ -105,7 +105,8 @@ def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
 def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_supported(
     tmp_path: Path, server: ThreadHandle
 ) -> None:
-    """The judge supports all claims of 6 of 10 answers; people call 4 answers right that it supports and 2 that not."""
+    """The judge supports all claims of 6 of 10 answers; people call 4 answers right that it
+    supports and 2 that not."""
     good = CLAIMS[0]
     bad = " ".join(CLAIMS[:2])
     samples = [
@@ -154,7 +155,8 @@ def test_rogan_gladen_takes_the_labels_as_coming_from_elsewhere(run: Path) -> No
 
 
 def label_drawn(run: Path, n: int, annotator: str = "", **of_claim: str) -> list[str]:
-    """Label the claims of a draw, "not_found" unless the claim is named, and return the ids of these claims."""
+    """Label the claims of a draw, "not_found" unless the claim is named, and return the ids of
+    these claims."""
     annotation = ce.annotate(run, n=n, annotator=annotator)
     claims = [item.key[1] for item in annotation]
     for item in annotation:
@@ -163,8 +165,9 @@ def label_drawn(run: Path, n: int, annotator: str = "", **of_claim: str) -> list
 
 
 def test_both_numbers_are_corrected(tmp_path: Path, server: ThreadHandle) -> None:
-    """24 samples of one claim that the judge supports, and 24 of four of which it supports two. People label all: they
-    support the one, and of the four the first alone: macro (1 + .25) / 2, micro (24 + 24) / 120."""
+    """24 samples of one claim that the judge supports, and 24 of four of which it supports two.
+    People label all: they support the one, and of the four the first alone: macro (1 + .25) / 2,
+    micro (24 + 24) / 120."""
     samples = [
         {
             "id": f"s{i}",
@@ -214,7 +217,8 @@ def test_few_labels_have_a_note_and_fewer_no_interval(run: Path) -> None:
 
 
 def test_draws_of_earlier_versions_are_read_and_one_by_uncertainty_is_weighted(run: Path) -> None:
-    """A draw by uncertainty has unequal probabilities: weights of 1 / .25 and 1 / .5 on the labels."""
+    """A draw by uncertainty has unequal probabilities: weights of 1 / .25 and 1 / .5 on the
+    labels."""
     label_drawn(run, 40, answer_1="supported")
     path = run / "annotation" / "faithfulness.json"
     draw = json.loads(path.read_text())
@@ -242,7 +246,8 @@ def test_draws_of_earlier_versions_are_read_and_one_by_uncertainty_is_weighted(r
 
 
 def test_labels_beyond_an_uneven_draw_are_left_out(run: Path) -> None:
-    """Half of the claims were drawn, first claims with a quarter of the probability; other labels have none."""
+    """Half of the claims were drawn, first claims with a quarter of the probability; other labels
+    have none."""
     first = label_drawn(run, 20, answer_1="supported").count("answer-1")
     path = run / "annotation" / "faithfulness.json"
     draw = json.loads(path.read_text())
@@ -277,8 +282,9 @@ def test_labels_of_other_claims_than_those_drawn_are_a_random_sample(run: Path) 
 
 
 def test_a_stratified_draw_is_corrected_by_the_words_of_the_scale(tmp_path: Path) -> None:
-    """Ten claims are drawn of 30 supported, 40 partly supported and 10 not found; people find the partly supported ones
-    supported too: 70 of 80. With the two kinds that do not count in one stratum, it would be 30/80 + 50/80 * 10/20.
+    """Ten claims are drawn of 30 supported, 40 partly supported and 10 not found; people find the
+    partly supported ones supported too: 70 of 80. With the two kinds that do not count in one
+    stratum, it would be 30/80 + 50/80 * 10/20.
     """
     says = {
         "It is so.": "support",

@@ -1,4 +1,5 @@
-"""The first line of `compare` on planted changes, worked out in `benchmarks/culprit.py`, and on runs made by hand."""
+"""The first line of `compare` on planted changes, worked out in `benchmarks/culprit.py`, and on
+runs made by hand."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def many(
         TOWER.model_copy(update={"id": f"s{i}", "question": f"Question {i}?", **(changed or {})})
         for i in range(n)
     ]
-    return run(folder / name, samples, says or GOOD, metrics=["faithfulness"])  # type: ignore[arg-type]  # a mapping
+    # a mapping
+    return run(folder / name, samples, says or GOOD, metrics=["faithfulness"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -163,7 +165,8 @@ def test_conversations_have_a_culprit(
             }
             samples.append(TOWER.model_copy(update=new))
         metric = Metric(name="grounded", claims_of="answer", against="contexts+history")
-        return run(tmp_path / name, samples, says, metrics=[metric])  # type: ignore[arg-type]  # a mapping
+        # a mapping
+        return run(tmp_path / name, samples, says, metrics=[metric])  # type: ignore[arg-type]
 
     a = made("a", ("Which tower?",), DOCUMENTS, GOOD)
     b = made("b", before, documents, {"strict": TOWER_SAYS})
@@ -242,7 +245,8 @@ def test_ratings_and_grades_have_a_culprit_too(
 def test_the_sentence_agrees_with_p_and_interval(
     tmp_path: Path, changed: int, significant: bool, sentence: str, notes: tuple[str, ...]
 ) -> None:
-    """Of a changed answer, 1 of 2 claims is contradicted. p is 2 of 2^changed: .031 for 6, .063 for 5."""
+    """Of a changed answer, 1 of 2 claims is contradicted. p is 2 of 2^changed: .031 for 6, .063 for
+    5."""
 
     def made(name: str, wrong: int) -> Path:
         answers = [f"It is {90 if i < wrong else 80} metres high." for i in range(12)]

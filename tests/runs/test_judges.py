@@ -1,4 +1,5 @@
-"""Judges beside each other: cost, seconds, agreement, failures, and the front of cost and agreement."""
+"""Judges beside each other: cost, seconds, agreement, failures, and the front of cost and
+agreement."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ KAPPAS = {
 
 
 def test_cost_and_agreement_stand_side_by_side() -> None:
-    """x: $1 for 500 verdicts. z agrees least: 0.25 with the others; x 0.5, y 0.55. y is dearer than z and below x."""
+    """x: $1 for 500 verdicts. z agrees least: 0.25 with the others; x 0.5, y 0.55. y is dearer than
+    z and below x."""
     found = judge_numbers(
         [overview("x", 1.0), overview("y", 2.0), overview("z", 0.5)], panel(KAPPAS)
     )
@@ -152,11 +154,13 @@ def gather_calls(run: Path) -> list[SampleResult]:
 def test_agreement_of_a_run_has_its_judges(run: Path) -> None:
     found = measure_run(run)
     assert [one.judge for one in found.judges] == ["strict", "kind", "dead"]
-    assert found.disputes == gather(run).summary.panel.disputes  # type: ignore[union-attr]  # there is a panel
+    # there is a panel
+    assert found.disputes == gather(run).summary.panel.disputes  # type: ignore[union-attr]
 
 
 def test_calibration_is_that_of_the_bins() -> None:
-    """0.9 and 0.8 state two truths, 0.2 a lie; bins 8, 9 and 2. Errors 0.1, 0.2 and 0.2, a third each."""
+    """0.9 and 0.8 state two truths, 0.2 a lie; bins 8, 9 and 2. Errors 0.1, 0.2 and 0.2, a third
+    each."""
     found = calibration([0.9, 0.85, 0.25, None, 0.5], [True, True, False, True, None])
     assert [(one.n, one.probability, one.share) for one in found.bins] == [
         (1, 0.25, 0.0),

@@ -1,4 +1,5 @@
-"""What a line of `results.jsonl` and one of `replies.jsonl.gz` hold, and that nothing is lost on the way."""
+"""What a line of `results.jsonl` and one of `replies.jsonl.gz` hold, and that nothing is lost on
+the way."""
 
 from __future__ import annotations
 
@@ -187,7 +188,8 @@ def test_a_line_is_read_without_a_reader() -> None:
 
 
 def test_what_is_left_out_of_a_line_is_what_it_is_read_as() -> None:
-    """A default that changes would change what old lines say: the lines below are those of today."""
+    """A default that changes would change what old lines say: the lines below are those of
+    today."""
     bare = SampleResult.of(Sample(id="s", question=""), scores={"a": Score.undefined(None)})
     line, replies = lines.write(bare)
     assert json.loads(line) == {

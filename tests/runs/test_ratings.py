@@ -1,4 +1,5 @@
-"""Scores of whole answers beside ratings by people, and recorded verdicts per chunk and per system."""
+"""Scores of whole answers beside ratings by people, and recorded verdicts per chunk and per
+system."""
 
 from __future__ import annotations
 
@@ -245,7 +246,8 @@ def test_several_systems_in_a_row_are_a_sample_each(tmp_path: Path) -> None:
 def test_published_files_are_imported_by_mapping_alone(
     file: str, rows: int, mapping: dict[str, Any], samples: int, tmp_path: Path
 ) -> None:
-    """Their last rows; one of EVOUNA's has four systems in place of five, and three have an empty answer."""
+    """Their last rows; one of EVOUNA's has four systems in place of five, and three have an empty
+    answer."""
     published = shared_data(file).read_text(encoding="utf-8").splitlines(keepends=True)
     part = tmp_path / "part.jsonl"
     part.write_text("".join(published[-rows:]), encoding="utf-8")

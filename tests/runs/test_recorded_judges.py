@@ -1,4 +1,5 @@
-"""Recorded judges of published data, imported and held to people: the numbers are those of other programs."""
+"""Recorded judges of published data, imported and held to people: the numbers are those of other
+programs."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def openqa(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ImportedRun]
 
 
 def test_as_many_raw_texts_are_read_as_upstream_reads(openqa: tuple[Path, ImportedRun]) -> None:
-    """Upstream recorded 803 verdicts of gpt-4 and 804 of davinci; the one text not read says both no and yes."""
+    """Upstream recorded 803 verdicts of gpt-4 and 804 of davinci; the one text not read says both
+    no and yes."""
     folder, found = openqa
     readings = found.counts.readings
     assert {name: reading.read for name, reading in readings.items()} == {

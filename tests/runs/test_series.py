@@ -1,4 +1,5 @@
-"""Three or more runs: the last against a baseline, and the trend, which a steady fall does not escape."""
+"""Three or more runs: the last against a baseline, and the trend, which a steady fall does not
+escape."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def test_every_run_is_held_against_the_baseline_over_the_samples_of_both(
 def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_the_trend(
     tmp_path: Path,
 ) -> None:
-    """y is in the first and the last run: with x, -1 and 0 against the baseline, and slopes of -.5 and 0."""
+    """y is in the first and the last run: with x, -1 and 0 against the baseline, and slopes of -.5
+    and 0."""
     (words,) = track(
         write(tmp_path, [{"x": 1.0, "y": 0.5}, {"x": 0.5}, {"x": 0.0, "y": 0.5}])
     ).tracks
@@ -71,7 +73,8 @@ def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_th
 
 
 def steady(folder: Path) -> Series:
-    """Six runs; in each of the later five, two more of 40 samples fall from 1 to 0, so ten have fallen in the end."""
+    """Six runs; in each of the later five, two more of 40 samples fall from 1 to 0, so ten have
+    fallen in the end."""
     return track(
         write(
             folder,

@@ -44,7 +44,8 @@ def test_a_field_without_a_value_twice_is_no_slice() -> None:
 
 
 def test_contributions_add_up_to_the_loss() -> None:
-    """Of four values, mean 0.5: x has 1.0 and 0.0, y has 0.5 and 0.5; the last sample has neither topic nor value."""
+    """Of four values, mean 0.5: x has 1.0 and 0.0, y has 0.5 and 0.5; the last sample has neither
+    topic nor value."""
     rows: list[tuple[dict[str, object], float | None]] = [
         ({"topic": topic}, value)
         for topic, value in (("x", 1.0), ("x", 0.0), ("y", 0.5), ("y", 0.5))
@@ -61,7 +62,8 @@ def test_contributions_add_up_to_the_loss() -> None:
 
 
 def test_what_adds_to_a_metric_of_faults_is_its_loss() -> None:
-    """Of two values, mean 0.3: the greater one is the greater loss; of a metric that is best at 1 it is the smaller."""
+    """Of two values, mean 0.3: the greater one is the greater loss; of a metric that is best at 1
+    it is the smaller."""
     for metric, expected in (("hallucination", [0.25, 0.05]), ("faithfulness", [0.25, 0.45])):
         found = SliceTally([metric], None, ["metadata.topic"])
         for topic, value in (("x", 0.5), ("y", 0.1)):
@@ -84,7 +86,8 @@ def test_metrics_of_faults_are_metrics() -> None:
 
 
 def test_grades_of_one_and_less_are_no_shares() -> None:
-    """Eight documents of grade 1 on a scale to 3: no contribution, and nothing says that no grade is above 1."""
+    """Eight documents of grade 1 on a scale to 3: no contribution, and nothing says that no grade
+    is above 1."""
     found = SliceTally(["grade"], None, ["metadata.topic"])
     for i in range(8):
         sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "x"})
@@ -150,7 +153,8 @@ def test_reports_have_the_slices(runs: tuple[Path, Path]) -> None:
 
 
 def test_differences_of_grades_of_one_and_less_are_no_shares() -> None:
-    """Four questions whose grades differ by 1, -1, 1 and 1: mean 0.5, standard error 0.5, t(3) = 3.1824."""
+    """Four questions whose grades differ by 1, -1, 1 and 1: mean 0.5, standard error 0.5, t(3) =
+    3.1824."""
     pairs: Pairs = [(0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0)]
     compared = SliceTally(["grade"], None, ["metadata.topic"])
     for i, grades in enumerate(pairs):

@@ -1,4 +1,5 @@
-"""Every view in every form, with the same texts of its cells: terminal, Markdown, notebook, page and CSV."""
+"""Every view in every form, with the same texts of its cells: terminal, Markdown, notebook, page
+and CSV."""
 
 from __future__ import annotations
 

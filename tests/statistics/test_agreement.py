@@ -24,7 +24,8 @@ KRIPPENDORFF = list(
     ("scale", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
 def test_alpha_of_the_canonical_example_with_missing_labels(scale: str, published: float) -> None:
-    estimate = krippendorff_alpha(KRIPPENDORFF, scale=scale)  # type: ignore[arg-type]  # parametrised literal
+    # parametrised literal
+    estimate = krippendorff_alpha(KRIPPENDORFF, scale=scale)  # type: ignore[arg-type]
     assert estimate.value == pytest.approx(published, abs=0.0005)
     assert (estimate.n, estimate.clusters) == (11, 11)
 
@@ -35,7 +36,8 @@ def test_ac1_with_missing_labels() -> None:
 
 
 def test_cohen_kappa_worked_by_hand() -> None:
-    """20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: po = .7, pe = .5 * .6 + .5 * .4 = .5, kappa = .4."""
+    """20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: po = .7, pe = .5 * .6 + .5 * .4 = .5, kappa =
+    .4."""
     a = ["y"] * 25 + ["n"] * 25
     b = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
     assert cohen_kappa(a, b).value == pytest.approx(0.4)
@@ -45,8 +47,8 @@ def test_cohen_kappa_worked_by_hand() -> None:
 def test_weighted_kappa_worked_by_hand() -> None:
     """Labels 0 1 2; pairs 00 11 22 02: observed |i-j| sums to 2, squares to 4.
 
-    Row sums 2 1 1, column sums 1 1 2, expected counts row * column / 4: linear sum (2*1 + 2*2*2 + 1*1 + 1*2 + 1*1*2 +
-    1*1) / 4 = 4, quadratic (2*1 + 2*2*4 + 1*1 + 1*2 + 1*1*4 + 1*1) / 4 = 6.5.
+    Row sums 2 1 1, column sums 1 1 2, expected counts row * column / 4: linear sum (2*1 + 2*2*2 +
+    1*1 + 1*2 + 1*1*2 + 1*1) / 4 = 4, quadratic (2*1 + 2*2*4 + 1*1 + 1*2 + 1*1*4 + 1*1) / 4 = 6.5.
     """
     a = [0, 1, 2, 0]
     b = [0, 1, 2, 2]
@@ -62,7 +64,8 @@ def test_the_order_of_the_scale_decides_the_weights() -> None:
 
 
 def test_prevalence_lowers_kappa_but_not_ac1() -> None:
-    """90 yes/yes and 5 of either disagreement: po = .9, pe = .95^2 + .05^2 = .905, AC1 pe = 2 * .95 * .05."""
+    """90 yes/yes and 5 of either disagreement: po = .9, pe = .95^2 + .05^2 = .905, AC1 pe = 2 * .95
+    * .05."""
     a = ["y"] * 95 + ["n"] * 5
     b = ["y"] * 90 + ["n"] * 5 + ["y"] * 5
     assert cohen_kappa(a, b).value == pytest.approx((0.9 - 0.905) / 0.095)

@@ -24,8 +24,8 @@ def simulated(
 def test_value_weight_and_error_follow_the_formulas() -> None:
     """Four labeled items Y 1 1 0 0, F 1 0 0 0; four unlabeled, judge 1 1 1 0.
 
-    cov(Y, F) = 1/8, var of all eight judge values (4 of 8) = 2/7, lambda = (1/8) / (2 * 2/7) = 7/32;
-    theta = lambda 3/4 + (2 - lambda) / 4.
+    cov(Y, F) = 1/8, var of all eight judge values (4 of 8) = 2/7, lambda = (1/8) / (2 * 2/7) =
+    7/32; theta = lambda 3/4 + (2 - lambda) / 4.
     """
     result = prediction_powered([1, 0, 0, 0, 1, 1, 1, 0], [1, 1, 0, 0, None, None, None, None])
     weight = 7 / 32
@@ -61,7 +61,8 @@ def test_a_good_judge_narrows_the_interval() -> None:
 
 
 def test_a_judge_that_agreed_with_every_label_is_not_taken_for_perfect() -> None:
-    """With 40 labels and none missed the judge may still err: the interval is wider than that of the judge alone."""
+    """With 40 labels and none missed the judge may still err: the interval is wider than that of
+    the judge alone."""
     truth, _, human = simulated(2, 2000, 40)
     result = prediction_powered(truth, human)
     assert result.corrected.width is not None
@@ -130,11 +131,13 @@ def test_without_labels_there_is_only_the_judge() -> None:
 
 
 def test_a_weighted_mean_worked_by_hand() -> None:
-    """Two samples of 1 and 3 claims, so weights 3, 1, 1, 1 (of 6). The first and the last are labeled: Y 1, 0; F 1, 1.
+    """Two samples of 1 and 3 claims, so weights 3, 1, 1, 1 (of 6). The first and the last are
+    labeled: Y 1, 0; F 1, 1.
 
-    By people (3 * 1 + 1 * 0) / 4 = .75; F is 1 on the labeled and (3 + 1 + 0 + 1) / 6 = 5/6 on all. Contributions to
-    the difference: of people 3/4 * .25 and 1/4 * -.75, that is .1875 and -.1875; of F -(w (F - 5/6)): -1/12 and
-    -(1/36 - 5/36 + 1/36) = 1/12. The best lambda is below 0, so it is 0.
+    By people (3 * 1 + 1 * 0) / 4 = .75; F is 1 on the labeled and (3 + 1 + 0 + 1) / 6 = 5/6 on all.
+    Contributions to the difference: of people 3/4 * .25 and 1/4 * -.75, that is .1875 and -.1875;
+    of F -(w (F - 5/6)): -1/12 and -(1/36 - 5/36 + 1/36) = 1/12. The best lambda is below 0, so it
+    is 0.
     """
     result = weighted_correction(
         [1, 1, 0, 1], [1, None, None, 0], weights=[1, 1 / 3, 1 / 3, 1 / 3], clusters=[0, 1, 1, 1]
@@ -148,7 +151,8 @@ def test_a_weighted_mean_worked_by_hand() -> None:
 
 
 def test_with_equal_weights_it_is_the_regression_form_of_ppi() -> None:
-    """Value and lambda by hand of 100 random items, of which 40 are labeled; lambda by numpy's least squares."""
+    """Value and lambda by hand of 100 random items, of which 40 are labeled; lambda by numpy's
+    least squares."""
     _, judge, human = simulated(9, 100, 40)
     result = weighted_correction(judge, human)
     labels = np.array(human[:40], float)
@@ -175,7 +179,8 @@ def test_with_equal_weights_it_is_the_regression_form_of_ppi() -> None:
 
 
 def test_unequal_probabilities_are_undone() -> None:
-    """Weights 1 / pi of 2, 4 and 4 on the labels 1, 1 and 0: 6 / 10, of effectively 100 / 36 labels."""
+    """Weights 1 / pi of 2, 4 and 4 on the labels 1, 1 and 0: 6 / 10, of effectively 100 / 36
+    labels."""
     people = weighted_correction(
         [0, 0, 0, 0, 0, 0],
         [1, 1, 0, None, None, None],
@@ -186,7 +191,8 @@ def test_unequal_probabilities_are_undone() -> None:
 
 
 def test_a_draw_of_mostly_wrong_items_is_corrected() -> None:
-    """Items that the judge calls wrong are drawn ten times as often; the mean of the labels alone is far too low."""
+    """Items that the judge calls wrong are drawn ten times as often; the mean of the labels alone
+    is far too low."""
     truth, judge, _ = simulated(6, 3000, 0)
     probabilities = [0.05 if says else 0.5 for says in judge]
     drawn = np.random.default_rng(60).random(3000) < probabilities
@@ -199,10 +205,11 @@ def test_a_draw_of_mostly_wrong_items_is_corrected() -> None:
 
 
 def test_labels_that_show_no_error_of_the_judge_leave_room_for_one() -> None:
-    """All 20 labels confirm the judge, whose mean is .7: one more label may not, an error of lambda / 20.
+    """All 20 labels confirm the judge, whose mean is .7: one more label may not, an error of lambda
+    / 20.
 
-    The interval is Wilson's for .7 * .3 / (error^2 + (1/20)^2) items, widened to Student's 19 degrees of freedom;
-    statsmodels.stats.proportion.proportion_confint has the same.
+    The interval is Wilson's for .7 * .3 / (error^2 + (1/20)^2) items, widened to Student's 19
+    degrees of freedom; statsmodels.stats.proportion.proportion_confint has the same.
     """
     from scipy import stats
     from statsmodels.stats.proportion import proportion_confint
@@ -222,7 +229,8 @@ def test_labels_that_show_no_error_of_the_judge_leave_room_for_one() -> None:
 
 
 def test_at_0_and_1_the_interval_is_wilsons() -> None:
-    """Thirty labels, all supported, and a judge that supports everything: Wilson's interval of 30 of 30."""
+    """Thirty labels, all supported, and a judge that supports everything: Wilson's interval of 30
+    of 30."""
     from statsmodels.stats.proportion import proportion_confint
 
     for correct in (prediction_powered, weighted_correction):

@@ -11,14 +11,16 @@ from claimeval.types.errors import UsageError
 
 
 def test_the_worked_case_of_lee_et_al() -> None:
-    """The README of the paper's code (2511.21140): p .4 of 1000, q0 .7, q1 .9, 200 labels of each kind."""
+    """The README of the paper's code (2511.21140): p .4 of 1000, q0 .7, q1 .9, 200 labels of each
+    kind."""
     estimate = rogan_gladen_rate(Rate(0.4, 1000), Rate(0.7, 200), Rate(0.9, 200))
     assert estimate.value == pytest.approx(1 / 6)
     assert (estimate.low, estimate.high) == pytest.approx((0.0564, 0.2627), abs=5e-5)
 
 
 def test_a_judge_no_better_than_chance_is_refused() -> None:
-    """At q0 + q1 = 1.3 with 50 labels of each kind an unguarded interval can have negative width."""
+    """At q0 + q1 = 1.3 with 50 labels of each kind an unguarded interval can have negative
+    width."""
     chance = rogan_gladen_rate(Rate(0.4, 1000), Rate(0.5, 200), Rate(0.5, 200))
     assert chance.value is None
     weak = rogan_gladen_rate(Rate(0.4, 1000), Rate(0.55, 30), Rate(0.6, 30))
@@ -38,7 +40,8 @@ def test_rates_beyond_the_judges_errors_end_at_0_and_1() -> None:
 def test_an_interval_beyond_an_end_is_that_end() -> None:
     """At 99.9 % z is 3.29. With 2 human noes, q0 = 3/4 and its noise 3/64; theta is 0.
 
-    So the shift is -2 z^2 3/64 = -1.01 and the reach z sqrt(3/64) / .75 = .95: the upper end would be -.06.
+    So the shift is -2 z^2 3/64 = -1.01 and the reach z sqrt(3/64) / .75 = .95: the upper end would
+    be -.06.
     """
     never = Rate(0.0, 10_000)
     few = Rate(1.0, 2)
@@ -50,7 +53,8 @@ def test_an_interval_beyond_an_end_is_that_end() -> None:
 
 
 def test_the_labels_may_come_from_another_population() -> None:
-    """Calibration items are half yes, the items in question 90 % yes; the judge errs alike on both."""
+    """Calibration items are half yes, the items in question 90 % yes; the judge errs alike on
+    both."""
     rng = np.random.default_rng(0)
     truth = np.concatenate([rng.random(600) < 0.5, rng.random(4000) < 0.9])
     judge = np.where(truth, rng.random(4600) < 0.9, rng.random(4600) < 0.2)

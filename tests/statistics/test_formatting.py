@@ -1,4 +1,5 @@
-"""How numbers are printed. Expected texts are worked by hand from the exact values of the numbers."""
+"""How numbers are printed. Expected texts are worked by hand from the exact values of the
+numbers."""
 
 from __future__ import annotations
 

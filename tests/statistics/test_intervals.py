@@ -39,7 +39,8 @@ def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:
 
 
 def test_few_clusters_get_what_students_t_and_wilsons_interval_span() -> None:
-    """.73 and .80: t 12.706 * .035 = .445 either way, to the end of the scale; Wilson of .765 in two: .205 to .977."""
+    """.73 and .80: t 12.706 * .035 = .445 either way, to the end of the scale; Wilson of .765 in
+    two: .205 to .977."""
     estimate = mean_interval([0.73, 0.80])
     assert estimate.method == "t"
     assert (estimate.low, estimate.high) == pytest.approx(
@@ -107,7 +108,8 @@ EVENLY = np.linspace(0.0, 1.0, 1001)
 
 
 def test_a_statistic_that_no_cluster_moves_is_not_corrected_for_skewness() -> None:
-    """Half of the replicates are below .5, so there is no bias either: the levels are those of the reach itself."""
+    """Half of the replicates are below .5, so there is no bias either: the levels are those of the
+    reach itself."""
     found = bca_interval(0.5, EVENLY, np.full(25, 0.5), np.ones(25, dtype=np.int64), 25, 0.95)
     level = scipy.stats.norm.cdf(-np.sqrt(25 / 24) * scipy.stats.t.ppf(0.975, 24))
     assert found == pytest.approx((level, 1 - level), abs=1e-6)
@@ -115,9 +117,11 @@ def test_a_statistic_that_no_cluster_moves_is_not_corrected_for_skewness() -> No
 
 @pytest.mark.parametrize("one_cluster", [1.0, -1.0])
 def test_beyond_the_pole_of_the_correction_the_interval_goes_to_the_end(one_cluster: float) -> None:
-    """One of 1000 clusters has all influence, so the acceleration is 1/6 either way, and its pole is at 6.
+    """One of 1000 clusters has all influence, so the acceleration is 1/6 either way, and its pole
+    is at 6.
 
-    The reach of 2 clusters is sqrt(2) * 12.7 = 18: on one side 1 - 18/6 < 0, on the other 18 / (1 + 18/6) = 4.5.
+    The reach of 2 clusters is sqrt(2) * 12.7 = 18: on one side 1 - 18/6 < 0, on the other 18 / (1 +
+    18/6) = 4.5.
     """
     left_out = np.array([0.0, one_cluster])
     times = np.array([999, 1])
@@ -130,7 +134,8 @@ def test_a_value_outside_all_of_its_replicates_has_no_interval(point: float) -> 
 
 
 def test_rows_that_look_alike_to_the_projection_are_told_apart() -> None:
-    """With the factors a and b of the projection, the rows (b, 0) and (0, a) are both projected onto ab."""
+    """With the factors a and b of the projection, the rows (b, 0) and (0, a) are both projected
+    onto ab."""
     a, b = np.random.default_rng(0).normal(size=2)
     rows, times = distinct_rows(np.array([[b, 0.0], [0.0, a], [0.0, a]]))
     assert dict(zip(map(tuple, rows.tolist()), times.tolist(), strict=True)) == {
@@ -201,10 +206,11 @@ def test_a_share_of_995_is_not_excluded_by_a_failure_more_than_expected(
 
 
 def test_few_failures_get_wilson_on_clusters_drawn_towards_full_variance() -> None:
-    """2 of 50 answers score 0: share .04 away from the common 1, design effect (2 * d + 1) / 3 with d = 1 * 50/49.
+    """2 of 50 answers score 0: share .04 away from the common 1, design effect (2 * d + 1) / 3 with
+    d = 1 * 50/49.
 
-    d is capped at 1, so the effective number is 50 / (t/z)^2 with t of 49 degrees of freedom. Clopper and Pearson's
-    interval on the same number is the wider one.
+    d is capped at 1, so the effective number is 50 / (t/z)^2 with t of 49 degrees of freedom.
+    Clopper and Pearson's interval on the same number is the wider one.
     """
     estimate = mean_interval([1.0] * 48 + [0.0] * 2)
     number = 50 / (critical_value(0.95, 49) / critical_value(0.95)) ** 2
@@ -219,7 +225,8 @@ def test_few_failures_get_wilson_on_clusters_drawn_towards_full_variance() -> No
 
 
 def test_half_failures_are_less_sure_than_their_own_spread_says() -> None:
-    """Two answers at .5: d = variance .0098 / (.98 * .02) / (49/50) = .51, drawn to (2 * .51 + 1) / 3 = .67."""
+    """Two answers at .5: d = variance .0098 / (.98 * .02) / (49/50) = .51, drawn to (2 * .51 + 1) /
+    3 = .67."""
     estimate = mean_interval([1.0] * 48 + [0.5] * 2)
     effect = (2 * (0.02 * 0.48 / (0.98 * 0.02) * 50 / 49) + 1) / 3
     number = 50 / (effect * (critical_value(0.95, 49) / critical_value(0.95)) ** 2)
@@ -344,7 +351,8 @@ def test_bad_input_is_refused_in_words() -> None:
 
 
 def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
-    """Of two clusters only one has a denominator: half of the draws of both are undefined or constant."""
+    """Of two clusters only one has a denominator: half of the draws of both are undefined or
+    constant."""
     rows = np.array([[1.0, 1.0], [0.0, 0.0]])
     undefined = [lambda sums: sums[:, 0] * 0 + np.nan]
     (estimate,) = bootstrap_sums(ClusterSums(rows, 2), undefined, Resampling(), because="why")
@@ -358,7 +366,8 @@ def test_without_resamples_there_is_a_value_and_no_interval() -> None:
 
 
 def test_the_levels_of_bca_are_0_or_1_from_the_pole_on() -> None:
-    """At acceleration .5 the pole is at z = 2; below it, at z = -2, the level is that of -2 / (1 + .5 * 2) = -1."""
+    """At acceleration .5 the pole is at z = 2; below it, at z = -2, the level is that of -2 / (1 +
+    .5 * 2) = -1."""
     low, high = _bca_levels(0.0, 0.5, 2.0)
     assert low == pytest.approx(0.15865525393145707)
     assert high == 1.0

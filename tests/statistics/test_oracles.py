@@ -1,7 +1,7 @@
 """Development checks: the same numbers as scikit-learn, statsmodels, krippendorff and ppi-python.
 
-None of them is a dependency at run time; the `dev` extra installs them. Each is imported inside its test, because
-statsmodels and ppi-python take seconds to load.
+None of them is a dependency at run time; the `dev` extra installs them. Each is imported inside its
+test, because statsmodels and ppi-python take seconds to load.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def test_kappa_equals_scikit_learn(seed: int, weights: str, theirs: str | None) 
     from sklearn import metrics
 
     a, b = grades(seed)
-    mine = cohen_kappa(a, b, weights=weights, resampling=NO_INTERVAL).value  # type: ignore[arg-type]  # parametrised literal
+    # parametrised literal
+    mine = cohen_kappa(a, b, weights=weights, resampling=NO_INTERVAL).value  # type: ignore[arg-type]
     assert mine == pytest.approx(metrics.cohen_kappa_score(a, b, weights=theirs), abs=1e-9)
 
 
@@ -83,7 +84,8 @@ def test_holm_equals_statsmodels(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_clustered_errors_equal_statsmodels(seed: int) -> None:
-    """Its small-sample factor is G/(G-1) (N-1)/(N-K) with K = 1 regressor, so only G/(G-1) remains."""
+    """Its small-sample factor is G/(G-1) (N-1)/(N-K) with K = 1 regressor, so only G/(G-1)
+    remains."""
     from statsmodels import api
 
     rng = np.random.default_rng(seed)

@@ -45,7 +45,8 @@ def test_mcnemar_equals_the_binomial_test_of_scipy(b: int, c: int) -> None:
 
 
 def test_whole_clusters_flip_their_signs() -> None:
-    """Clusters sum to 2, 2 and -1: of 8 patterns |sum| >= 3 in +++, ++-, --+ and ---, so p = 4/8."""
+    """Clusters sum to 2, 2 and -1: of 8 patterns |sum| >= 3 in +++, ++-, --+ and ---, so p =
+    4/8."""
     test = sign_flip_test([1, 1, 2, -1], clusters=["a", "a", "b", "c"])
     assert test.p == 0.5
 
@@ -78,7 +79,8 @@ def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> Non
     "groups", [[0.9, -0.9, 0.8, 0.9, -0.2], [1, 1, 0.95, 0.9, -1, -1], [1.0] * 30 + [0.0, -1.0]]
 )
 def test_a_difference_of_shares_lies_between_minus_one_and_one(groups: list[float]) -> None:
-    """Five to 32 clusters: a quantile of resamples on either side of the mean can reach further than the scale."""
+    """Five to 32 clusters: a quantile of resamples on either side of the mean can reach further
+    than the scale."""
     found = paired_difference([max(d, 0.0) for d in groups], [max(-d, 0.0) for d in groups])
     assert found.low is not None
     assert found.high is not None
@@ -127,7 +129,8 @@ def test_holm_worked_by_hand() -> None:
 
 
 def test_grades_that_happen_to_be_one_or_less_are_no_shares() -> None:
-    """The differences 1, -1, 1 and 1 have the mean 0.5 and the standard error 0.5; t(3) is 3.1824."""
+    """The differences 1, -1, 1 and 1 have the mean 0.5 and the standard error 0.5; t(3) is
+    3.1824."""
     arms = [1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]
     grades = paired_difference(*arms, shares=False)
     shares = paired_difference(*arms)

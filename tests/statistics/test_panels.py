@@ -16,7 +16,8 @@ def test_entropy_is_in_bits_and_ignores_abstentions() -> None:
 
 
 def test_self_preference_worked_by_hand() -> None:
-    """x leads y by .2 and .4 on its own items (mean .3) and by .1 and -.1 on those of z (mean 0)."""
+    """x leads y by .2 and .4 on its own items (mean .3) and by .1 and -.1 on those of z (mean
+    0)."""
     scores = {"x": [0.9, 0.8, 0.6, 0.4], "y": [0.7, 0.4, 0.5, 0.5]}
     result = self_preference(scores, ["x", "x", "z", "z"])
     assert result["x"].value == pytest.approx(0.3)

@@ -1,4 +1,5 @@
-"""What holds for any small input: no NaN, no warning, the value inside its interval, or a reason."""
+"""What holds for any small input: no NaN, no warning, the value inside its interval, or a
+reason."""
 
 from __future__ import annotations
 

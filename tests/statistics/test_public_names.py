@@ -16,7 +16,8 @@ def test_every_public_name_loads_and_is_listed() -> None:
 
 
 def test_no_name_hides_behind_a_module_of_the_same_name() -> None:
-    """`from claimeval.statistics.correction import ...` must not turn a function of the package into a module."""
+    """`from claimeval.statistics.correction import ...` must not turn a function of the package
+    into a module."""
     for name in claimeval.statistics.__all__:
         assert not hasattr(getattr(claimeval.statistics, name), "__path__")
         assert f"claimeval.statistics.{name}" not in sys.modules

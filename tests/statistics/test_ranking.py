@@ -26,7 +26,8 @@ def test_auroc_is_mann_whitneys_u() -> None:
 
 
 def test_the_error_of_auroc_is_delongs() -> None:
-    """Placements of the yes 1, .75 among two no, of the no .75, 1: var = var(1, .75) / 2 + var(.75, 1) / 2."""
+    """Placements of the yes 1, .75 among two no, of the no .75, 1: var = var(1, .75) / 2 + var(.75,
+    1) / 2."""
     error = auroc([True, True, False, False], [0.9, 0.5, 0.5, 0.1]).standard_error
     assert error == pytest.approx(np.sqrt(np.var([1, 0.75], ddof=1) / 2 * 2))
 
@@ -63,7 +64,8 @@ def test_correlation_equals_scipy(kind: str) -> None:
     expected = (scipy.stats.pearsonr if kind == "pearson" else scipy.stats.spearmanr)(
         x, y
     ).statistic
-    estimate = correlation(x.tolist(), y.tolist(), kind=kind)  # type: ignore[arg-type]  # parametrised literal
+    # parametrised literal
+    estimate = correlation(x.tolist(), y.tolist(), kind=kind)  # type: ignore[arg-type]
     assert estimate.value == pytest.approx(expected, abs=1e-12)
     assert estimate.low is not None
     assert estimate.high is not None

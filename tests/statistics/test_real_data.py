@@ -36,7 +36,8 @@ def openqa() -> dict[str, list[str | None]]:
 
 
 def test_150_labels_with_gpt_4_say_more_than_alone_and_more_than_rogan_gladen() -> None:
-    """Over 300 draws of labels: PPI++ is nearer to the share by all 803 human labels, and all three cover it."""
+    """Over 300 draws of labels: PPI++ is nearer to the share by all 803 human labels, and all three
+    cover it."""
     labels = openqa()
     kept = [i for i, verdict in enumerate(labels["gpt-4"]) if verdict is not None]
     human = np.array([labels["human"][i] == "Yes" for i in kept])

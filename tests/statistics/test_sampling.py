@@ -1,4 +1,5 @@
-"""Draws of items to label: exact numbers, known probabilities, and growth that keeps what was drawn."""
+"""Draws of items to label: exact numbers, known probabilities, and growth that keeps what was
+drawn."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def test_an_even_draw_grows_without_losing_an_item_and_stays_even() -> None:
 
 
 def test_items_are_included_as_often_as_the_draw_says() -> None:
-    """Twelve of thirty, drawn at once and in two steps: each item in .4 of 3,000 draws, with an error of .009."""
+    """Twelve of thirty, drawn at once and in two steps: each item in .4 of 3,000 draws, with an
+    error of .009."""
     ranks = (np.arange(30) // 7).tolist()
     once = np.zeros(30)
     twice = np.zeros(30)

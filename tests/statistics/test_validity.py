@@ -33,7 +33,8 @@ def test_a_judge_that_guesses_fails() -> None:
 
 
 def test_the_p_value_is_that_of_scipys_t_test() -> None:
-    """Two annotators: an item is won alone where exactly one of judge and annotator meets the other annotator."""
+    """Two annotators: an item is won alone where exactly one of judge and annotator meets the other
+    annotator."""
     a = with_errors(5)
     b = with_errors(12)
     judge = with_errors(7)

@@ -9,7 +9,8 @@ from claimeval.types.errors import UsageError
 
 
 def test_variance_components_worked_by_hand() -> None:
-    """Groups 1 2 | 3 4 | 5: within .5 (sum 1 over 2), mean 3, between mean square 9 / 2, size (5 - 9/5) / 2 = 1.6."""
+    """Groups 1 2 | 3 4 | 5: within .5 (sum 1 over 2), mean 3, between mean square 9 / 2, size (5 -
+    9/5) / 2 = 1.6."""
     components = variance_components([[1, 2], [3, 4], [5]])
     assert components.within == pytest.approx(0.5)
     assert components.size == pytest.approx(1.6)

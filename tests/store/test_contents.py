@@ -1,4 +1,5 @@
-"""The store keeps bytes whole, runs nothing it finds, deletes nothing, and says what is wrong with it in one line."""
+"""The store keeps bytes whole, runs nothing it finds, deletes nothing, and says what is wrong with
+it in one line."""
 
 from __future__ import annotations
 
@@ -216,7 +217,8 @@ def test_keys_are_text_and_never_unpickled(store: Store, folder: Path) -> None:
     ],
 )
 def test_a_row_that_is_wrong_in_one_way_is_refused_as_foreign(folder: Path, change: str) -> None:
-    """The bytes are those that were put, so that nothing but the row's form tells that another program wrote it."""
+    """The bytes are those that were put, so that nothing but the row's form tells that another
+    program wrote it."""
     with Store(folder) as store:
         store.put(key(1), b"value")
     sql(folder, f"UPDATE Cache SET {change}")

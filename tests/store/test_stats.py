@@ -1,4 +1,5 @@
-"""What a store holds is added up, and damaged rows are found, dropped on request, and never touched otherwise."""
+"""What a store holds is added up, and damaged rows are found, dropped on request, and never touched
+otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is wrong with a store is said in one line, and what was put outlives kills, full disks and other processes."""
+"""What is wrong with a store is said in one line, and what was put outlives kills, full disks and
+other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Samples that belong together are drawn together, in every command that has an interval or a test."""
+"""Samples that belong together are drawn together, in every command that has an interval or a
+test."""
 
 from __future__ import annotations
 
@@ -133,7 +134,8 @@ def test_a_run_says_how_many_questions_it_has(tmp_path: Path) -> None:
 
 
 def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
-    """Differences by question 0, -1, 0, -1, 0, -1, 0 (sums): three of one sign, p = 2 / 2^3 = .25."""
+    """Differences by question 0, -1, 0, -1, 0, -1, 0 (sums): three of one sign, p = 2 / 2^3 =
+    .25."""
     other = [1.0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0]
     a = scored(tmp_path / "a", VALUES)
     b = scored(tmp_path / "b", other)
@@ -206,7 +208,8 @@ def test_summary_json_holds_the_clusters_beside_n(tmp_path: Path) -> None:
 
 
 def test_grades_are_held_to_people_by_question() -> None:
-    """Queries 2i and 2i+1 have one text: the six of twelve pairs that differ stand in six clusters."""
+    """Queries 2i and 2i+1 have one text: the six of twelve pairs that differ stand in six
+    clusters."""
     human = {f"q{i}": {"a": 1, "b": i % 2, "c": 0} for i in range(12)}
     assessor = {f"q{i}": {"a": 1, "b": (i // 2) % 2, "c": 0} for i in range(12)}
     alone = validity(assessor, human, BINARY_RELEVANCE)

@@ -1,6 +1,7 @@
 """Write records.d.ts: the records that Python puts into the pages, as types for their scripts.
 
-A field that is renamed in Python then fails `make scripts` wherever a script still reads the old name.
+A field that is renamed in Python then fails `make scripts` wherever a script still reads the old
+name.
 """
 
 from __future__ import annotations

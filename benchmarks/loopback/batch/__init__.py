@@ -1,1 +1,2 @@
-"""Files and batches of both providers, stored in a folder so that a restarted server continues with them."""
+"""Files and batches of both providers, stored in a folder so that a restarted server continues with
+them."""

@@ -1,4 +1,5 @@
-"""The HTTP API of files and batches: /files and /batches for OpenAI, /files and /batch/jobs for Mistral."""
+"""The HTTP API of files and batches: /files and /batches for OpenAI, /files and /batch/jobs for
+Mistral."""
 
 from __future__ import annotations
 
@@ -90,7 +91,8 @@ class Batches:
         }
 
     def answer(self, dialect: Dialect, request: Request, path: str, body: Any) -> Answer | None:
-        """Return the answer to a request for a path below /v1/; None if it is not about files or batches."""
+        """Return the answer to a request for a path below /v1/; None if it is not about files or
+        batches."""
         routes = self._routes[dialect.name]
         call = Call(dialect, request, body)
         if (action := routes.get((request.method, path))) is not None:
@@ -248,7 +250,8 @@ class Batches:
 
 
 def _page(call: Call, records: list[dict[str, Any]]) -> Answer:
-    """Return a page of a list, newest first: after and limit for OpenAI, page and page_size for Mistral."""
+    """Return a page of a list, newest first: after and limit for OpenAI, page and page_size for
+    Mistral."""
     query = dict(call.query)
     if call.dialect.name == "mistral":
         size = int(query.get("page_size", 100))

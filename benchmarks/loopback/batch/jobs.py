@@ -28,8 +28,8 @@ QUEUED = 0.1
 FINISHING = 0.9
 CANCELLING = 0.1
 HALF = 0.5
-"""Shares of a batch's duration: end of validation, start of collecting results, stop after cancelling, and start of an
-unknown status."""
+"""Shares of a batch's duration: end of validation, start of collecting results, stop after
+cancelling, and start of an unknown status."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""The lines of an input file, which are validated when the batch is created, and read in any order when it runs."""
+"""The lines of an input file, which are validated when the batch is created, and read in any order
+when it runs."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def problems(
 
 
 def shuffled(paths: Iterable[Path], seed: str) -> Iterator[Line]:
-    """Yield all lines in an order that depends only on the seed, with one line in memory at a time."""
+    """Yield all lines in an order that depends only on the seed, with one line in memory at a
+    time."""
     places: list[tuple[Path, int]] = []
     for path in paths:
         at = 0

@@ -57,7 +57,8 @@ class Batching:
 
     seed: int = 0
     seconds: float = 0.0
-    """Seconds from creation to the end. With 0, a batch has ended before its first status request."""
+    """Seconds from creation to the end. With 0, a batch has ended before its first status
+    request."""
     spread: float = 0.0
     """Maximum number of additional seconds, drawn for each batch."""
     outcomes: tuple[str, ...] = ()

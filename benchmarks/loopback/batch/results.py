@@ -33,7 +33,8 @@ NOT_RUN = {
 }
 
 WITHIN_A_LINE = 20
-"""Number of bytes before the middle of a file, so that the cut is not between two lines of equal length."""
+"""Number of bytes before the middle of a file, so that the cut is not between two lines of equal
+length."""
 
 
 class Result(NamedTuple):
@@ -57,7 +58,8 @@ class Run:
     ran: int = 0
 
     def results(self, files: Files) -> Iterator[Result]:
-        """Yield the results of all lines in a seeded order. Lines beyond the share that is done do not run."""
+        """Yield the results of all lines in a seeded order. Lines beyond the share that is done do
+        not run."""
         outcome = self.plan.outcome(self.job.n)
         rest = "expired" if outcome == "expired" else "cancelled"
         done = round(self.job.share_done(self.plan) * self.job.total)
@@ -190,7 +192,8 @@ def _id(line: lines.Line) -> str:
 
 
 def _line(line: lines.Line, answer: Answer) -> bytes:
-    """Return a line of a result file. The body is not changed, so that invalid bytes stay invalid."""
+    """Return a line of a result file. The body is not changed, so that invalid bytes stay
+    invalid."""
     body = answer.body
     if answer.headers.get("content-type") == "text/html":
         body = encode(body.decode())

@@ -56,7 +56,8 @@ class FailureExample(Record):
     sample: str
     judge: str
     excerpt: str
-    """The beginning of the reply, or the provider's error message, with hidden characters escaped."""
+    """The beginning of the reply, or the provider's error message, with hidden characters
+    escaped."""
 
 
 class Summary(Record):
@@ -86,11 +87,13 @@ class Summary(Record):
     unclear: int = 0
     """Number of statements that an extractor left out because their reference is unknown."""
     long: tuple[LongEvidence, ...] = ()
-    """Samples with a text that is longer than a judge's window, so the judge read it in several windows."""
+    """Samples with a text that is longer than a judge's window, so the judge read it in several
+    windows."""
     order_effects: OrderEffects | None = None
     """The effect of other document orders on the labels, if they were assessed."""
     extraction: ExtractionSummary | None = None
-    """Quality of claims in an extraction run, in which each metric's mean is a ratio of sums over all samples."""
+    """Quality of claims in an extraction run, in which each metric's mean is a ratio of sums over
+    all samples."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -287,7 +290,8 @@ class SummaryBuilder(Tally):
 
 
 def _extraction_tallies(record: Manifest) -> ExtractionTallies | None:
-    """Return the tallies of an extraction run, imported only if needed because their word rules load slowly."""
+    """Return the tallies of an extraction run, imported only if needed because their word rules
+    load slowly."""
     if record.job != "extraction":
         return None
     from claimeval.evaluation.summary.extraction import ExtractionTallies

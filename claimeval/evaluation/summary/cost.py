@@ -73,7 +73,8 @@ class JudgeCost(Tally):
         self._price = Price(**state["price"]) if state["price"] else None
 
     def add(self, call: Call) -> None:
-        """Add one call. Without a reply it took its time, but has no verdicts, costs nothing and is not counted."""
+        """Add one call. Without a reply it took its time, but has no verdicts, costs nothing and is
+        not counted."""
         if call.seconds is not None:
             self._milliseconds = (self._milliseconds or 0) + round(1000 * call.seconds)
         if call.reply is None:
@@ -181,7 +182,8 @@ class CostTally(Tally):
             self._skipped += self._skipped_requests(result)
 
     def _skipped_requests(self, result: SampleResult) -> int:
-        """Return the number of calls that later judges would need to assess all claims, minus those they had."""
+        """Return the number of calls that later judges would need to assess all claims, minus those
+        they had."""
         part_of = {claim.id: claim.of for claim in result.claims}
         claims: Counter[tuple[Part, Evidence]] = Counter(
             (part_of[a.subject], a.evidence) for a in result.whole if not a.unasked
@@ -207,7 +209,8 @@ class CostTally(Tally):
 
 
 def windows_of(calls: Iterable[Call]) -> dict[str, int]:
-    """Return the maximum number of windows in which each judge read a text of one sample, if it was too long."""
+    """Return the maximum number of windows in which each judge read a text of one sample, if it was
+    too long."""
     windows: dict[str, int] = {}
     for call in calls:
         if call.window is not None:
@@ -222,8 +225,8 @@ def long_evidence(
 ) -> tuple[LongEvidence, ...]:
     """Return the samples with texts that do not fit, for each judge that has such samples.
 
-    `counts` has the number of windows of each of these samples, by judge. `adapted` returns a judge with what was
-    learned about its server.
+    `counts` has the number of windows of each of these samples, by judge. `adapted` returns a judge
+    with what was learned about its server.
     """
     return tuple(
         LongEvidence(

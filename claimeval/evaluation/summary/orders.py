@@ -24,7 +24,8 @@ class RankEffect(Record):
     supported: int
     """Labels among them that are "supported"."""
     compared: int
-    """Labels among them from another order, if the claim also has a label under the original order."""
+    """Labels among them from another order, if the claim also has a label under the original
+    order."""
     flipped: int
     """Labels among those compared that count differently than under the original order."""
 
@@ -45,8 +46,8 @@ class OrderEffects(Record):
     rate: Estimate
     """Mean over the samples of the share of flipped claims."""
     places: tuple[RankEffect, ...]
-    """By rank of a claim's supporting document, the one that judges cite most for it. Claims without one are left
-    out."""
+    """By rank of a claim's supporting document, the one that judges cite most for it. Claims
+    without one are left out."""
 
 
 class OrderTally(Tally):
@@ -124,7 +125,8 @@ class OrderTally(Tally):
 
 
 def _most_cited(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
-    """Return the index in the original order of the document cited most for support; the first among equals."""
+    """Return the index in the original order of the document cited most for support; the first
+    among equals."""
     cited = Counter(
         document
         for assessment in assessments

@@ -48,10 +48,11 @@ class RaterAgreement(Record):
     kappa: float | None
     """Cohen's kappa; None if both use only one label."""
     confusion: tuple[tuple[int, ...], ...] = ()
-    """`confusion[a][b]`: claims that the first rater labels `labels[a]` of the summary and the second `labels[b]`."""
+    """`confusion[a][b]`: claims that the first rater labels `labels[a]` of the summary and the
+    second `labels[b]`."""
     disputed_only: bool = False
-    """Whether one of them was asked only about disputed claims (escalation), so the agreement is no measure of
-    reliability."""
+    """Whether one of them was asked only about disputed claims (escalation), so the agreement is no
+    measure of reliability."""
 
 
 class Dispute(Record):
@@ -77,9 +78,11 @@ class ReplicateNoise(Record):
     inconsistent: int
     """Claims among them with different labels."""
     variance_share: float | None
-    """Share of the variance of a single verdict (supported or not) that is between replicates of the same claim."""
+    """Share of the variance of a single verdict (supported or not) that is between replicates of
+    the same claim."""
     score_variance_share: dict[str, float | None]
-    """The same for a sample's score, by metric: the share that averaging over replicates can remove."""
+    """The same for a sample's score, by metric: the share that averaging over replicates can
+    remove."""
 
 
 class SameFamily(Record):
@@ -95,7 +98,8 @@ class SameFamily(Record):
 class SelfPreference(Estimate):
     """How much more a family of judges favors answers of its own family than other judges do.
 
-    This is the difference in differences of `statistics.self_preference`, with its 95% interval over questions.
+    This is the difference in differences of `statistics.self_preference`, with its 95% interval
+    over questions.
     """
 
     metric: str
@@ -111,8 +115,8 @@ class PanelSummary(Record):
     labels: tuple[str, ...] = ()
     """The labels (or grades) that judges choose from."""
     measured_on: tuple[str, ...]
-    """The judges who assessed all claims, on whom `unanimous`, `split`, `alpha` and `ac1` are measured: the first ones
-    with escalation, none with `extract_per_judge`."""
+    """The judges who assessed all claims, on whom `unanimous`, `split`, `alpha` and `ac1` are
+    measured: the first ones with escalation, none with `extract_per_judge`."""
     unanimous: int
     """Claims with two or more labels (or grades), all equal."""
     split: int
@@ -136,8 +140,8 @@ class PanelSummary(Record):
     self_preference: tuple[SelfPreference, ...] = ()
     """By metric and family, if there are at least two families of generators and two of judges."""
     stopped_judges: dict[str, int] = Field(default_factory=dict)
-    """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims that they did not
-    assess."""
+    """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims
+    that they did not assess."""
 
 
 DISPUTES = 20
@@ -410,9 +414,10 @@ class MemberTally(Tally):
     ) -> dict[str, float | None]:
         """Add one sample, and return the value of each judge on it.
 
-        A judge's value covers the claims that it was asked about and those that need no judge. Of the latter, claims
-        that one judge extracted count only for that judge. With alternatives, the judge's best one counts. If the
-        panel's score is undefined because of the sample, so are the judges' values.
+        A judge's value covers the claims that it was asked about and those that need no judge. Of
+        the latter, claims that one judge extracted count only for that judge. With alternatives,
+        the judge's best one counts. If the panel's score is undefined because of the sample, so are
+        the judges' values.
 
         Args:
             score: The panel's score of the sample.
@@ -466,7 +471,8 @@ class MemberTally(Tally):
         claims: Mapping[str, Claim],
         scores: Mapping[str, Score | None],
     ) -> None:
-        """Add each judge's score of the sample for each replicate, over the claims that `scores` cover."""
+        """Add each judge's score of the sample for each replicate, over the claims that `scores`
+        cover."""
         labels: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
             claim = claims.get(assessment.subject)
@@ -488,7 +494,8 @@ class MemberTally(Tally):
         return {judge: tally.summary() for judge, tally in self._tallies.items()}
 
     def noise(self) -> Mapping[str, float | None]:
-        """Return the share of the variance of a sample's score that is between replicates, by judge."""
+        """Return the share of the variance of a sample's score that is between replicates, by
+        judge."""
         from claimeval.statistics import variance_components
 
         return {
@@ -526,7 +533,8 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
 
 
 class _MetricPreferences(Tally):
-    """The values of one metric: a column per family of judges, and the generator and cluster of each row."""
+    """The values of one metric: a column per family of judges, and the generator and cluster of
+    each row."""
 
     ADDED = ("columns", "generators", "clusters")
 
@@ -537,7 +545,8 @@ class _MetricPreferences(Tally):
 
 
 class Preferences(Tally):
-    """Collects the values that each family of judges gives to answers of each family of generators."""
+    """Collects the values that each family of judges gives to answers of each family of
+    generators."""
 
     ADDED = ("_metrics",)
 
@@ -552,7 +561,8 @@ class Preferences(Tally):
     def add(
         self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int
     ) -> None:
-        """Add a sample's value of a metric by each judge; a sample without a generator does not count.
+        """Add a sample's value of a metric by each judge; a sample without a generator does not
+        count.
 
         Args:
             sample: The sample.
@@ -572,7 +582,8 @@ class Preferences(Tally):
         rows.clusters.append(cluster)
 
     def estimates(self) -> Iterator[SelfPreference]:
-        """Yield an estimate per metric and family that judged and generated, if there are two families on each side."""
+        """Yield an estimate per metric and family that judged and generated, if there are two
+        families on each side."""
         from claimeval.statistics import self_preference
 
         for metric, rows in self._metrics.items():
@@ -589,7 +600,8 @@ class Preferences(Tally):
 
 
 class FamilyTally(Tally):
-    """Counts the samples whose answer is from the family of a judge, the extractor or the gold answers' author."""
+    """Counts the samples whose answer is from the family of a judge, the extractor or the gold
+    answers' author."""
 
     ADDED = ("_found",)
 
@@ -614,10 +626,12 @@ class FamilyTally(Tally):
                 ] += 1
 
     def summary(self) -> tuple[SameFamily, ...]:
-        """Return who is of the family of a generator: judges first, then the extractor, then authors."""
+        """Return who is of the family of a generator: judges first, then the extractor, then
+        authors."""
         order = {"judge": 0, "extractor": 1, "reference_author": 2}
         return tuple(
-            SameFamily(role=role, name=name, family=family, samples=n)  # type: ignore[arg-type]  # the roles above
+            # the roles above
+            SameFamily(role=role, name=name, family=family, samples=n)  # type: ignore[arg-type]
             for (role, name, family), n in sorted(
                 self._found.items(), key=lambda item: order[item[0][0]]
             )

@@ -1,7 +1,7 @@
 """Records of batches: a file of requests, a request without a reply, and a line of a result file.
 
-OpenAI and Mistral write the same result lines: `{"custom_id", "response": {"status_code", "body"}, "error"}`. The lines
-come in any order and from two files. They can be cut, repeated or unexpected.
+OpenAI and Mistral write the same result lines: `{"custom_id", "response": {"status_code", "body"},
+"error"}`. The lines come in any order and from two files. They can be cut, repeated or unexpected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from claimeval.types.requests import CallError, Completion, Judge
 State = Literal[
     "gathering", "ready", "submitted", "answered", "refused", "cancelled", "split", "dropped"
 ]
-"""`ready`: the request file and the batch's name are on disk, and the provider has not been contacted."""
+"""`ready`: the request file and the batch's name are on disk, and the provider has not been
+contacted."""
 OPEN: tuple[State, ...] = ("gathering", "ready", "submitted")
 
 

@@ -1,10 +1,12 @@
-"""Answer requests through the batch APIs of providers. Requests that are not in the reply cache go to request files.
+"""Answer requests through the batch APIs of providers. Requests that are not in the reply cache go
+to request files.
 
-The pipeline uses it like any other executor. In each pass over the items, every item runs as far as the stored replies
-allow. One that needs a reply from a batch has its request written to a file, is dropped, and starts from its beginning
-in the next pass, out of the reply cache. So memory does not grow with the number of items, one round of batches holds
-the requests of all items, and a run that was killed resumes like any other. Another executor answers for judges without
-batches and for judges listed in `online`.
+The pipeline uses it like any other executor. In each pass over the items, every item runs as far as
+the stored replies allow. One that needs a reply from a batch has its request written to a file, is
+dropped, and starts from its beginning in the next pass, out of the reply cache. So memory does not
+grow with the number of items, one round of batches holds the requests of all items, and a run that
+was killed resumes like any other. Another executor answers for judges without batches and for
+judges listed in `online`.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ R = TypeVar("R")
 IDLE_STEPS = 20
 """Steps of the event loop without a new request after which an item counts as blocked.
 
-The pipeline takes four steps from one request to the next. Dropping an item too early only costs it a pass."""
+The pipeline takes four steps from one request to the next. Dropping an item too early only costs it
+a pass."""
 
 _current: ContextVar[ItemPass] = ContextVar("item_pass")
 """The pass of the item that the current task belongs to."""
@@ -113,8 +116,8 @@ async def run_in_rounds(
 ) -> AsyncGenerator[R]:
     """Yield the results of all items in order, each as soon as it and all before it are complete.
 
-    `run_pass` runs the items from a given number on and yields None for a blocked item. `next_round` gets the missing
-    replies and returns False if the run should not wait for them.
+    `run_pass` runs the items from a given number on and yields None for a blocked item.
+    `next_round` gets the missing replies and returns False if the run should not wait for them.
     """
     finished = 0
     while True:
@@ -140,7 +143,8 @@ def batch_judges(judges: Sequence[Judge]) -> dict[str, Judge]:
 
 
 def options_for(judges: Sequence[Judge], options: RunOptions) -> RunOptions:
-    """Return the options for some of the judges. Batches are off if none of these judges supports them."""
+    """Return the options for some of the judges. Batches are off if none of these judges supports
+    them."""
     if any(map(supports_batches, judges)):
         return options
     return replace(options, batch=False, detach=False)
@@ -156,7 +160,8 @@ class BatchBudget(NamedTuple):
 
 
 class BatchExecutor(Executor):
-    """Executor that collects the requests of a pass. `next_round` submits them and gets the replies."""
+    """Executor that collects the requests of a pass. `next_round` submits them and gets the
+    replies."""
 
     def __init__(
         self,
@@ -217,7 +222,8 @@ class BatchExecutor(Executor):
         }
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the stored reply or the fallback's outcome. Does not return if the reply has not arrived yet."""
+        """Return the stored reply or the fallback's outcome. Does not return if the reply has not
+        arrived yet."""
         with request_in_progress():
             outcome = await self._answer(request)
         if outcome is None:
@@ -227,7 +233,8 @@ class BatchExecutor(Executor):
         return outcome
 
     async def next_round(self) -> bool:
-        """Submit the collected requests and get replies. Return False if the run should stop here."""
+        """Submit the collected requests and get replies. Return False if the run should stop
+        here."""
         self._round += 1
         for target in list(self._request_files):
             self._close_file(target)

@@ -1,7 +1,9 @@
-"""Files of batches: request files are written line by line to the disk, and result files are read in bounded memory.
+"""Files of batches: request files are written line by line to the disk, and result files are read
+in bounded memory.
 
-Replies go to the reply cache and errors to the batch state. A reply is stored before its request is removed from the
-state. If the process dies between the two steps, reading the file again changes nothing.
+Replies go to the reply cache and errors to the batch state. A reply is stored before its request is
+removed from the state. If the process dies between the two steps, reading the file again changes
+nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from claimeval.types.requests import CallError, Completion, Judge
 
 
 class RequestFile:
-    """The file of a new batch. Its lock is held until `commit` or `drop`, so that no process treats it as abandoned."""
+    """The file of a new batch. Its lock is held until `commit` or `drop`, so that no process treats
+    it as abandoned."""
 
     def __init__(self, state: BatchState, locks: KeyLocks, judge: Judge, run: str) -> None:
         self.name = uuid.uuid4().hex
@@ -185,7 +188,8 @@ class BatchResultReader:
         self._flush()
 
     def finish(self, missing: CallError | None) -> None:
-        """Record why requests came back without a reply. `missing` is the error of requests that have no line."""
+        """Record why requests came back without a reply. `missing` is the error of requests that
+        have no line."""
         fatal = next((error for error in self._failed.values() if error.fatal), None)
         self.received.fatal = fatal
         failed = {key: error for key, error in self._failed.items() if not error.fatal}

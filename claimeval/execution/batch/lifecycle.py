@@ -1,7 +1,9 @@
-"""Steps in the life of a batch: submit, check, collect, cancel. Each step is durable before the next one starts.
+"""Steps in the life of a batch: submit, check, collect, cancel. Each step is durable before the
+next one starts.
 
-Every batch has a name of ours, which is stored before the provider is contacted and which the provider keeps with the
-batch. A process that cannot tell whether a batch was submitted asks the provider for that name first.
+Every batch has a name of ours, which is stored before the provider is contacted and which the
+provider keeps with the batch. A process that cannot tell whether a batch was submitted asks the
+provider for that name first.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ class BatchProgress(NamedTuple):
 
 
 class BatchLifecycle:
-    """Single steps with single batches. It does not wait or retry, and raises CallError if the provider fails."""
+    """Single steps with single batches. It does not wait or retry, and raises CallError if the
+    provider fails."""
 
     def __init__(
         self,
@@ -79,7 +82,8 @@ class BatchLifecycle:
         await self._stack.aclose()
 
     def clean_up(self) -> None:
-        """Drop the unfinished files of processes that died, and close batches whose replies are all stored."""
+        """Drop the unfinished files of processes that died, and close batches whose replies are all
+        stored."""
         for batch in self._state.batches("gathering", "ready", "submitted"):
             missing = (
                 key for key in self._state.pending_keys(batch.name) if self._store.get(key) is None
@@ -92,7 +96,8 @@ class BatchLifecycle:
                 self._locks.release(batch.name)
 
     def _close(self, batch: Batch) -> None:
-        """End a batch that has no missing replies. The cost reserved for stored replies stays spent."""
+        """End a batch that has no missing replies. The cost reserved for stored replies stays
+        spent."""
         if batch.state == "submitted":
             self._state.remove_answered(list(self._state.pending_keys(batch.name)))
             self._state.end(batch.name, "answered")
@@ -100,7 +105,8 @@ class BatchLifecycle:
             self.release(batch, self._state.end(batch.name, "dropped"))
 
     async def advance(self, name: str) -> BatchProgress:
-        """Submit a batch that is ready, or check a submitted batch and read its results if it has ended."""
+        """Submit a batch that is ready, or check a submitted batch and read its results if it has
+        ended."""
         async with self._locked(name) as (batch, locked):
             if locked and batch.state == "ready":
                 await self._submit(batch)
@@ -117,7 +123,8 @@ class BatchLifecycle:
         return self._state[name]
 
     async def cancel(self, batch: Batch) -> None:
-        """Ask the provider to stop a batch. Drop a batch that no provider has and that no process is handling."""
+        """Ask the provider to stop a batch. Drop a batch that no provider has and that no process
+        is handling."""
         if batch.state == "submitted" and batch.id:
             try:
                 await self._with_timeout((await self._backend(batch)).cancel(batch.id))
@@ -130,7 +137,8 @@ class BatchLifecycle:
                 self.release(batch, self._state.end(batch.name, "dropped"))
 
     async def forget(self, batch: Batch) -> None:
-        """Drop a batch without asking its provider. The cost reserved for its requests stays spent."""
+        """Drop a batch without asking its provider. The cost reserved for its requests stays
+        spent."""
         async with self._locked(batch.name) as (batch, locked):
             if locked and batch.open:
                 self._state.end(batch.name, "dropped")
@@ -232,7 +240,8 @@ class BatchLifecycle:
         return BatchProgress(self._state[batch.name], received)
 
     async def _collect(self, batch: Batch, status: BatchStatus) -> Received:
-        """Download and read the result files. Requests without a result get an error or are released."""
+        """Download and read the result files. Requests without a result get an error or are
+        released."""
         backend = await self._backend(batch)
         reader = BatchResultReader(self._state, self._store, self.settle, batch, self._prices)
         for number, file_id in enumerate(status.files):

@@ -1,4 +1,5 @@
-"""Polling of batches: submit them, check them at growing intervals, and read results until most batches have ended.
+"""Polling of batches: submit them, check them at growing intervals, and read results until most
+batches have ended.
 
 Outside a run they can be listed, checked, collected, waited for and cancelled.
 """
@@ -27,7 +28,8 @@ from claimeval.types.requests import CallError
 
 MIN_INTERVAL = 1.0
 MAX_INTERVAL = 60.0
-"""Limits in seconds of the interval between two checks, which is a tenth of the time waited so far."""
+"""Limits in seconds of the interval between two checks, which is a tenth of the time waited so
+far."""
 DETACHED_INTERVAL = 0.1
 """Seconds before the second check of a run that does not wait."""
 STRAGGLER_WAIT = 600.0
@@ -35,7 +37,8 @@ STRAGGLER_WAIT = 600.0
 UNREACHABLE = 3600.0
 """Seconds of only errors after which a provider that has a batch is given up."""
 FIRST_CONTACT = 30.0
-"""Seconds of only errors after which a provider that never answered, and has nothing yet, is given up."""
+"""Seconds of only errors after which a provider that never answered, and has nothing yet, is given
+up."""
 OVERDUE = (WINDOW_HOURS + 2) * 3600.0
 """Seconds after which a batch should have expired."""
 MAX_REFUSALS = 3
@@ -95,7 +98,8 @@ class BatchPoller:
         """Poll batches until they end, and return whether new results arrived.
 
         Args:
-            names: The batches to wait for. If most of them ended long ago, the remaining ones are not waited for.
+            names: The batches to wait for. If most of them ended long ago, the remaining ones are
+                not waited for.
             label: Text that the progress line starts with.
             detach: Stop as soon as every batch was submitted and checked once.
 
@@ -154,7 +158,8 @@ class BatchPoller:
         return _Sweep(ended, unchecked, wait)
 
     def _record_step(self, step: BatchProgress, pending: set[str]) -> bool:
-        """Update the pending batches and stopped targets after a step. Return whether the batch has ended."""
+        """Update the pending batches and stopped targets after a step. Return whether the batch has
+        ended."""
         batch = step.batch
         if step.queue_full:
             self._requeue(batch, pending)
@@ -188,7 +193,8 @@ class BatchPoller:
         return True
 
     def _requeue(self, batch: Batch, pending: set[str]) -> None:
-        """If the queue is full, wait for the target's other batches. If there are none, split the batch."""
+        """If the queue is full, wait for the target's other batches. If there are none, split the
+        batch."""
         if batch.target not in self._queue_words:
             self._queue_words[batch.target] = batch.problem or "no room"
             logger.warning(
@@ -283,7 +289,8 @@ class CollectedBatches(NamedTuple):
 async def open_batch_admin(
     store: Store, prices: str | Path | None = None
 ) -> AsyncIterator[BatchAdmin]:
-    """Open the batches of a store and the connections to their providers for the duration of the block."""
+    """Open the batches of a store and the connections to their providers for the duration of the
+    block."""
     locks = KeyLocks(store.folder / LOCK_FILE)
     try:
         with BatchState(store.folder) as state:
@@ -306,7 +313,8 @@ class BatchAdmin:
         return self._state.batches() if closed else self._state.batches(*OPEN)
 
     def select(self, prefixes: Sequence[str]) -> list[Batch]:
-        """Return the open batches with these name prefixes, or all open batches if there are no prefixes.
+        """Return the open batches with these name prefixes, or all open batches if there are no
+        prefixes.
 
         Raises UsageError if a prefix matches no batch or several.
         """

@@ -1,8 +1,9 @@
-"""Durable state of batches, kept with the reply cache: all batches, and the batch of each pending request.
+"""Durable state of batches, kept with the reply cache: all batches, and the batch of each pending
+request.
 
-A request is in the state from the moment it is claimed for a batch until its reply is stored. A request that came back
-without a reply stays, with the reason, until the run that met it ends. A request is in one batch at a time, over all
-processes, so that it is never paid twice.
+A request is in the state from the moment it is claimed for a batch until its reply is stored. A
+request that came back without a reply stays, with the reason, until the run that met it ends. A
+request is in one batch at a time, over all processes, so that it is never paid twice.
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ class BatchState(Database):
         )
 
     def end(self, name: str, state: State) -> ReleasedRequests:
-        """Close a batch and release the requests still in it. The batch does not count as one of their tries."""
+        """Close a batch and release the requests still in it. The batch does not count as one of
+        their tries."""
         with self._transaction():
             count, reserved = self._database.execute(
                 "SELECT count(*), coalesce(sum(reserved), 0) FROM request WHERE batch = ?", (name,)
@@ -188,7 +190,8 @@ class BatchState(Database):
             )
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Remove requests that came back without a reply, so that the next run that needs them sends them again."""
+        """Remove requests that came back without a reply, so that the next run that needs them
+        sends them again."""
         with self._transaction():
             self._database.executemany(
                 "DELETE FROM request WHERE key = ? AND batch IS NULL",
@@ -196,7 +199,8 @@ class BatchState(Database):
             )
 
     def entry(self, key: str) -> UnansweredRequest | None:
-        """Return a request without a reply, or None if it never was in a batch or its reply is stored."""
+        """Return a request without a reply, or None if it never was in a batch or its reply is
+        stored."""
         row = self._execute(
             "SELECT batch, prompt, reserved, tries, reason, message, final FROM request WHERE"
             " key = ?",

@@ -1,7 +1,9 @@
-"""Settings of a panel: several judges that assess the same claims, and how their verdicts become one label.
+"""Settings of a panel: several judges that assess the same claims, and how their verdicts become
+one label.
 
-Verdicts are stored per judge. A vote is arithmetic over stored verdicts, so it can be repeated without calls. A judge
-without a label (after an outage, a refusal or an abstention) does not vote; it never counts as a "no".
+Verdicts are stored per judge. A vote is arithmetic over stored verdicts, so it can be repeated
+without calls. A judge without a label (after an outage, a refusal or an abstention) does not vote;
+it never counts as a "no".
 """
 
 from __future__ import annotations
@@ -25,33 +27,38 @@ TIE_RULES = (ABSTAIN, CONSERVATIVE)
 
 
 class Panel(Record):
-    """The settings of a panel in a run, complete with defaults. They also apply to a single judge."""
+    """The settings of a panel in a run, complete with defaults. They also apply to a single
+    judge."""
 
     vote: str = "majority"
     """A name in `rules.VOTES`."""
     tie: str = ABSTAIN
-    """`abstain`: no label; `conservative`: not supported, or the lowest of the tied grades; else the name of the judge
-    who decides."""
+    """`abstain`: no label; `conservative`: not supported, or the lowest of the tied grades; else
+    the name of the judge who decides."""
     quorum: int | None = Field(default=None, ge=1)
     """Minimum number of judges with a label; None for more than half of those who may vote."""
     weights: dict[str, float] = Field(default_factory=dict)
-    """Weight of each judge for `weighted`: `statistics.vote_weight` of its accuracy on human labels."""
+    """Weight of each judge for `weighted`: `statistics.vote_weight` of its accuracy on human
+    labels."""
     replicates: int = Field(default=1, ge=1)
-    """How often each judge is asked each question. A judge has one vote, the majority of its replicates."""
+    """How often each judge is asked each question. A judge has one vote, the majority of its
+    replicates."""
     escalate: int | None = Field(default=None, ge=2)
-    """Number of judges that assess every claim; the others assess only claims to which these give different values.
-    None: all judges assess every claim."""
+    """Number of judges that assess every claim; the others assess only claims to which these give
+    different values. None: all judges assess every claim."""
     per_document: bool | Literal["cited"] = False
-    """Assess claims against each document alone, and claims that no single document supports against all together.
-    `cited`: assess claims against all together, and against each context alone that the answer cites."""
+    """Assess claims against each document alone, and claims that no single document supports
+    against all together. `cited`: assess claims against all together, and against each context
+    alone that the answer cites."""
     shuffle_contexts: int = Field(default=0, ge=0)
-    """Number of other document orders in which claims are also assessed (all others if there are fewer), to measure the
-    effect of the order. Scores use the original order."""
+    """Number of other document orders in which claims are also assessed (all others if there are
+    fewer), to measure the effect of the order. Scores use the original order."""
     extract_per_judge: bool = False
-    """Each judge extracts its own claims and assesses only those. The panel's score is the mean of their scores."""
+    """Each judge extracts its own claims and assesses only those. The panel's score is the mean of
+    their scores."""
     on_same_family: OnSameFamily = "warn"
-    """Treatment of judges of the family that wrote the answer: `skip` does not ask them about it, `no-vote` keeps their
-    verdicts without counting them."""
+    """Treatment of judges of the family that wrote the answer: `skip` does not ask them about it,
+    `no-vote` keeps their verdicts without counting them."""
     families: dict[str, str] = Field(default_factory=dict)
     """Custom rows of the table of families."""
     scale: Scale = THREE_WAY
@@ -73,7 +80,8 @@ class Panel(Record):
         return range(1, min(self.shuffle_contexts, factorial(documents) - 1) + 1)
 
     def asked_about_all(self, judges: Sequence[str]) -> tuple[str, ...]:
-        """Return the judges who assess every claim: the first with escalation, none with `extract_per_judge`."""
+        """Return the judges who assess every claim: the first with escalation, none with
+        `extract_per_judge`."""
         return () if self.extract_per_judge else tuple(judges[: self.escalate])
 
     def needed(self, voters: int) -> int:
@@ -82,7 +90,8 @@ class Panel(Record):
 
     @property
     def provisional(self) -> Panel:
-        """These settings with a vote that needs only the verdicts on one claim, for use before the run is complete."""
+        """These settings with a vote that needs only the verdicts on one claim, for use before the
+        run is complete."""
         return self.model_copy(update={"vote": "majority"}) if self.needs_all_verdicts else self
 
     @property

@@ -1,11 +1,12 @@
 """Ballots and vote rules.
 
-The verdicts of each judge become one ballot. A rule returns the choices in first place. The first vote is on the value
-that a score counts: supported against all other labels, or the grade. The second is among the labels of the winning
-value. Several winners of one value are not a tie; `voting.py` chooses among them.
+The verdicts of each judge become one ballot. A rule returns the choices in first place. The first
+vote is on the value that a score counts: supported against all other labels, or the grade. The
+second is among the labels of the winning value. Several winners of one value are not a tie;
+`voting.py` chooses among them.
 
-A rule sees only ballots with a choice, with at least two different choices. To add a rule, write a function and a row
-in `VOTES`. `claimeval metrics` shows the first line of its docstring.
+A rule sees only ballots with a choice, with at least two different choices. To add a rule, write a
+function and a row in `VOTES`. `claimeval metrics` shows the first line of its docstring.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Ballot(NamedTuple):
     choice: str | None
     """None if the judge does not vote."""
     probability: float | None
-    """Probability of "supported": the mean over replicates that have one, else the share of supported replicates."""
+    """Probability of "supported": the mean over replicates that have one, else the share of
+    supported replicates."""
     because: Reason | None
     """Why there is no choice."""
 
@@ -52,7 +54,8 @@ class Ballot(NamedTuple):
 def choice(verdict: Given, panel: Panel) -> str | None:
     """Return the label that a verdict votes for; None if it is unassessed.
 
-    A label of another scale counts as supported, contradicted or not found if the panel's scale has these labels.
+    A label of another scale counts as supported, contradicted or not found if the panel's scale has
+    these labels.
     """
     words = panel.scale.words
     if verdict.label in words:
@@ -66,9 +69,10 @@ def choice(verdict: Given, panel: Panel) -> str | None:
 def cast_ballots(verdicts: Sequence[Given], panel: Panel) -> list[Ballot]:
     """Return a ballot per judge, in the order of the verdicts.
 
-    A judge with replicates votes for its most frequent value, and the most frequent label of that value. If two values
-    are equally frequent, it abstains (`tie`), unless both count as supported, or neither does: then it votes for the
-    lower one. If no replicate has a label, its most frequent reason is kept.
+    A judge with replicates votes for its most frequent value, and the most frequent label of that
+    value. If two values are equally frequent, it abstains (`tie`), unless both count as supported,
+    or neither does: then it votes for the lower one. If no replicate has a label, its most frequent
+    reason is kept.
     """
     if panel.replicates == 1:
         return [_ballot(verdict, panel) for verdict in verdicts]
@@ -110,8 +114,8 @@ def _together(judge: str, verdicts: Sequence[Given], panel: Panel) -> Ballot:
 def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
     """Return the labels in first place, given the weight of the votes for each.
 
-    The first vote is among values, the second among the labels of the winning value. If values tie, those on the side
-    (positive or not) with less weight are dropped.
+    The first vote is among values, the second among the labels of the winning value. If values tie,
+    those on the side (positive or not) with less weight are dropped.
     """
     scale = panel.scale
     values = defaultdict[float, float](float)
@@ -133,7 +137,8 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
 
 
 def representative(alike: Sequence[str], panel: Panel) -> str:
-    """Return the lowest of labels with equally many votes on one side; of equal ones `not_found`."""
+    """Return the lowest of labels with equally many votes on one side; of equal ones
+    `not_found`."""
     ranked = panel.scale.ranked
     return min(alike, key=lambda word: (panel.scale.value(word), -ranked.index(word)))
 
@@ -169,7 +174,8 @@ def any_(ballots: Sequence[Ballot], panel: Panel) -> Winners:
 
 
 def median(ballots: Sequence[Ballot], panel: Panel) -> Winners:
-    """The middle choice from least to most favorable; of two middle choices the lower. Never a tie."""
+    """The middle choice from least to most favorable; of two middle choices the lower. Never a
+    tie."""
     places = sorted(_ranked_votes(ballots, panel))
     return (places[(len(places) - 1) // 2][1],)
 
@@ -177,8 +183,9 @@ def median(ballots: Sequence[Ballot], panel: Panel) -> Winners:
 def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value nearest to the mean of the votes; two equally near values are a tie.
 
-    On an ordered scale, a vote is the value of its label. On other scales it is the probability of "supported", or 1 or
-    0 without one. A mean over 0.5 is supported if any judge says so; under 0.5, the most frequent other label wins.
+    On an ordered scale, a vote is the value of its label. On other scales it is the probability of
+    "supported", or 1 or 0 without one. A mean over 0.5 is supported if any judge says so; under
+    0.5, the most frequent other label wins.
     """
     scale = panel.scale
     counts = Counter(_choices(ballots))
@@ -192,7 +199,8 @@ def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
 def weighted(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value with the greatest sum of its judges' weights, then the label.
 
-    A negative weight (a judge worse than chance) favors all other values. Source: Nitzan & Paroush 1982.
+    A negative weight (a judge worse than chance) favors all other values. Source: Nitzan & Paroush
+    1982.
     """
     totals: dict[str, float] = dict.fromkeys(panel.scale.ranked, 0.0)
     for ballot in ballots:
@@ -219,7 +227,8 @@ def vote_rule(name: str) -> VoteRule:
 
 
 def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) -> dict[str, float]:
-    """Return the totals of the labels that can win: those on a side for which at least one judge voted."""
+    """Return the totals of the labels that can win: those on a side for which at least one judge
+    voted."""
     sides = {panel.scale.positive(choice) for choice in _choices(ballots)}
     return {
         choice: total for choice, total in totals.items() if panel.scale.positive(choice) in sides
@@ -227,7 +236,8 @@ def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) 
 
 
 def _of_value(counts: Mapping[str, float], value: float, panel: Panel) -> Winners:
-    """Return the labels in first place among those of a value; without votes for it, the label of that value."""
+    """Return the labels in first place among those of a value; without votes for it, the label of
+    that value."""
     scale = panel.scale
     votes = {word: n for word, n in counts.items() if scale.value(word) == value}
     return leading(votes, panel) if votes else (scale.words[scale.values.index(value)],)

@@ -39,13 +39,15 @@ def vote(
 ) -> Assessment:
     """Return the panel's assessment of one claim.
 
-    The first vote is on the value, the second on the label (`rules.py`). Only the first can tie; the tie rule then
-    decides. If labels are equally frequent in the second vote, the label of the judge who breaks ties is chosen if it
-    is one of them, else `not_found`. If all tied grades count as supported, or none does, the tie rule decides only
-    the grade. A unanimous choice wins under every rule.
+    The first vote is on the value, the second on the label (`rules.py`). Only the first can tie;
+    the tie rule then decides. If labels are equally frequent in the second vote, the label of the
+    judge who breaks ties is chosen if it is one of them, else `not_found`. If all tied grades count
+    as supported, or none does, the tie rule decides only the grade. A unanimous choice wins under
+    every rule.
 
-    If no judge has a label, the reason is the most frequent one (the first judge's if equal). With fewer labels than
-    the quorum, the reason is `no_quorum`, or the abstention if the judges who abstained would complete the quorum.
+    If no judge has a label, the reason is the most frequent one (the first judge's if equal). With
+    fewer labels than the quorum, the reason is `no_quorum`, or the abstention if the judges who
+    abstained would complete the quorum.
 
     Args:
         subject: Id of the claim.
@@ -89,7 +91,8 @@ def vote(
 
 
 def _preliminary(about: Mapping[str, Any], verdict: Verdict, scale: Scale) -> Assessment | None:
-    """Return the assessment of a single judge's verdict, which is the same under every rule; None for other scales."""
+    """Return the assessment of a single judge's verdict, which is the same under every rule; None
+    for other scales."""
     label = verdict.label
     if label is not None and label not in scale.words:
         return None
@@ -132,7 +135,8 @@ def _too_few(ballots: Sequence[Ballot], labeled: Sequence[Ballot], panel: Panel)
 
 
 def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str | None:
-    """Return the choice among several winners; None if they differ in value and the tie rule does not decide."""
+    """Return the choice among several winners; None if they differ in value and the tie rule does
+    not decide."""
     tied: Sequence[str] = winners
     if panel.tie == CONSERVATIVE:
         lowest = min(panel.scale.value(winner) for winner in winners)
@@ -166,7 +170,8 @@ def _assessment(
     winner: str | None = None,
     because: Reason | None = None,
 ) -> Assessment:
-    """Return the assessment with the result of a vote. `winner` is None if a tie settles only the side."""
+    """Return the assessment with the result of a vote. `winner` is None if a tie settles only the
+    side."""
     counted = {ballot.judge for ballot in ballots if ballot.because != "same_family"}
     votes = [
         chosen
@@ -212,13 +217,15 @@ def consensus(
 
 
 def _label(winners: Winners, panel: Panel) -> str | None:
-    """Return the lowest of the winners if they are all on one side and a score counts only the side; else None."""
+    """Return the lowest of the winners if they are all on one side and a score counts only the
+    side; else None."""
     sides = {panel.scale.positive(winner) for winner in winners}
     return representative(winners, panel) if not panel.scale.divided and len(sides) == 1 else None
 
 
 def _probability(ballots: Sequence[Ballot], scale: Scale, *, several: bool) -> float | None:
-    """Return the mean over the judges. Among several votes, one without a probability counts as 0 or 1."""
+    """Return the mean over the judges. Among several votes, one without a probability counts as 0
+    or 1."""
     probabilities = [ballot.probability for ballot in ballots if ballot.probability is not None]
     if several:
         choices = [b.choice for b in ballots if b.probability is None and b.choice is not None]
@@ -229,7 +236,8 @@ def _probability(ballots: Sequence[Ballot], scale: Scale, *, several: bool) -> f
 def same_family(
     judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part
 ) -> frozenset[str]:
-    """Return the judges of the family that wrote the answer, if the answer is one of the compared parts."""
+    """Return the judges of the family that wrote the answer, if the answer is one of the compared
+    parts."""
     if not sample.generator or "answer" not in parts:
         return frozenset()
     return families.same_family_judges(
@@ -240,7 +248,8 @@ def same_family(
 def refuse_same_family(
     judges: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]
 ) -> None:
-    """Raise UsageError if a judge, given with its role, is of a generator's family and `on_same_family` is `error`."""
+    """Raise UsageError if a judge, given with its role, is of a generator's family and
+    `on_same_family` is `error`."""
     if panel.on_same_family != "error":
         return
     families = Families(panel.families)

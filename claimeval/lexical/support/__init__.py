@@ -1,8 +1,10 @@
-"""The lexical support score: whether the evidence has the words, numbers and names of a claim, close together.
+"""The lexical support score: whether the evidence has the words, numbers and names of a claim,
+close together.
 
-It compares words, not meaning, of English texts. A logistic regression whose coefficients have fixed signs computes the
-score from features. Signs of a conflict (a missing number, a negation, an opposite, another name or number in the same
-position) cap it. Coefficients, caps, thresholds and word lists are in `lexical_support.json`.
+It compares words, not meaning, of English texts. A logistic regression whose coefficients have
+fixed signs computes the score from features. Signs of a conflict (a missing number, a negation, an
+opposite, another name or number in the same position) cap it. Coefficients, caps, thresholds and
+word lists are in `lexical_support.json`.
 """
 
 from __future__ import annotations
@@ -40,18 +42,20 @@ class SupportScore(NamedTuple):
     """The lexical support of a claim by the evidence."""
 
     score: float
-    """In [0, 1]; see `label`. 0.5 with the flag `nothing_to_find` for a claim without content words."""
+    """In [0, 1]; see `label`. 0.5 with the flag `nothing_to_find` for a claim without content
+    words."""
     possible_conflict: tuple[str, ...]
-    """The words that capped the score: the claim's, then those of the evidence in the same position, if any."""
+    """The words that capped the score: the claim's, then those of the evidence in the same
+    position, if any."""
     flags: tuple[str, ...]
-    """Signs of a conflict. `number_nowhere`, `negation`, `antonym`, `other_name` and `other_number` cap the score.
-    `role_swap`, names in another order, is only for review."""
+    """Signs of a conflict. `number_nowhere`, `negation`, `antonym`, `other_name` and `other_number`
+    cap the score. `role_swap`, names in another order, is only for review."""
     best_document: int | None
-    """Index of the first document with the highest score, or of the one in conflict that caps it; None if none has a
-    content word of the claim."""
+    """Index of the first document with the highest score, or of the one in conflict that caps it;
+    None if none has a content word of the claim."""
     per_document: tuple[float, ...]
-    """The score against each document alone. `score` is the highest, or lower if a number is in no document or if the
-    sentence with most of the claim's words is in conflict with the claim."""
+    """The score against each document alone. `score` is the highest, or lower if a number is in no
+    document or if the sentence with most of the claim's words is in conflict with the claim."""
 
 
 class Weights(NamedTuple):
@@ -78,8 +82,8 @@ def score_claim(
 ) -> SupportScore:
     """Return the highest score of a claim over the documents; 0 without documents.
 
-    If the sentence with most of the claim's words is in conflict with the claim, the score is that of its document:
-    other documents may have the same words, but farther apart.
+    If the sentence with most of the claim's words is in conflict with the claim, the score is that
+    of its document: other documents may have the same words, but farther apart.
 
     `weights` are the shipped ones by default; pass others to test a fit to other labels.
     """
@@ -114,7 +118,8 @@ def shipped_weights() -> Weights:
 
 
 def label(score: float) -> Literal["supported", "not_found", "unsure"]:
-    """Return the label of a score: supported from 0.75, not found up to 0.25. Words cannot show a contradiction."""
+    """Return the label of a score: supported from 0.75, not found up to 0.25. Words cannot show a
+    contradiction."""
     thresholds = words.model()["thresholds"]
     if score >= thresholds["supported"]:
         return "supported"
@@ -159,7 +164,8 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
 def _compare(
     claim: ClaimFeatures, match: WordMatch, text: str
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the name of the cap that applies to the best sentence, the words that differ, and flags.
+    """Return the name of the cap that applies to the best sentence, the words that differ, and
+    flags.
 
     Signs of a conflict count only between nearly equal texts, so most claims need no comparison.
     """

@@ -1,11 +1,12 @@
 """Features and caps of the lexical support score.
 
-Features measure which words of a claim a document has, and how close together. Sets of the claim's words are bit masks,
-with bit i for `claim.keys[i]`, so that counting and joining them is fast.
+Features measure which words of a claim a document has, and how close together. Sets of the claim's
+words are bit masks, with bit i for `claim.keys[i]`, so that counting and joining them is fast.
 
-Caps are signs that a sentence with the words of a claim differs in meaning: a negation, an opposite, another name. Each
-function compares a claim with the sentence that has most of its words, and returns the words that differ, the claim's
-first, or nothing. The texts must be nearly equal, which the caller ensures.
+Caps are signs that a sentence with the words of a claim differs in meaning: a negation, an
+opposite, another name. Each function compares a claim with the sentence that has most of its words,
+and returns the words that differ, the claim's first, or nothing. The texts must be nearly equal,
+which the caller ensures.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ FEATURES = (
 )
 """Each is in [0, 1], and the last four count against the claim. In order:
 
-- the shares of the claim's distinct content words in the best sentence, in the best two neighboring sentences, and in
-  three sentences chosen greedily
+- the shares of the claim's distinct content words in the best sentence, in the best two neighboring
+  sentences, and in three sentences chosen greedily
 - whether one sentence has all of them
 - the share of pairs of adjacent content words that are also adjacent in the document
 - the share of function words that the document has
-- the longest run of content words that the best two neighbors lack, divided by the number of content words
+- the longest run of content words that the best two neighbors lack, divided by the number of
+  content words
 - whether a number or month is missing from the document, and whether a name is
 - the share of names that the best two neighbors lack
 
@@ -48,7 +50,8 @@ No feature is a length, because a regression would use it to distinguish data se
 """
 
 _LONGEST_SENTENCE = 600
-"""Maximum number of characters of a sentence. Longer ones, in text without full stops, are cut at spaces."""
+"""Maximum number of characters of a sentence. Longer ones, in text without full stops, are cut at
+spaces."""
 _NUMERIC = frozenset("#+*")
 
 
@@ -74,7 +77,8 @@ class ClaimFeatures(NamedTuple):
         return (1 << len(self.keys)) - 1
 
     def spelled(self, mask: int) -> tuple[str, ...]:
-        """Return the words in `mask` as the claim spells them. A number of several words is one item."""
+        """Return the words in `mask` as the claim spells them. A number of several words is one
+        item."""
         texts: dict[str, str] = {}
         for number, run in groupby(self.tokens, key=lambda token: token.key[:1] in _NUMERIC):
             parts = list(run)
@@ -110,7 +114,8 @@ _ANSWER = re.compile(r"\s*no\s*[,:;.–—]", re.IGNORECASE)
 
 
 def compared(text: str) -> tuple[Word, ...]:
-    """Return the words of a claim or sentence for a comparison, without a "No," that answers the question."""
+    """Return the words of a claim or sentence for a comparison, without a "No," that answers the
+    question."""
     return tuple(words.tokens(_ANSWER.sub("", text, count=1) if _ANSWER.match(text) else text))
 
 
@@ -144,8 +149,9 @@ class SentenceIndex:
     def sentences_rounding_to(self, key: str) -> list[int]:
         """Return the sentences with a number that rounds to `key`.
 
-        Only keys that look rounded count, with a decimal point or three final zeros. From three digits on, powers of a
-        thousand are ignored, because tables state "in millions" once for all numbers.
+        Only keys that look rounded count, with a decimal point or three final zeros. From three
+        digits on, powers of a thousand are ignored, because tables state "in millions" once for all
+        numbers.
         """
         figure = significant(key) if "." in key or key.endswith("000") else None
         if figure is None or (digits := len(figure[0])) < 2:
@@ -181,7 +187,8 @@ class WordMatch(NamedTuple):
     """Masks of the claim's content words that a document has."""
 
     anywhere: int
-    """Words anywhere in the document, also as another form of the word or as a number that rounds to it."""
+    """Words anywhere in the document, also as another form of the word or as a number that rounds
+    to it."""
     sentence: int
     """Words in the best sentence."""
     neighbors: int
@@ -258,9 +265,9 @@ _NEGATION_REACH = 3
 def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
     """Return the negation of a shared word that only one side negates.
 
-    Empty if the number of negations of shared words, with words such as "unlikely", is even: then both sides negate
-    them, or one does so twice. Negations of other words do not count, because a sentence can say more than the claim.
-    "not only" is no negation.
+    Empty if the number of negations of shared words, with words such as "unlikely", is even: then
+    both sides negate them, or one does so twice. Negations of other words do not count, because a
+    sentence can say more than the claim. "not only" is no negation.
     """
     claimed, claim_scopes = _denied(claim)
     stated, stated_scopes = _denied(sentence)
@@ -279,9 +286,11 @@ def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]
 
 
 def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], list[set[str]]]:
-    """Return the negation of each key, empty if it also occurs without one; and the keys that each negation negates.
+    """Return the negation of each key, empty if it also occurs without one; and the keys that each
+    negation negates.
 
-    A negation negates the next content word and those that directly follow it, as in "no grid fees".
+    A negation negates the next content word and those that directly follow it, as in "no grid
+    fees".
     """
     denials: dict[str, str] = {}
     scopes: list[set[str]] = []
@@ -312,7 +321,8 @@ def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], list[set[str]]]:
 
 
 def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return a word of the claim and its opposite in the sentence, if both are next to the same word."""
+    """Return a word of the claim and its opposite in the sentence, if both are next to the same
+    word."""
     claimed = _spelt(claim)
     stated = _spelt(sentence)
     positions: dict[str, list[int]] = defaultdict(list)
@@ -338,14 +348,16 @@ def _has_same_neighbour(first: Sequence[str], i: int, second: Sequence[str], j: 
 
 
 def other_name(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return a name of the claim and another name in the sentence, if both are next to the same content word."""
+    """Return a name of the claim and another name in the sentence, if both are next to the same
+    content word."""
     return _instead(
         claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True)
     )
 
 
 def other_number(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return a number of the claim and another number in the sentence, if both are next to the same content word."""
+    """Return a number of the claim and another number in the sentence, if both are next to the same
+    content word."""
     return _instead(claim, sentence, _numbers(claim), _numbers(sentence))
 
 
@@ -380,7 +392,8 @@ def _instead(
 
 
 def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
-    """Return whether the sentence has the claim's names in another order, except in lists and passives ("by")."""
+    """Return whether the sentence has the claim's names in another order, except in lists and
+    passives ("by")."""
     shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
     claimed, stated = (
         list(dict.fromkeys(token.key for token in tokens if token.key in shared))

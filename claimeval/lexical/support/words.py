@@ -1,12 +1,14 @@
-"""Words of the lexical support score: lightly stemmed content words, numbers and names, without citations.
+"""Words of the lexical support score: lightly stemmed content words, numbers and names, without
+citations.
 
-Words and numbers are recognized in any script. The lists of function words are English; months, powers of ten and
-negations are listed for all languages that have prompts. The lists are in `lexical_support.json`.
+Words and numbers are recognized in any script. The lists of function words are English; months,
+powers of ten and negations are listed for all languages that have prompts. The lists are in
+`lexical_support.json`.
 
-Every content word and number has a key; function words have none. The key of a word is its stem in lower case without
-accents. The key of a number is `#` and its plain decimal form: "twelve", "12" and "12.0" are `#12`; "235, 000",
-"235,000", "235k" and "235 thousand" are `#235000`. Before neighboring words are joined, a number word is `+12` and a
-power of ten `*3`.
+Every content word and number has a key; function words have none. The key of a word is its stem in
+lower case without accents. The key of a number is `#` and its plain decimal form: "twelve", "12"
+and "12.0" are `#12`; "235, 000", "235,000", "235k" and "235 thousand" are `#235000`. Before
+neighboring words are joined, a number word is `+12` and a power of ten `*3`.
 """
 
 from __future__ import annotations
@@ -36,9 +38,11 @@ _ORDINAL_ENDINGS = ("", "st", "nd", "rd", "th")
 
 
 def number_key(token: str, suffixes: Mapping[str, int]) -> str:
-    """Return the key of a token that starts with a digit: `3.50` is `#3.5`, `21st` is `#21`, `1.5bn` is `#1500000000`.
+    """Return the key of a token that starts with a digit: `3.50` is `#3.5`, `21st` is `#21`,
+    `1.5bn` is `#1500000000`.
 
-    `suffixes` are the endings that mean a power of ten. Any other ending is part of the key: `#1990s`.
+    `suffixes` are the endings that mean a power of ten. Any other ending is part of the key:
+    `#1990s`.
     """
     match = _DIGITS.match(token)
     assert match is not None, "the token starts with a digit"
@@ -63,7 +67,8 @@ def joined(keys_to_join: list[str]) -> list[str]:
         return keys_to_join
     keys: list[str] = []
     spoken = 0
-    """The value of the number words at the end of `keys`; 0 if it ends with digits or another word."""
+    """The value of the number words at the end of `keys`; 0 if it ends with digits or another
+    word."""
     for key in keys_to_join:
         if key[0] == "+":
             value = int(key[1:])
@@ -91,7 +96,8 @@ def joined(keys_to_join: list[str]) -> list[str]:
 
 
 def significant(key: str) -> tuple[str, int] | None:
-    """Return the significant digits of a number key and the power of ten of the first: `#81.80` gives ("818", 1).
+    """Return the significant digits of a number key and the power of ten of the first: `#81.80`
+    gives ("818", 1).
 
     None for zero and for keys that are not plain numbers.
     """
@@ -111,9 +117,11 @@ def rounded(digits: str, magnitude: int, count: int) -> tuple[str, int]:
 
 
 _TOKEN = re.compile(
-    r"[a-zA-Z][^\W_]{1,39}(?:['’][^\W\d_]{1,40})?"  # most words; also in the last alternative, but faster here
+    # most words; also in the last alternative, but faster here
+    r"[a-zA-Z][^\W_]{1,39}(?:['’][^\W\d_]{1,40})?"
     r"|(?:[^\W\d_]\.){2,10}"  # U.S.
-    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese, Korean: each character is a word
+    # Chinese, Japanese, Korean: each character is a word
+    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     rf"|(?<![\d.,]){THOUSANDS}(?![\d,])"
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
     r"|[^\W_]{1,40}(?:['’][^\W\d_]{1,40})?"
@@ -127,9 +135,11 @@ _TOKEN_OF_OTHER_SCRIPT = re.compile(
 )
 _BEFORE_OPENING = frozenset(".!?:;\"“‘'(")
 _NEAR = 3
-"""Number of characters before a word that are searched for the start of a sentence, quotation or bracket."""
+"""Number of characters before a word that are searched for the start of a sentence, quotation or
+bracket."""
 _MOSTLY_CAPITALS = 0.7
-"""Share of capitalized words above which a text is a heading, where capitals do not indicate names."""
+"""Share of capitalized words above which a text is a heading, where capitals do not indicate
+names."""
 
 
 class Word(NamedTuple):
@@ -256,9 +266,11 @@ def _key(token: str) -> str:
 
 
 def stem(word: str) -> str:
-    """Return `word` without its regular ending: plural, -ing, -ed, -ly, a final -e; a final -y or -ie becomes -i.
+    """Return `word` without its regular ending: plural, -ing, -ed, -ly, a final -e; a final -y or
+    -ie becomes -i.
 
-    At least three letters remain. It uses no dictionary: "cities" equals "city", and "making" equals "make".
+    At least three letters remain. It uses no dictionary: "cities" equals "city", and "making"
+    equals "make".
     """
     if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
@@ -274,7 +286,8 @@ def stem(word: str) -> str:
 
 
 def beginning(key: str) -> str:
-    """Return the first five letters of a word, which its forms usually share, or the whole key of a number."""
+    """Return the first five letters of a word, which its forms usually share, or the whole key of a
+    number."""
     return key if key[0] in "#+*" else key[:5]
 
 
@@ -305,9 +318,11 @@ def antonyms(key: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=256)
 def names(words: tuple[Word, ...], *, openings: bool = False) -> frozenset[str]:
-    """Return the keys of capitalized words, except months, words that also occur in lower case, and headings.
+    """Return the keys of capitalized words, except months, words that also occur in lower case, and
+    headings.
 
-    The first word of a sentence needs a second capital in it or in the next word, unless `openings` is set.
+    The first word of a sentence needs a second capital in it or in the next word, unless `openings`
+    is set.
     """
     capitals = [word for word in words if word.text[0].isupper()]
     if not capitals or len(capitals) > max(3, _MOSTLY_CAPITALS * len(words)):

@@ -1,9 +1,10 @@
-"""Engines on this machine, without a key: `local:lexical` scores shared words, `local:nli=MODEL` uses a model.
+"""Engines on this machine, without a key: `local:lexical` scores shared words, `local:nli=MODEL`
+uses a model.
 
-They read the typed task of a request and answer in the reply format of its prompt, so their replies go through the same
-parser, reply cache, panel and report as those of language models. Both extract claims by rules, because entailment
-models cannot. The other models in this package (perplexity, reward, similarity) score without a judge. Nothing here
-opens a connection.
+They read the typed task of a request and answer in the reply format of its prompt, so their replies
+go through the same parser, reply cache, panel and report as those of language models. Both extract
+claims by rules, because entailment models cannot. The other models in this package (perplexity,
+reward, similarity) score without a judge. Nothing here opens a connection.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 def resolve(judge: Judge) -> Judge:
     """Return the judge with the version of its engine as endpoint.
 
-    The version identifies code, coefficients or model files, precision and prompt. The files of a model are located,
-    and downloaded if the network may be used; its weights are not loaded.
+    The version identifies code, coefficients or model files, precision and prompt. The files of a
+    model are located, and downloaded if the network may be used; its weights are not loaded.
     """
     settings = _settings(judge)
     lexical = f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
@@ -118,7 +119,8 @@ class ComputedBackend:
 
 
 def answer_by_words(request: Request) -> Completion:
-    """Split a text by rules, or score claims by the words they share with the evidence, without a body to store."""
+    """Split a text by rules, or score claims by the words they share with the evidence, without a
+    body to store."""
     task = request.task
     assert task is not None, "every step gives its request a task"
     if isinstance(task, ExtractTask):
@@ -136,13 +138,15 @@ def computed(text: str, request: Request) -> Completion:
 
 
 class EntailmentBackend:
-    """Splits texts by rules and asks a model on this machine whether the evidence entails the claims."""
+    """Splits texts by rules and asks a model on this machine whether the evidence entails the
+    claims."""
 
     def __init__(self, judge: EntailmentJudge) -> None:
         self._judge = judge
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the engine's answer in the reply format of a judge; concurrent requests are computed together."""
+        """Return the engine's answer in the reply format of a judge; concurrent requests are
+        computed together."""
         started = time.perf_counter()
         task = request.task
         assert task is not None, "every step gives its request a task"
@@ -215,7 +219,8 @@ def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
 def write_verdicts(
     task: AssessTask, request: Request, answers: Sequence[EngineAnswer | None]
 ) -> str:
-    """Write the answers in the format that the prompt asks for; claims whose answer is None are left out."""
+    """Write the answers in the format that the prompt asks for; claims whose answer is None are
+    left out."""
     answered = [
         (number, answer, _word(task.scale, answer.label))
         for number, answer in enumerate(answers, 1)
@@ -238,7 +243,8 @@ def write_verdicts(
 
 
 def _word(scale: Scale, label: str | None) -> str:
-    """Return the scale's word for a label; without a word for "contradicted", it becomes "not found"."""
+    """Return the scale's word for a label; without a word for "contradicted", it becomes "not
+    found"."""
     words: dict[str | None, str] = dict(zip(scale.words, scale.offered, strict=True))
     return words.get(
         "not_found" if label == "contradicted" and label not in words else label, ABSTAIN

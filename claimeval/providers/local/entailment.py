@@ -1,9 +1,10 @@
-"""`local:nli=MODEL`: judge claims with a model on this machine that computes whether a text entails a claim.
+"""`local:nli=MODEL`: judge claims with a model on this machine that computes whether a text entails
+a claim.
 
-Models are NLI classifiers or sequence-to-sequence fact checkers. Each claim is compared with every piece of the
-evidence; the highest probability is its support. A claim that no single piece supports is compared with the best
-sentences of all pieces together. A probability above 0.5 means supported; otherwise, a probability of contradiction
-above 0.5 means contradicted.
+Models are NLI classifiers or sequence-to-sequence fact checkers. Each claim is compared with every
+piece of the evidence; the highest probability is its support. A claim that no single piece supports
+is compared with the best sentences of all pieces together. A probability above 0.5 means supported;
+otherwise, a probability of contradiction above 0.5 means contradicted.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Premise(NamedTuple):
 
 
 class NliClassifier(Classifier):
-    """A sequence classifier whose labels name its classes; a single output is the probability of support."""
+    """A sequence classifier whose labels name its classes; a single output is the probability of
+    support."""
 
     def __init__(self, loaded: Loaded, window: int, batch: int, labels: Mapping[str, str]) -> None:
         super().__init__(loaded, window, batch)
@@ -81,7 +83,8 @@ class NliClassifier(Classifier):
 
 
 class FactChecker:
-    """A sequence-to-sequence model that answers with one of two words; their first tokens are compared."""
+    """A sequence-to-sequence model that answers with one of two words; their first tokens are
+    compared."""
 
     def __init__(self, loaded: Loaded, window: int, batch: int, prompt: SourcePrompt) -> None:
         self.tokens = loaded.tokens
@@ -125,9 +128,11 @@ class FactChecker:
 def label_indices(
     names: Mapping[int, str], settings: Mapping[str, str], model: str
 ) -> tuple[int, int | None]:
-    """Return the labels that mean supported and, if any, contradicted: by `settings`, else by the labels' names.
+    """Return the labels that mean supported and, if any, contradicted: by `settings`, else by the
+    labels' names.
 
-    `settings` may hold `entailment_label` and `contradiction_label`. Raises UsageError if the names do not tell.
+    `settings` may hold `entailment_label` and `contradiction_label`. Raises UsageError if the names
+    do not tell.
     """
     found: list[int | None] = []
     for setting, usual in (("entailment_label", SUPPORTED), ("contradiction_label", CONTRADICTED)):
@@ -167,7 +172,8 @@ ENGINE = "nli-v2"
 THRESHOLD = 0.5
 """Probability above which evidence supports or contradicts a claim, as in MiniCheck."""
 CLAIM_SHARE = 4
-"""A quarter of the window is reserved for the claim, so that evidence is cut equally for all but long claims."""
+"""A quarter of the window is reserved for the claim, so that evidence is cut equally for all but
+long claims."""
 LEAST_ROOM = 32
 """Minimum tokens of evidence that must fit next to a claim."""
 TOGETHER = {"cpu": 32, "mps": 64, "cuda": 512}
@@ -200,7 +206,8 @@ class EntailmentSettings(NamedTuple):
 
     @property
     def version(self) -> str:
-        """Return a name that changes when answers can change: engine, model files, precision, prompt."""
+        """Return a name that changes when answers can change: engine, model files, precision,
+        prompt."""
         prompt = f"/{self.prompt.digest[:16]}" if self.prompt else ""
         return f"{ENGINE}/{self.files.revision}/{self.text.get('dtype', 'float32')}{prompt}"
 
@@ -217,9 +224,11 @@ class EntailmentSettings(NamedTuple):
 
 
 def load_settings(model: str, extra: Mapping[str, JsonValue]) -> EntailmentSettings:
-    """Return the settings of a judge. Locates the model's files and reads its configuration, but not its weights.
+    """Return the settings of a judge. Locates the model's files and reads its configuration, but
+    not its weights.
 
-    Raises UsageError for an unknown setting, a missing model, or a model whose labels have unknown names.
+    Raises UsageError for an unknown setting, a missing model, or a model whose labels have unknown
+    names.
     """
     for name, value in extra.items():
         if name not in SETTINGS:
@@ -245,9 +254,11 @@ T = TypeVar("T")
 
 
 class MicroBatcher(Generic[Item, Answer]):
-    """Computes items of many tasks in one thread: those that arrive while the model is busy are computed together.
+    """Computes items of many tasks in one thread: those that arrive while the model is busy are
+    computed together.
 
-    Equal items that wait at the same time are computed once. A call of `compute` gets at most `max_items` items.
+    Equal items that wait at the same time are computed once. A call of `compute` gets at most
+    `max_items` items.
     """
 
     def __init__(
@@ -350,7 +361,8 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
     def _joined(
         self, claim: str, room: int, single: Sequence[ChunkFinding], documents: Sequence[Document]
     ) -> list[Chunk]:
-        """Return the best sentences together, if there are several pieces and none of them supports the claim."""
+        """Return the best sentences together, if there are several pieces and none of them supports
+        the claim."""
         if len(single) < 2 or max(piece.result.supported for piece in single) > THRESHOLD:
             return []
         chunk = self._evidence.joined(claim, documents, room)
@@ -370,10 +382,11 @@ _TOO_LONG = EngineAnswer(None, None, (), "the claim is too long for the model's 
 def combine_chunks(
     single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()
 ) -> EngineAnswer:
-    """Combine the findings of single pieces, and of joined pieces if no single one supports the claim.
+    """Combine the findings of single pieces, and of joined pieces if no single one supports the
+    claim.
 
-    Support takes precedence over contradiction, as in RefChecker; the reason mentions a conflict. The first piece wins
-    among equals.
+    Support takes precedence over contradiction, as in RefChecker; the reason mentions a conflict.
+    The first piece wins among equals.
     """
     if not single:
         return EngineAnswer("not_found", 0.0, (), "the documents have no words")

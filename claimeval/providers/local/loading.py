@@ -48,7 +48,8 @@ class DeviceSettings(NamedTuple):
 
     @property
     def batch_tokens(self) -> int:
-        """Return the tokens in one batch, with padding: enough for the device to be busy, and few for its memory."""
+        """Return the tokens in one batch, with padding: enough for the device to be busy, and few
+        for its memory."""
         import torch
 
         if self.device == "cpu":
@@ -67,7 +68,8 @@ def require(package: str) -> ModuleType:
 def choose(device: str = "auto", dtype: str = "float32") -> DeviceSettings:
     """Choose the device and precision. `auto` is $CLAIMEVAL_DEVICE, else cuda, else mps, else cpu.
 
-    Reduced precision is never the default: it changes scores. Raises UsageError for a device that is not available.
+    Reduced precision is never the default: it changes scores. Raises UsageError for a device that
+    is not available.
     """
     torch: Any = require("torch")
     if dtype not in DTYPES:
@@ -98,14 +100,16 @@ class ModelFiles(NamedTuple):
     """The name as the user wrote it."""
     folder: Path
     revision: str
-    """Version of the files: `NAME@COMMIT` from the hub, `sha256:...` of the contents for a folder."""
+    """Version of the files: `NAME@COMMIT` from the hub, `sha256:...` of the contents for a
+    folder."""
 
 
 def locate(name: str, revision: str | None = None) -> ModelFiles:
-    """Locate the model's files: in a folder, else in the hub's cache, else on the hub if the network may be used.
+    """Locate the model's files: in a folder, else in the hub's cache, else on the hub if the
+    network may be used.
 
-    HF_HOME, HF_HUB_CACHE and HF_HUB_OFFLINE are respected. Raises UsageError with the searched locations, and how to
-    download the model.
+    HF_HOME, HF_HUB_CACHE and HF_HUB_OFFLINE are respected. Raises UsageError with the searched
+    locations, and how to download the model.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -161,7 +165,8 @@ def _has(folder: Path, patterns: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=16)
 def _digest(states: tuple[tuple[Path, int, int], ...]) -> str:
-    """Return the SHA-256 over the names and contents of files that are known by path, size and time."""
+    """Return the SHA-256 over the names and contents of files that are known by path, size and
+    time."""
     total = hashlib.sha256()
     for path, _, _ in states:
         with path.open("rb") as file:
@@ -211,8 +216,8 @@ def kind_of(config: Any) -> Kind:
 def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
     """Load the model onto a device in float32.
 
-    Raises UsageError if the model is of another kind, lacks weights (which would be initialized at random), or has no
-    fast tokenizer.
+    Raises UsageError if the model is of another kind, lacks weights (which would be initialized at
+    random), or has no fast tokenizer.
     """
     transformers = require("transformers")
     config = config_of(files)
@@ -276,7 +281,8 @@ def _check_tokenizer(files: ModelFiles) -> None:
 
 
 def _window(config: Any, tokenizer: Any) -> int:
-    """Return the limit of tokenizer and position embeddings; RoBERTa's positions begin after the padding's."""
+    """Return the limit of tokenizer and position embeddings; RoBERTa's positions begin after the
+    padding's."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(
         config, "n_positions", None
     )
@@ -292,7 +298,8 @@ def _window(config: Any, tokenizer: Any) -> int:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Silence the progress bars and warnings of transformers; relevant problems are checked here."""
+    """Silence the progress bars and warnings of transformers; relevant problems are checked
+    here."""
     logging = require("transformers.utils.logging")
     level = logging.get_verbosity()
     bars = logging.is_progress_bar_enabled()

@@ -1,4 +1,5 @@
-"""Models in memory, computed in batches of similar length: sequence-to-sequence models and classifiers of text pairs.
+"""Models in memory, computed in batches of similar length: sequence-to-sequence models and
+classifiers of text pairs.
 
 Results do not depend on the rest of a batch, except for rounding (1e-5).
 """
@@ -17,17 +18,21 @@ if TYPE_CHECKING:
     import torch
 
 _UNFIT = ("nllb-moe", "prophetnet", "switch_transformers", "xlm-prophetnet")
-"""Model types with experts that tokens of a batch compete for, or decoders that predict several tokens at a time."""
+"""Model types with experts that tokens of a batch compete for, or decoders that predict several
+tokens at a time."""
 _READS_PADDING = ("nystromformer", "xlnet")
-"""Model types whose answers change when their input is padded, so that their batches have one text."""
+"""Model types whose answers change when their input is padded, so that their batches have one
+text."""
 _LOGITS = 2**28
 """Maximum number of logits that are computed together."""
 _SHARED = 8
-"""The texts of a batch of the decoder have at most so many times the tokens of a batch of the encoder."""
+"""The texts of a batch of the decoder have at most so many times the tokens of a batch of the
+encoder."""
 
 
 class Seq2Seq:
-    """A sequence-to-sequence model of transformers, which encodes each source once for all its targets."""
+    """A sequence-to-sequence model of transformers, which encodes each source once for all its
+    targets."""
 
     def __init__(self, loaded: Loaded, batch_tokens: int) -> None:
         config = loaded.config
@@ -49,9 +54,11 @@ class Seq2Seq:
     def mean_log_probabilities(
         self, sources: Sequence[Ids], targets: Sequence[Sequence[Ids]]
     ) -> Iterator[tuple[int, list[float]]]:
-        """Yield the index of each source and the mean log-probability of the tokens of each of its targets.
+        """Yield the index of each source and the mean log-probability of the tokens of each of its
+        targets.
 
-        `targets[i]` belong to `sources[i]`; a target has at least one token. Sources come in the order of computing.
+        `targets[i]` belong to `sources[i]`; a target has at least one token. Sources come in the
+        order of computing.
         """
         for batch in length_buckets([len(source) for source in sources], self._batch_tokens):
             states, mask = self._encode([sources[index] for index in batch])
@@ -73,7 +80,8 @@ class Seq2Seq:
     def first_token_logits(
         self, sources: Sequence[Ids], targets: Sequence[Ids]
     ) -> list[list[float]]:
-        """Return, for each source, the logits of the first token of each target as the first of the output."""
+        """Return, for each source, the logits of the first token of each target as the first of the
+        output."""
         results: list[list[float]] = [[]] * len(sources)
         for batch in length_buckets([len(source) for source in sources], self._batch_tokens):
             labels = self._padded([targets[0]] * len(batch), self._pad)
@@ -164,7 +172,8 @@ class Classifier:
 
 
 def length_buckets(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield indices of sequences in batches of at most `tokens` tokens, padding included, the shortest sequences first.
+    """Yield indices of sequences in batches of at most `tokens` tokens, padding included, the
+    shortest sequences first.
 
     A sequence that is longer than `tokens` is a batch by itself.
 

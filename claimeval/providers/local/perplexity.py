@@ -1,9 +1,11 @@
-"""Query likelihood: the likelihood of the question given a retrieved text, by a sequence-to-sequence model.
+"""Query likelihood: the likelihood of the question given a retrieved text, by a
+sequence-to-sequence model.
 
-score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before it)): the geometric
-mean of the token probabilities under teacher forcing, in (0, 1], higher is better. It compares texts for one question
-and is not a probability of relevance. Sources: query likelihood, Ponte and Croft 1998; the metric perplexity_q of
-unitxt, with the same numbers for flan-t5-small.
+score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before
+it)): the geometric mean of the token probabilities under teacher forcing, in (0, 1], higher is
+better. It compares texts for one question and is not a probability of relevance. Sources: query
+likelihood, Ponte and Croft 1998; the metric perplexity_q of unitxt, with the same numbers for
+flan-t5-small.
 """
 
 from __future__ import annotations
@@ -126,7 +128,8 @@ def _likelihoods(
     model: Seq2Seq,
     pairs: Sequence[QuestionTextPair],
 ) -> Iterator[tuple[int, Likelihood]]:
-    """Yield the index of each pair and its likelihood, in the order of computing; each text is read once."""
+    """Yield the index of each pair and its likelihood, in the order of computing; each text is read
+    once."""
     questions = list(dict.fromkeys(pair.question for pair in pairs))
     tokens = tokenizing.targets([tokenizing.data(question) for question in questions])
     targets = dict(zip(questions, tokens, strict=True))
@@ -168,7 +171,8 @@ def measure(
     *,
     on_scored: Scored = lambda n: None,
 ) -> Iterator[ContextRelevance]:
-    """Yield the relevance of the retrieved texts of each sample, in order. Titles are not read, as in unitxt.
+    """Yield the relevance of the retrieved texts of each sample, in order. Titles are not read, as
+    in unitxt.
 
     A sample without contexts, or with a blank question, has no scores.
 

@@ -1,8 +1,9 @@
 """Answer reward: the rating of an answer by a model that was trained on human preferences.
 
-score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better, whatever activation the
-configuration of the model names. Such models are trained to compare answers to one question; a mean over questions is
-meaningful only to compare systems on the same questions. Source: the metric reward.deberta_v3_large_v2 of unitxt.
+score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better,
+whatever activation the configuration of the model names. Such models are trained to compare answers
+to one question; a mean over questions is meaningful only to compare systems on the same questions.
+Source: the metric reward.deberta_v3_large_v2 of unitxt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Base class of local scorers: settings, weights that are loaded on first use, and results in the reply cache."""
+"""Base class of local scorers: settings, weights that are loaded on first use, and results in the
+reply cache."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class Scorer(ABC, Generic[Item, Result]):
         )
         self._answers: Answers[Item, Result] | None = None
         self.deviation: float | None = None
-        """The largest difference from the scores in float32, over some items; None in float32, or before scoring."""
+        """The largest difference from the scores in float32, over some items; None in float32, or
+        before scoring."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -84,7 +86,8 @@ class Scorer(ABC, Generic[Item, Result]):
     def score(self, items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
         """Yield the index of each item and its result, in the order of computing.
 
-        Raises UsageError if the model fails, for example for lack of memory, or a result is not finite.
+        Raises UsageError if the model fails, for example for lack of memory, or a result is not
+        finite.
         """
         if not items:
             return
@@ -123,10 +126,11 @@ class Scorer(ABC, Generic[Item, Result]):
     def results(
         self, items: Iterable[Item], store: Store | None, on_scored: Scored
     ) -> dict[Item, Result]:
-        """Return the result of every item; those that are not in the reply cache are computed, and stored immediately.
+        """Return the result of every item; those that are not in the reply cache are computed, and
+        stored immediately.
 
-        A stored result has the format of replies: a line of origin, then the body of a chat completion. Equal items are
-        computed once.
+        A stored result has the format of replies: a line of origin, then the body of a chat
+        completion. Equal items are computed once.
         """
         keys = {item: self.key(item) for item in items}
         stored = (

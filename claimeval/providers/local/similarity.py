@@ -1,8 +1,10 @@
-"""Answer similarity: the cosine of the embeddings of answer and reference answer, by sentence-transformers.
+"""Answer similarity: the cosine of the embeddings of answer and reference answer, by
+sentence-transformers.
 
-value = cosine in [-1, 1], higher is closer; of several references the closest counts. It recognizes the same meaning in
-other words, but hardly a negation or a changed number. Values of different models are not comparable. Source: Reimers
-and Gurevych 2019; the semantic answer similarity (bi-encoder) of Risch et al. 2021.
+value = cosine in [-1, 1], higher is closer; of several references the closest counts. It recognizes
+the same meaning in other words, but hardly a negation or a changed number. Values of different
+models are not comparable. Source: Reimers and Gurevych 2019; the semantic answer similarity
+(bi-encoder) of Risch et al. 2021.
 """
 
 from __future__ import annotations
@@ -87,7 +89,8 @@ class SimilarityScorer:
 def measure(
     samples: Iterable[tuple[str | None, Sequence[str]]], scorer: SimilarityScorer
 ) -> Iterator[Similarity]:
-    """Yield the similarity of each answer with its references, in order. Memory does not grow with the samples."""
+    """Yield the similarity of each answer with its references, in order. Memory does not grow with
+    the samples."""
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
         pairs = [

@@ -1,4 +1,5 @@
-"""Texts in the tokens of a local model: prompts around them, and pieces of them that fit a context window.
+"""Texts in the tokens of a local model: prompts around them, and pieces of them that fit a context
+window.
 
 Texts of users are data: control tokens in them are broken up before anything is tokenized.
 """
@@ -65,7 +66,8 @@ class Tokenizing:
         return self._encode("input_ids", text_target=list(texts)) if texts else []
 
     def pair_lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
-        """Return the number of tokens of each pair of texts, with the control tokens of the model."""
+        """Return the number of tokens of each pair of texts, with the control tokens of the
+        model."""
         return (
             [len(ids) for ids in self._encode("input_ids", list(map(tuple, pairs)))]
             if pairs
@@ -157,7 +159,8 @@ class EvidenceChunks:
         self._read = lru_cache(maxsize=256)(self._read_once)
 
     def chunks(self, documents: Sequence[Document], room: int) -> list[Chunk]:
-        """Cut all documents into pieces of at most `room` tokens, in order; a document without words gives none."""
+        """Cut all documents into pieces of at most `room` tokens, in order; a document without
+        words gives none."""
         texts = self._texts(documents)
         return [
             Chunk(self._tokens.fit(texts[index].text[slice(*span)], room), (index,))
@@ -165,9 +168,11 @@ class EvidenceChunks:
         ]
 
     def joined(self, claim: str, documents: Sequence[Document], room: int) -> Chunk | None:
-        """Join the sentences of all documents that share most words with the claim, in order, up to `room` tokens.
+        """Join the sentences of all documents that share most words with the claim, in order, up to
+        `room` tokens.
 
-        Rare words count more. None if all these sentences are in one piece, which was assessed already.
+        Rare words count more. None if all these sentences are in one piece, which was assessed
+        already.
         """
         texts = self._texts(documents)
         stretches = [
@@ -203,7 +208,8 @@ class EvidenceChunks:
 
 
 def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_Stretch]:
-    """Yield runs of whole sentences within the room; a longer sentence is cut at the start of a token."""
+    """Yield runs of whole sentences within the room; a longer sentence is cut at the start of a
+    token."""
     room -= SLACK
     for index, text in enumerate(texts):
         start, end = -1, 0
@@ -308,7 +314,8 @@ class SourcePrompt:
         )
 
     def around(self, name: str) -> tuple[str, str]:
-        """Return the texts before and after the only variable. Raises PromptError if it is used more than once."""
+        """Return the texts before and after the only variable. Raises PromptError if it is used
+        more than once."""
         if self._parts[1::2] != [name]:
             raise PromptError(
                 f"a prompt that uses {name!r} more than once cannot be cut to a window; use it once"

@@ -39,7 +39,8 @@ class Arm(Record):
     shuffle_contexts: int | None = Field(default=None, ge=0)
     claims_per_call: ClaimsPerCall | None = None
     claim_order: int = Field(default=0, ge=0)
-    """Number of the order in which judges are shown claims, to measure how much labels depend on it."""
+    """Number of the order in which judges are shown claims, to measure how much labels depend on
+    it."""
     extract_per_judge: bool | None = None
     vote: str | None = None
     """This and the following fields are as in `PanelOptions`."""
@@ -68,7 +69,8 @@ class Experiment(Record):
     labels: Path | None = None
     """Human labels to compare the arms with: a file, or a run with labels."""
     cluster: str | None = None
-    """The field whose equal values are one cluster in intervals and tests; None for the question."""
+    """The field whose equal values are one cluster in intervals and tests; None for the
+    question."""
 
     def arm(self, name: str) -> Arm:
         """Return the arm of that name."""
@@ -176,7 +178,8 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
 def _names(key: str, values: list[Any]) -> list[str]:
     """Return the names of the values of an axis: short names of judges, file names of prompts.
 
-    If two prompts have the same file name, such as `three_way` and `my/three_way.j2`, they keep their paths.
+    If two prompts have the same file name, such as `three_way` and `my/three_way.j2`, they keep
+    their paths.
     """
     if key in ("judges", "extractor"):
         panels = [

@@ -1,4 +1,5 @@
-"""The results of an experiment: scores, differences to the baseline, flips, costs and agreement with labels."""
+"""The results of an experiment: scores, differences to the baseline, flips, costs and agreement
+with labels."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class ArmMetric(MetricSummary):
     """One metric of one arm."""
 
     difference: Estimate | None = None
-    """Mean of the paired differences to the baseline, over samples with a value in both; None for the baseline."""
+    """Mean of the paired differences to the baseline, over samples with a value in both; None for
+    the baseline."""
     p: float | None = None
     """Sign-flip permutation test of the paired differences, two-sided."""
     p_adjusted: float | None = None
@@ -70,11 +72,13 @@ class ArmResult(Record):
     median_latency: float | None = None
     """Median seconds per call, over the stored replies."""
     label_agreement: LabelAgreement | None = None
-    """Agreement with human labels, if the experiment has labels; with a selection, on the choosing half."""
+    """Agreement with human labels, if the experiment has labels; with a selection, on the choosing
+    half."""
     extraction: ExtractionSummary | None = None
     """Quality of its claims, from their words alone."""
     covers_less: str | None = None
-    """The arm whose claims cover more, and of what; such scores are not comparable, and the arm is never chosen."""
+    """The arm whose claims cover more, and of what; such scores are not comparable, and the arm is
+    never chosen."""
 
 
 class ArmFlip(Flip):
@@ -202,7 +206,8 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
 
 
 def _median_latency(run: Path, store: Store) -> float | None:
-    """Return the median of the seconds that the stored replies of a run took when they were asked for."""
+    """Return the median of the seconds that the stored replies of a run took when they were asked
+    for."""
     keys = {call.key for result in RunResults.of(run) for call in result.calls}
     origins = (unpack(value)[0] for key in keys if (value := store.get(key)))
     seconds = [origin.latency for origin in origins if origin.latency is not None]

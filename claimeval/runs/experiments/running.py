@@ -1,4 +1,5 @@
-"""Running the arms of an experiment one after the other with one reply cache, so that shared requests are sent once."""
+"""Running the arms of an experiment one after the other with one reply cache, so that shared
+requests are sent once."""
 
 from __future__ import annotations
 
@@ -89,13 +90,15 @@ class ExperimentStatus(NamedTuple):
     status: RunStatus
     """That of the last arm that started, or of the arm that a limit, Ctrl-C or a batch stopped."""
     failed: dict[str, str]
-    """The arms without scores, with reasons: a judge stopped, or none of its replies could be read."""
+    """The arms without scores, with reasons: a judge stopped, or none of its replies could be
+    read."""
     selection: Selection | None = None
     """The arm that was chosen by labels, if any."""
 
     @property
     def stopped(self) -> bool:
-        """Whether a limit, Ctrl-C or an unfinished batch ended the run, so that there is no result."""
+        """Whether a limit, Ctrl-C or an unfinished batch ended the run, so that there is no
+        result."""
         status = self.status
         return bool(
             status.interrupted or status.budget_exhausted or status.lost or status.pending_batches
@@ -119,7 +122,8 @@ def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, .
 def _plans(
     design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None
 ) -> tuple[ClaimsJob, ...]:
-    """Return the job of each arm. Arms without an extractor use that of the baseline, to judge the same claims.
+    """Return the job of each arm. Arms without an extractor use that of the baseline, to judge the
+    same claims.
 
     `settled` is the language of the samples, with a remark, for arms with the language `auto`.
     """
@@ -162,7 +166,8 @@ def arm_folder(folder: Path, arm: Arm) -> Path:
 async def run(
     prepared: PreparedExperiment, folder: Path, *, options: RunOptions, budget: str | None = None
 ) -> ExperimentStatus:
-    """Run the arms in order, with limits on all arms together. If the judge of an arm stops, the others continue.
+    """Run the arms in order, with limits on all arms together. If the judge of an arm stops, the
+    others continue.
 
     With batches, the requests of all arms share the same rounds.
 

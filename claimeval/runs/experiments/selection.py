@@ -1,7 +1,8 @@
-"""The choice of an arm by human labels: on one half of the questions, with its gain on the other half.
+"""The choice of an arm by human labels: on one half of the questions, with its gain on the other
+half.
 
-A hash of the question decides its half. The choice reads verdicts and labels of the choosing half only; the other half
-is judged after it.
+A hash of the question decides its half. The choice reads verdicts and labels of the choosing half
+only; the other half is judged after it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class LabelAgreement(Record):
     unassessed: int = 0
     """Labeled claims without a label of the arm."""
     mean_kappa: float | None = None
-    """Kappa of all labels, averaged over five folds of questions, by which an arm is chosen; None without a choice."""
+    """Kappa of all labels, averaged over five folds of questions, by which an arm is chosen; None
+    without a choice."""
     standard_error: float | None = None
     """Standard error of `mean_kappa`."""
 
@@ -94,7 +96,8 @@ class LabelPower(Record):
     reported_on: int
     """Labels of the other half."""
     power: float
-    """Probability of detecting a true gain of 10 points in agreement, if claims of one question are independent."""
+    """Probability of detecting a true gain of 10 points in agreement, if claims of one question are
+    independent."""
     least_power: float
     """The same probability if a judge is right or wrong about all claims of a question."""
     labels_needed: int | None
@@ -118,7 +121,8 @@ class LabelPower(Record):
 
 
 class Selection(Record):
-    """The arm that agrees best with people on one half of the questions, and its agreement on the other half."""
+    """The arm that agrees best with people on one half of the questions, and its agreement on the
+    other half."""
 
     arm: str
     """The chosen arm; the baseline, if no other one is better by more than one standard error."""
@@ -130,7 +134,8 @@ class Selection(Record):
     gain: Estimate
     """Gain in the share of equal labels on the other half, with its paired interval."""
     p: float | None
-    """Two-sided sign-flip test over questions; equals McNemar's test if each question has one claim."""
+    """Two-sided sign-flip test over questions; equals McNemar's test if each question has one
+    claim."""
     kappa: Estimate
     """Gain in Cohen's kappa of all labels, on the other half."""
     beyond_noise: bool
@@ -159,7 +164,8 @@ class Halves(NamedTuple):
 
 
 def labels_of(path: Path) -> LabelFile:
-    """Return the labels of a file, or those of a run directory. Raises UsageError if a directory has none."""
+    """Return the labels of a file, or those of a run directory. Raises UsageError if a directory
+    has none."""
     labels = labels_in(path) if path.is_dir() else LabelFile(path)
     if labels is None:
         raise UsageError(
@@ -177,7 +183,8 @@ def halve(
     *,
     anyway: bool,
 ) -> Halves:
-    """Return the labeled samples in two halves by a hash of the question, and the power of their labels.
+    """Return the labeled samples in two halves by a hash of the question, and the power of their
+    labels.
 
     Args:
         samples: All samples.
@@ -233,7 +240,8 @@ def halve(
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError if a folder holds an experiment without a choice, whose runs have more samples."""
+    """Raise UsageError if a folder holds an experiment without a choice, whose runs have more
+    samples."""
     path = folder / "experiment.json"
     if path.exists() and json.loads(path.read_bytes()).get("selection") is None:
         raise UsageError(
@@ -247,7 +255,8 @@ async def run_and_select(
 ) -> ExperimentStatus:
     """Run all arms on the choosing half, choose one, and run it and the baseline on both halves.
 
-    Arms that failed or cover less of their texts than another arm are not chosen. Arguments are as for `run`.
+    Arms that failed or cover less of their texts than another arm are not chosen. Arguments are as
+    for `run`.
     """
     halves = prepared.halves
     design = prepared.design
@@ -291,7 +300,8 @@ def examine(run: Path) -> ExaminedClaims:
 
 
 def covers_less(name: str, examined: Mapping[str, ExaminedClaims]) -> str | None:
-    """Return than which arm the claims of an arm cover less of their texts, and of what; None if than none."""
+    """Return than which arm the claims of an arm cover less of their texts, and of what; None if
+    than none."""
     for other, claims in examined.items():
         if other != name and (what := examined[name].covers_less_than(claims)):
             return f"than {other} ({what})"
@@ -309,7 +319,8 @@ class Choice(NamedTuple):
 
 
 def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: str | None) -> Choice:
-    """Return the arm with the highest cross-validated kappa, or an earlier one within one standard error of it.
+    """Return the arm with the highest cross-validated kappa, or an earlier one within one standard
+    error of it.
 
     Args:
         runs: The run of every arm on the choosing half, the baseline first.
@@ -318,7 +329,8 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
         cluster: As for `halve`.
 
     Raises:
-        UsageError: Too few labels are of claims that the arms judged, or people gave all claims one label.
+        UsageError: Too few labels are of claims that the arms judged, or people gave all claims one
+            label.
     """
     labels = halves.labels_of(halves.choose)
     panel = Panel(scale=_scale([load_manifest(run).panel.scale for run in runs.values()], labels))
@@ -341,7 +353,8 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
 
 
 def best(table: RaterTable, names: Sequence[str]) -> tuple[str, dict[str, CrossValidatedKappa]]:
-    """Return the rater of the highest cross-validated kappa, or an earlier one within one standard error, and all."""
+    """Return the rater of the highest cross-validated kappa, or an earlier one within one standard
+    error, and all."""
     labeled = [i for i, label in enumerate(table.human) if label is not None]
     human = [table.human[i] for i in labeled]
     clusters = [table.clusters[i] for i in labeled]
@@ -363,7 +376,8 @@ class Gain(NamedTuple):
 
 
 def gain_of(table: RaterTable, before: str, after: str) -> Gain:
-    """Return the gain of the rater `after` over the rater `before` of a table, by the labels of people."""
+    """Return the gain of the rater `after` over the rater `before` of a table, by the labels of
+    people."""
     human = table.human
     first = table.raters[before]
     second = table.raters[after]
@@ -424,9 +438,11 @@ def report(
 
 
 def write_prompt(folder: Path, selection: Selection, before: Prompt, after: Prompt) -> Selection:
-    """Write the prompt of the chosen arm, if its gain is beyond noise, and return the selection with the file.
+    """Write the prompt of the chosen arm, if its gain is beyond noise, and return the selection
+    with the file.
 
-    A comment after the prompt's header has the measured gain. Otherwise the file of an earlier choice is removed.
+    A comment after the prompt's header has the measured gain. Otherwise the file of an earlier
+    choice is removed.
 
     Args:
         folder: The folder of the experiment.

@@ -1,7 +1,9 @@
-"""What people are shown of a result, as data: lines, tables and entries. A renderer for each form draws them.
+"""What people are shown of a result, as data: lines, tables and entries. A renderer for each form
+draws them.
 
-Numbers stay numbers until a renderer writes them by the kind of their column, so every form shows the same digits. A
-renderer begins with `through`, which passes every text, titles, notes and names included, through the door of its form.
+Numbers stay numbers until a renderer writes them by the kind of their column, so every form shows
+the same digits. A renderer begins with `through`, which passes every text, titles, notes and names
+included, through the door of its form.
 """
 
 from __future__ import annotations
@@ -28,18 +30,21 @@ Kind = Literal[
     "percent",
     "dollars",
 ]
-"""How the cells of a column are written. `ends` and `signed_ends` have the interval or bounds of an `Estimate`,
-`estimate` its value too; `range` has two numbers, `count` a whole number, `percent` a share."""
+"""How the cells of a column are written. `ends` and `signed_ends` have the interval or bounds of an
+`Estimate`, `estimate` its value too; `range` has two numbers, `count` a whole number, `percent` a
+share."""
 
 
 class Data(str):
-    """A text that is quoted as it is, such as a name, an id or a claim; all other texts are claimeval's own words."""
+    """A text that is quoted as it is, such as a name, an id or a claim; all other texts are
+    claimeval's own words."""
 
     __slots__ = ()
 
 
 class Sentence(Data):
-    """A sentence of claimeval's own words that names texts of the data, in “quotes” if they have more than a word."""
+    """A sentence of claimeval's own words that names texts of the data, in “quotes” if they have
+    more than a word."""
 
     __slots__ = ()
 
@@ -66,10 +71,11 @@ class Column(NamedTuple):
     name: str
     kind: Kind = "text"
     rank: int = 0
-    """Where not all columns fit, those with the highest rank are left out first; those with 0 never."""
+    """Where not all columns fit, those with the highest rank are left out first; those with 0
+    never."""
     at: str | Callable[[Any], Any] = ""
-    """Where the record of a row has the cell: a path of names, at which a text is `Data`, or a function; empty for rows
-    of cells."""
+    """Where the record of a row has the cell: a path of names, at which a text is `Data`, or a
+    function; empty for rows of cells."""
     sparse: bool = False
     """Whether the column is left out where no row has a value."""
 
@@ -144,7 +150,8 @@ def caution(text: str) -> Line:
 
 
 def columns(*names: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
-    """Return columns of texts, and after them columns of numbers, for cells that are written already."""
+    """Return columns of texts, and after them columns of numbers, for cells that are written
+    already."""
     return (*map(Column, names), *(Column(name, "count") for name in numbers))
 
 
@@ -170,7 +177,8 @@ def table(
     notes: Iterable[str] = (),
     inner: str = "",
 ) -> Table:
-    """Return a table of rows of cells, or of records, with a note on bounds if an estimate has them.
+    """Return a table of rows of cells, or of records, with a note on bounds if an estimate has
+    them.
 
     Args:
         name: Its name in files and on the page.
@@ -196,7 +204,8 @@ def table(
 
 
 def _on_ends(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
-    """Yield a note on bounds, and why values have no interval; several reasons with the rows that they are about."""
+    """Yield a note on bounds, and why values have no interval; several reasons with the rows that
+    they are about."""
     from claimeval.statistics.bootstrap import NOT_REQUESTED
 
     cells = [(row[0], cell) for row in rows for cell in row]
@@ -242,7 +251,8 @@ def confusion(
 def kappas(
     head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | None], most: int, kind: Kind
 ) -> Block:
-    """Return a table of equal labels and Cohen's kappa of pairs of raters, or one line if there are too many.
+    """Return a table of equal labels and Cohen's kappa of pairs of raters, or one line if there are
+    too many.
 
     Args:
         head: Name of the column that counts what both labeled.

@@ -1,4 +1,5 @@
-"""What is shown of agreement: judges with people and with each other, scores with ratings, grades with grades."""
+"""What is shown of agreement: judges with people and with each other, scores with ratings, grades
+with grades."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def view(
 
 
 def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
-    """Return a column with intervals for each rater, or for many raters a row with the main numbers."""
+    """Return a column with intervals for each rater, or for many raters a row with the main
+    numbers."""
     from claimeval.runs.agreement import by_measure
 
     if len(raters) <= COLUMNS:

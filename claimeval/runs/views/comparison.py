@@ -1,4 +1,5 @@
-"""What is shown of two runs side by side: differences, causes, slices, and the claims that flipped."""
+"""What is shown of two runs side by side: differences, causes, slices, and the claims that
+flipped."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ ROUNDING = 1e-9
 
 
 def front(pair: PairedRuns) -> Iterator[Block]:
-    """Yield what a reader sees first of two runs: the culprit, the means, its causes and an example."""
+    """Yield what a reader sees first of two runs: the culprit, the means, its causes and an
+    example."""
     culprit = pair.culprit
     shared = re.sub(
         "samples?",
@@ -102,7 +104,8 @@ def front(pair: PairedRuns) -> Iterator[Block]:
 
 
 def _by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
-    """Yield which differences may be chance although their intervals, each of one metric alone, have no 0."""
+    """Yield which differences may be chance although their intervals, each of one metric alone,
+    have no 0."""
     names = [
         f"{metric.metric} ({p_value(metric.p_adjusted)})"
         for metric in metrics
@@ -146,7 +149,8 @@ CHANGES: dict[Cause, str] = {
 def documents(pair: PairedRuns) -> Table:
     """Return the documents that retrieval lost or gained, or that were rewritten.
 
-    Rounded figures add up to those of their causes: what no single document has is a row of its own.
+    Rounded figures add up to those of their causes: what no single document has is a row of its
+    own.
     """
     culprit = pair.culprit
     figures = dict[int, str]()
@@ -217,13 +221,15 @@ def _cut(text: str, most: int) -> str:
 
 
 def view(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
-    """Yield what is shown of two runs, with at most `flips` flipped claims; `by` is the field of `pair.by`."""
+    """Yield what is shown of two runs, with at most `flips` flipped claims; `by` is the field of
+    `pair.by`."""
     yield from front(pair)
     yield from details(pair, by, flips)
 
 
 def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
-    """Yield all that is not on the front: settings, tests, causes of all metrics, slices and flips."""
+    """Yield all that is not on the front: settings, tests, causes of all metrics, slices and
+    flips."""
     yield heading(
         f"Samples with other texts: {pair.changed_texts}, with other claims: {pair.changed_claims}"
     )
@@ -241,7 +247,8 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
 
 
 def results(pair: PairedRuns) -> Iterator[Table]:
-    """Yield a row for each metric, and the claims that only one run supports if claims are in both."""
+    """Yield a row for each metric, and the claims that only one run supports if claims are in
+    both."""
     yield table("differences", COLUMNS, pair.metrics)
     if of_claims := [metric for metric in pair.metrics if metric.discordant]:
         note = "p: McNemar's test, claims taken as independent"
@@ -267,7 +274,8 @@ def causes(pair: PairedRuns) -> Iterator[Block]:
 
 
 def slices(pair: PairedRuns, by: str) -> Table:
-    """Return a row for each value of a field and metric, with what it adds to the difference over all samples."""
+    """Return a row for each value of a field and metric, with what it adds to the difference over
+    all samples."""
     rows = [
         Named(Data(value or "-"), metric)
         for value, metrics in pair.by.items()
@@ -286,7 +294,8 @@ def changes(samples: tuple[SampleChange, ...]) -> str:
 
 
 def flipped(pair: PairedRuns, most: int) -> Iterator[Block]:
-    """Yield how many claims flipped, with the first ones, at most `most`; nothing for runs without claims."""
+    """Yield how many claims flipped, with the first ones, at most `most`; nothing for runs without
+    claims."""
     first = f", the first {most}" if 0 < most < pair.flipped else ""
     if pair.flips[:most]:
         yield Entries(f"{flips_in_words(pair)}{first}", tuple(map(flip, pair.flips[:most])))
@@ -295,7 +304,8 @@ def flipped(pair: PairedRuns, most: int) -> Iterator[Block]:
 
 
 def flips_in_words(pair: PairedRuns) -> str:
-    """Return how many of the claims of both runs flipped, or that there are none; empty for runs without claims."""
+    """Return how many of the claims of both runs flipped, or that there are none; empty for runs
+    without claims."""
     if pair.compared:
         return f"{pair.flipped:,} of {number_of(pair.compared, 'claim')} flipped"
     return (

@@ -1,4 +1,5 @@
-"""What is shown of an experiment: its arms by metric, their cost, claims and agreement with people, and the choice."""
+"""What is shown of an experiment: its arms by metric, their cost, claims and agreement with people,
+and the choice."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ def claims(arms: Sequence[ArmResult]) -> Table:
 
 
 def not_comparable(result: ExperimentResult) -> list[str]:
-    """Return a line for every arm whose claims cover less of their texts than those of another arm."""
+    """Return a line for every arm whose claims cover less of their texts than those of another
+    arm."""
     return [
         f"{arm.name} scores fewer claims: not comparable; it covers less {arm.covers_less}"
         for arm in result.arms
@@ -136,7 +138,8 @@ def not_comparable(result: ExperimentResult) -> list[str]:
 
 
 def other_changes(result: ExperimentResult) -> list[str]:
-    """Return a line for each arm about changes of claims, compared with the baseline, that are not flips."""
+    """Return a line for each arm about changes of claims, compared with the baseline, that are not
+    flips."""
     counts = {
         arm.name: FlipCounts(arm.compared, arm.flips, arm.relabeled, arm.labeled_once)
         for arm in result.arms

@@ -1,4 +1,5 @@
-"""What is shown of a forecast: calls, tokens and dollars by step and judge, and what they rest on."""
+"""What is shown of a forecast: calls, tokens and dollars by step and judge, and what they rest
+on."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
 
 
 def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Iterator[Block]:
-    """Yield the forecast of each arm of an experiment; with `select`, the last two report the choice."""
+    """Yield the forecast of each arm of an experiment; with `select`, the last two report the
+    choice."""
     total = together(forecasts)
     many = len(forecasts)
     arms = f"samples to choose by, {many - 2} arms" if select else f"samples, {many} arms"
@@ -106,7 +108,8 @@ def _price(ends: tuple[float, float] | None) -> str:
 
 
 def _calls(parts: Sequence[StepForecast]) -> Iterator[str]:
-    """Yield cached replies, calls and tokens, with `~` before a single number of calls that is an estimate."""
+    """Yield cached replies, calls and tokens, with `~` before a single number of calls that is an
+    estimate."""
     yield count(sum(part.cached for part in parts))
     low, high = _added(part.calls for part in parts)
     exact = all(part.exact for part in parts)

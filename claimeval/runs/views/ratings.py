@@ -1,4 +1,5 @@
-"""What is shown of ratings of whole answers and grades of documents: counts by word, judges, and people beside them."""
+"""What is shown of ratings of whole answers and grades of documents: counts by word, judges, and
+people beside them."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def view(
     judged: Mapping[str, Members],
     compared: Sequence[RatingComparison],
 ) -> Iterator[Block]:
-    """Yield counts by word, the judges of a panel with their agreement, and ratings next to metrics of claims."""
+    """Yield counts by word, the judges of a panel with their agreement, and ratings next to metrics
+    of claims."""
     for name, of_word in counts.items():
         yield line(Data(name), f": {tally(of_word)}")
     for question, panel in judged.items():
@@ -123,7 +125,8 @@ AGAINST = (
 
 
 def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> Iterator[Block]:
-    """Yield a row for each assessor, and with `confusions` also the confusion of grades and the order of systems."""
+    """Yield a row for each assessor, and with `confusions` also the confusion of grades and the
+    order of systems."""
     if not compared:
         return
     orders = next(iter(compared.values())).orders
@@ -158,7 +161,8 @@ def validity(compared: Mapping[str, Validity], *, confusions: bool = False) -> I
 
 
 def refused(compared: Mapping[str, GraderReport]) -> Iterator[Block]:
-    """Yield the number of grades that are not on the scale, and the first of them, for each assessor."""
+    """Yield the number of grades that are not on the scale, and the first of them, for each
+    assessor."""
     for name, report in compared.items():
         if found := report.refused:
             first = ", ".join(

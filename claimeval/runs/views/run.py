@@ -1,4 +1,5 @@
-"""What is shown of a run: scores, slices, panel, orders of documents, attached runs, diagnosis, claims and cost."""
+"""What is shown of a run: scores, slices, panel, orders of documents, attached runs, diagnosis,
+claims and cost."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ from claimeval.types.records import Part
 READ = 5
 """Claims to read first."""
 MEMBERS = 8
-"""Maximum number of judges whose scores are shown below the panel's; for more, the range is shown."""
+"""Maximum number of judges whose scores are shown below the panel's; for more, the range is
+shown."""
 PAIRS = 10
 """Maximum number of pairs of judges whose agreement is shown; for more, the range is shown."""
 DISPUTES = 3
@@ -118,7 +120,8 @@ def view(
 
 
 def front(manifest: Manifest, summary: Summary, shown: Front) -> Iterator[Line]:
-    """Yield what was judged, where the answers fail, and what to know before trusting the numbers."""
+    """Yield what was judged, where the answers fail, and what to know before trusting the
+    numbers."""
     subject = (Data(Path(manifest.data.path).name), ": ") if manifest.data.path else ()
     yield heading(
         *subject, *(Data(part) if i % 2 else part for i, part in enumerate(head(manifest, summary)))
@@ -178,7 +181,8 @@ SCORES = (
 def scores(
     table_name: str, metrics: Mapping[str, MetricSummary], names: Mapping[str, str] = {}
 ) -> Table:
-    """Return a row for each metric and, for a small panel, one for each judge alone, if there are `names` of judges."""
+    """Return a row for each metric and, for a small panel, one for each judge alone, if there are
+    `names` of judges."""
     rows = list[Named]()
     for name, metric in metrics.items():
         rows.append(
@@ -334,7 +338,8 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
 
 
 def disputes(found: Sequence[Dispute], names: Mapping[str, str], most: int) -> Iterator[Line]:
-    """Yield at most `most` disputed claims with samples and votes, and with their evidence if it differs among them."""
+    """Yield at most `most` disputed claims with samples and votes, and with their evidence if it
+    differs among them."""
     several = len({dispute.evidence for dispute in found}) > 1
     for dispute in found[:most]:
         votes = ", ".join(
@@ -448,7 +453,8 @@ def blame(counts: DiagnosisCounts) -> Table:
 
 
 def claims(found: ExtractionSummary) -> Iterator[Block]:
-    """Yield the quality of the claims by their words alone, and of claims by people if there are some."""
+    """Yield the quality of the claims by their words alone, and of claims by people if there are
+    some."""
     people = found.people
     columns = (
         Column("claims, by their words"),
@@ -544,7 +550,8 @@ def is_free(cost: RunCost | None) -> bool:
 
 
 def costs(cost: RunCost | None, names: Mapping[str, str]) -> Table | None:
-    """Return questions, tokens and worth by judge and step, and the worth of a thousand verdicts; None if free."""
+    """Return questions, tokens and worth by judge and step, and the worth of a thousand verdicts;
+    None if free."""
     if cost is None or is_free(cost):
         return None
     rows = [

@@ -1,4 +1,5 @@
-"""What is shown of a series of runs: for each metric its means, its steps, and the last run against the baseline."""
+"""What is shown of a series of runs: for each metric its means, its steps, and the last run against
+the baseline."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ COLUMNS = (
 )
 CHANGE = 4
 AGAINST = 9
-"""Positions of the columns with the step from the previous run, and with the difference to the baseline."""
+"""Positions of the columns with the step from the previous run, and with the difference to the
+baseline."""
 CHANGED = 3
 """Samples that changed most, for each step."""
 
@@ -40,7 +42,8 @@ def view(runs: Series, changed: int = CHANGED) -> Iterator[Block]:
 
 
 def steps(metric: MetricSeries) -> Table:
-    """Return a row for each run: its mean, the step from the previous run, and the difference to the baseline."""
+    """Return a row for each run: its mean, the step from the previous run, and the difference to
+    the baseline."""
     rows = [
         (Data(point.run), point.n, point.mean, point, *_step(change), *_difference(against))
         for point, change, against in zip(

@@ -1,4 +1,5 @@
-"""Which judge is asked what: repeats, escalation, judges of the generator's family, verdicts that are known."""
+"""Which judge is asked what: repeats, escalation, judges of the generator's family, verdicts that
+are known."""
 
 from __future__ import annotations
 
@@ -181,7 +182,8 @@ def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
 
 
 def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few() -> None:
-    """One takes three claims and supports one; two takes one, supports it; three takes one and gives no verdict."""
+    """One takes three claims and supports one; two takes one, supports it; three takes one and
+    gives no verdict."""
     executor = Scripted(
         [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])],
         [said("+00"), said("+"), FAILED],

@@ -1,4 +1,5 @@
-"""A panel of a local engine, an OpenAI-compatible server and Mistral on real filings, one of them failing half-way."""
+"""A panel of a local engine, an OpenAI-compatible server and Mistral on real filings, one of them
+failing half-way."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(
 
 
 def expected(verdicts: tuple[Verdict, ...]) -> str | None:
-    """Two of three must have spoken, and more find support than not, or fewer; nobody's silence is a no."""
+    """Two of three must have spoken, and more find support than not, or fewer; nobody's silence is
+    a no."""
     said = Counter(verdict.label for verdict in verdicts if verdict.label is not None)
     supported = said["supported"]
     others = said["contradicted"] + said["not_found"]
@@ -108,7 +110,8 @@ def in_other_words(body: Body) -> Reply:
 def test_a_panel_is_not_kinder_than_judges_who_give_the_same_score(
     server: ThreadHandle, start_server: StartServer, vote: str
 ) -> None:
-    """10 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2 others is none."""
+    """10 samples of 5 claims, 3 of them supported: both judges say .6, and differ in how 1 of the 2
+    others is none."""
     answer = "Mars is red. Mars is cold. Mars is far. Mars is WRONG. Mars is MISSING."
     samples = [
         {"id": str(n), "question": f"{n}?", "answer": answer, "contexts": ["Mars."]}

@@ -1,4 +1,5 @@
-"""All ballots of 2 to 5 judges over labels (2 to 4 over grades) under all rules: what holds of every vote."""
+"""All ballots of 2 to 5 judges over labels (2 to 4 over grades) under all rules: what holds of
+every vote."""
 
 from __future__ import annotations
 

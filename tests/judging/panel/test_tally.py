@@ -30,7 +30,8 @@ def result(
     number: int = 1,
     **fields: Any,
 ) -> SampleResult:
-    """A sample with a claim per row; a row has a mark per judge, repeats of all judges after a slash."""
+    """A sample with a claim per row; a row has a mark per judge, repeats of all judges after a
+    slash."""
     settings = settings or Panel()
     claims = tuple(
         Claim(grounding="ungrounded", id=f"answer-{i}", text=f"Claim {i}.", of="answer")
@@ -124,7 +125,8 @@ def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -
         both.alpha,
         both.ac1,
     )
-    # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2 / (2 * 5 * 5)
+    # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2
+    # / (2 * 5 * 5)
     assert escalated.alpha == pytest.approx(1 - 9 * 2 / 50)
     assert [
         (p.first, p.second, p.disputed_only)
@@ -220,7 +222,8 @@ def test_one_judge_asked_once_is_no_panel() -> None:
 
 
 def test_the_noise_of_repeats_by_hand() -> None:
-    """Claims 1 and 2 get + +, claim 3 + 0: within variance 1/6, between (2 * 1/12 - 1/6) / 2 = 0."""
+    """Claims 1 and 2 get + +, claim 3 + 0: within variance 1/6, between (2 * 1/12 - 1/6) / 2 =
+    0."""
     settings = Panel(replicates=2)
     one = JUDGES[:1]
     found = summary(
@@ -266,7 +269,8 @@ def test_whoever_is_of_the_generators_family_is_flagged() -> None:
 
 
 def test_preference_for_the_own_family_is_a_difference_in_differences() -> None:
-    """gpt gives 1 and 1/2 to its own kind where le-chat gives 1/2 and 0; both give 1/2 to the others' answers."""
+    """gpt gives 1 and 1/2 to its own kind where le-chat gives 1/2 and 0; both give 1/2 to the
+    others' answers."""
     own: dict[str, Any] = {"generator": "openai:gpt-4o"}
     other: dict[str, Any] = {"generator": "qwen3-32b"}
     found = summary(

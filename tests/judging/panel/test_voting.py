@@ -22,7 +22,8 @@ FAILURES = {"x": "provider_error", "?": "unsure", "t": "timeout"}
 
 
 def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
-    """A verdict per character: judges a, b, c, ... say + supported, - contradicted, 0 not found, x nothing."""
+    """A verdict per character: judges a, b, c, ... say + supported, - contradicted, 0 not found, x
+    nothing."""
     return [
         Verdict(
             judge=chr(ord("a") + i),
@@ -316,7 +317,8 @@ def test_one_failed_repeat_does_not_lose_the_judge() -> None:
 
 
 def test_one_repeat_alone_is_no_share_of_repeats() -> None:
-    """With one of two repeats lost, a judge that gives no probability has none; two that agree have 2 of 2."""
+    """With one of two repeats lost, a judge that gives no probability has none; two that agree have
+    2 of 2."""
     alone, both = (rules.cast_ballots(repeated("+", other), Panel(replicates=2)) for other in "x+")
     assert (alone, both) == (
         [Ballot("a", "supported", None, None)],

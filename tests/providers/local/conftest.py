@@ -24,7 +24,8 @@ def torch_here() -> None:
 
 @pytest.fixture
 def forwards(torch_here: None) -> Iterator[list[str]]:
-    """The class of every layer that computes while the test runs, in order: empty where no model was asked."""
+    """The class of every layer that computes while the test runs, in order: empty where no model
+    was asked."""
     module = importlib.import_module("torch.nn.modules.module")
     seen: list[str] = []
     hook = module.register_module_forward_pre_hook(

@@ -1,4 +1,5 @@
-"""`claimeval perplexity` and `claimeval reward`: what they print, what they leave, how they fail."""
+"""`claimeval perplexity` and `claimeval reward`: what they print, what they leave, how they
+fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The entailment judge: labels by name, evidence in pieces, the maximum over them, and a joint look."""
+"""The entailment judge: labels by name, evidence in pieces, the maximum over them, and a joint
+look."""
 
 from __future__ import annotations
 

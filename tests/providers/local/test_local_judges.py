@@ -1,4 +1,5 @@
-"""`local:nli=MODEL` as a judge like any other: through the API, the store, panels and every reply format."""
+"""`local:nli=MODEL` as a judge like any other: through the API, the store, panels and every reply
+format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Finding models: folders, the cache of the hub, and what is said when there is neither model nor network."""
+"""Finding models: folders, the cache of the hub, and what is said when there is neither model nor
+network."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def test_a_folder_has_no_revision_and_a_path_is_not_looked_for_on_the_hub(t5: Pa
 
 
 def in_a_process(home: Path, *models: str, **environment: str) -> list[str]:
-    """What `locate` says of each model in a process of its own, since the hub's settings are read when it is imported.
+    """What `locate` says of each model in a process of its own, since the hub's settings are read
+    when it is imported.
 
     `without PATH` among the models removes a file.
     """

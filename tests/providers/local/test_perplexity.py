@@ -36,7 +36,8 @@ PROMPT = "Generate a question based on the given content: "
 
 
 def drawn(number: int, seed: int = 0) -> list[QuestionTextPair]:
-    """Pairs of all lengths: every text has one to four questions, some questions have several texts."""
+    """Pairs of all lengths: every text has one to four questions, some questions have several
+    texts."""
     chance = random.Random(seed)
     questions = [" ".join(chance.choices(WORDS, k=chance.randint(1, 8))) for _ in range(number)]
     pairs = []
@@ -60,7 +61,8 @@ def plain(folder: Path) -> tuple[Any, Any]:
 
 
 def token_by_token(folder: Path, pair: QuestionTextPair) -> float:
-    """The mean log-probability, every token asked for in a forward pass of its own, nothing padded or shared."""
+    """The mean log-probability, every token asked for in a forward pass of its own, nothing padded
+    or shared."""
     torch: Any = importlib.import_module("torch")
     tokenizer, model = plain(folder)
     source = tokenizer(PROMPT + pair.text, return_tensors="pt").input_ids

@@ -1,4 +1,5 @@
-"""Models of a few thousand random weights, with tokenizers made here, saved as from_pretrained expects them."""
+"""Models of a few thousand random weights, with tokenizers made here, saved as from_pretrained
+expects them."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def transformers() -> Any:
 
 
 def t5(folder: Path, *, kind: str = "t5", seed: int = 0, window: int = 256) -> Path:
-    """A sequence-to-sequence model with relative positions, of the shape of flan-t5: gated, output layer not tied.
+    """A sequence-to-sequence model with relative positions, of the shape of flan-t5: gated, output
+    layer not tied.
 
     `kind` may be `umt5` and the like.
     """
@@ -58,7 +60,8 @@ def t5(folder: Path, *, kind: str = "t5", seed: int = 0, window: int = 256) -> P
 
 
 def bart(folder: Path, *, labels: Sequence[str] = (), seed: int = 0, window: int = 256) -> Path:
-    """A sequence-to-sequence model with absolute positions, or with labels, a classifier on top of one."""
+    """A sequence-to-sequence model with absolute positions, or with labels, a classifier on top of
+    one."""
     lib = transformers()
     torch = importlib.import_module("torch")
     torch.manual_seed(seed)

@@ -1,4 +1,5 @@
-"""An experiment through batches: what its arms need rides together, and the tables are those of the online run."""
+"""An experiment through batches: what its arms need rides together, and the tables are those of the
+online run."""
 
 from __future__ import annotations
 

@@ -232,7 +232,8 @@ def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the
 
 
 def test_an_arm_takes_what_score_takes(tmp_path: Path) -> None:
-    """A panel file, and settings that only panels have; what does not fit together is refused for the arm."""
+    """A panel file, and settings that only panels have; what does not fit together is refused for
+    the arm."""
     (tmp_path / "panel.yaml").write_text("judges: [openai:a, openai:b, openai:c]\nquorum: 1\n")
     arms = "- {name: x, judges: panel.yaml, escalate: 2, shuffle_contexts: 1, tie: 'openai:b'}"
     (arm,) = read(tmp_path, f"arms:\n  {arms}\n").arms

@@ -1,4 +1,5 @@
-"""Choosing an arm by human labels: no leak between the halves, no gain out of noise, and a planted gain is seen."""
+"""Choosing an arm by human labels: no leak between the halves, no gain out of noise, and a planted
+gain is seen."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def claim_in(prompt: str) -> int:
 
 
 def judge_of(right: Callable[[str, int], float]) -> Reply:
-    """A judge that extracts the claim, and labels it as people do with the chance that a prompt gives it."""
+    """A judge that extracts the claim, and labels it as people do with the chance that a prompt
+    gives it."""
 
     def reply(prompt: str) -> str:
         number = claim_in(prompt)
@@ -180,7 +182,8 @@ def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(
         r" other labels\. #\}"
     )
     assert re.search(header, written.source)
-    # replies of the baseline are those of the run; the arm that was not chosen saw no claim of the other half
+    # replies of the baseline are those of the run; the arm that was not chosen saw no claim of the
+    # other half
     choose, report = made.halves()
     assert (len(choose) + len(report), min(len(choose), len(report)) > 40) == (120, True)
     asked = [["\n".join(m["content"] for m in r["messages"])][0] for r in made.server.requests]
@@ -195,7 +198,8 @@ def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(
 
 
 def test_labels_of_the_other_half_change_no_choice(bench: Callable[..., Bench]) -> None:
-    """People say the opposite about every claim that is only reported on: the same arm, and the opposite gain."""
+    """People say the opposite about every claim that is only reported on: the same arm, and the
+    opposite gain."""
     made = bench(judge_of(mended))
     _, report = made.halves()
     turned = made.write({i: truth(i) != (i in report) for i in range(120)}, "turned.jsonl")
@@ -270,7 +274,8 @@ def test_unreadable_replies_count_as_disagreement(bench: Callable[..., Bench]) -
     plain = judge_of(mended)
 
     def reply(prompt: str) -> str:
-        """With the rule, claims with an odd number have no readable verdict, and the others a better one."""
+        """With the rule, claims with an odd number have no readable verdict, and the others a
+        better one."""
         silent = RULE in prompt and "<claims>" in prompt and claim_in(prompt) % 2
         return "I cannot say." if silent else plain(prompt)
 
@@ -286,7 +291,8 @@ def test_an_arm_called_panel_and_arms_of_two_scales_are_compared_on_yes_and_no(
     bench: Callable[..., Bench],
 ) -> None:
     def reply(prompt: str) -> str:
-        """With three labels half of what is not supported is contradicted, which people do not say."""
+        """With three labels half of what is not supported is contradicted, which people do not
+        say."""
         number = claim_in(prompt)
         if "<claims>" not in prompt:
             return claims_reply(f"It is claim {number}.")
@@ -414,7 +420,8 @@ def test_the_script_of_the_page_writes_candidates_and_their_design(
 
 
 def test_where_nothing_helps_no_gain_is_reported() -> None:
-    """24 of the seeds of `python -m benchmarks.selection`, which has 200: at most 3 % may show a gain."""
+    """24 of the seeds of `python -m benchmarks.selection`, which has 200: at most 3 % may show a
+    gain."""
     many = [selected(100, 10, seed) for seed in range(24)]
     assert sum(one.gain.beyond_noise for one in many) <= 1
     assert np.mean([one.gain.gain.value for one in many]) == pytest.approx(0, abs=0.025)
@@ -422,7 +429,8 @@ def test_where_nothing_helps_no_gain_is_reported() -> None:
 
 
 def test_claims_of_one_question_that_stand_and_fall_together_show_no_gain_either() -> None:
-    """A judge that is right or wrong about whole questions of five claims: intervals count questions."""
+    """A judge that is right or wrong about whole questions of five claims: intervals count
+    questions."""
     many = [selected(300, 10, seed, per_question=5) for seed in range(12)]
     assert sum(one.gain.beyond_noise for one in many) <= 1
 
@@ -436,7 +444,8 @@ def test_the_right_one_of_ten_is_found_in_300_labels() -> None:
 
 
 def test_power_is_that_of_a_simulation_of_1000_experiments() -> None:
-    """The simulated shares are those of a true gain of 10, and of 5 points, that was found and significant."""
+    """The simulated shares are those of a true gain of 10, and of 5 points, that was found and
+    significant."""
     simulated = {100: (0.17, 0.03), 200: (0.47, 0.11), 300: (0.69, 0.17), 600: (0.96, 0.44)}
     for labels, (ten, five) in simulated.items():
         assert power(labels, 0.1) == pytest.approx(ten, abs=0.06)

@@ -1,4 +1,5 @@
-"""Runs of ratings, grades and measures judged again: votes without a call, other judges, other prompts."""
+"""Runs of ratings, grades and measures judged again: votes without a call, other judges, other
+prompts."""
 
 from __future__ import annotations
 
@@ -110,9 +111,11 @@ def test_a_vote_that_needs_the_whole_run_comes_to_the_same_in_the_run_and_afterw
 @pytest.mark.parametrize(
     ("door", "lines", "weights"),
     [
-        # of 4 answers a rates 2 as people do, b 3 and c 4: (hits + 1) / (4 + 2) is p, log(2 p / (1 - p)) the weight
+        # of 4 answers a rates 2 as people do, b 3 and c 4: (hits + 1) / (4 + 2) is p, log(2 p / (1
+        # - p)) the weight
         (ce.rate, "id,label\none,no\ntwo,No\nthree,partly\nfour,fully\n", (2, 4, 10)),
-        # of 8 documents a grades 4 so, b 6 and c 8: (hits + 1) / (8 + 2) is p, log(3 p / (1 - p)) the weight
+        # of 8 documents a grades 4 so, b 6 and c 8: (hits + 1) / (8 + 2) is p, log(3 p / (1 - p))
+        # the weight
         (
             ce.grade,
             "id,document,grade\n"

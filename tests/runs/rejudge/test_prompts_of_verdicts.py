@@ -1,7 +1,8 @@
-"""A verdict knows what it was asked: taken over where the same would be asked again, and said to be what it is.
+"""A verdict knows what it was asked: taken over where the same would be asked again, and said to be
+what it is.
 
-The first judge says "contradicted" under `three_way`, the second "supported"; under `binary` both say "no". There is
-one sample with one claim, so a score is 0 or 1 and one call asks for it.
+The first judge says "contradicted" under `three_way`, the second "supported"; under `binary` both
+say "no". There is one sample with one claim, so a score is 0 or 1 and one call asks for it.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ def test_a_run_of_two_prompts_says_who_was_asked_with_which(
 def test_verdicts_of_another_prompt_are_asked_for_again(
     mixed: Run, one: ThreadHandle, two: ThreadHandle
 ) -> None:
-    """The second judge's verdict is of `binary`, though the run knows `three_way` too: one call; the truth is 1."""
+    """The second judge's verdict is of `binary`, though the run knows `three_way` too: one call;
+    the truth is 1."""
     before = sent(one), sent(two)
     again = rejudge(mixed, judges=[spec(two)], assess_prompt="three_way")
     assert (sent(one), sent(two)) == (before[0], before[1] + 1)

@@ -33,7 +33,8 @@ SAMPLE: dict[str, Any] = {
     "contexts": ["It is high."],
 }
 TWO = SAMPLES[:2]
-"""One answer with two right claims; one with a right, a wrong, a missing and a right one. A gold answer each."""
+"""One answer with two right claims; one with a right, a wrong, a missing and a right one. A gold
+answer each."""
 
 
 def lenient(body: Body) -> Reply:
@@ -145,7 +146,8 @@ def test_naming_the_prompt_that_the_run_used_asks_nothing(run: Run, first: Threa
 
 
 def test_another_extract_prompt_takes_all_claims_anew(run: Run, first: ThreadHandle) -> None:
-    """Four texts are taken apart; their claims come out the same, so the store has what is said of them."""
+    """Four texts are taken apart; their claims come out the same, so the store has what is said of
+    them."""
     before = sent(first)
     again = rejudge(run, extract_prompt="bullets")
     assert sent(first) - before == 4
