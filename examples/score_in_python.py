@@ -1,5 +1,7 @@
-"""Score two samples in Python and print the verdicts. Needs no key; for numbers to rely on, name an
-LLM judge."""
+"""Score two samples in Python and print the verdicts.
+
+Needs no key; for numbers to rely on, name an LLM judge.
+"""
 
 import claimeval as ce
 
@@ -9,8 +11,8 @@ SAMPLES = [
         "question": "How high is the town hall tower of Moewenburg?",
         "answer": "The tower is 58 metres high. It was designed by Ana Souto.",
         "contexts": [
-            "The tower of the old town hall is 58 metres high. It can be climbed from April to"
-            " October."
+            "The tower of the old town hall is 58 metres high.",
+            "It can be climbed from April to October.",
         ],
         "reference_answers": ["It is 58 metres high."],
     },

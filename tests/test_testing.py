@@ -28,8 +28,8 @@ def faithfulness(judge: ce.Judge, cache: Path, **options: object) -> ce.Run:
         judges=[judge],
         metrics=["faithfulness"],
         options=ce.RunOptions(cache=cache),
-        **options,
-    )  # type: ignore[arg-type]
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def test_claims_get_the_labels_of_the_script_and_all_others_the_default(tmp_path: Path) -> None:

@@ -70,7 +70,6 @@ def score(
     reasons: Reasons | None = None,
     quotes: Quotes | None = None,
     references: References | None = None,
-    extract_per_judge: bool | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
     limit: int | None = None,
@@ -110,7 +109,6 @@ def score(
             sentences (`no`). Default: `yes`.
         references: Whether one of several gold answers is enough (`any`) or they are right only
             `together`. Default: what the data say, else `any`.
-        extract_per_judge: Have every judge extract claims and assess only its own.
         mapping: Where the fields of samples are: paths by field, as in `{"answer":
             "output.answer"}`, or a YAML file.
         group: Columns, separated by commas, whose equal values make rows with one document each one
@@ -155,7 +153,6 @@ async def ascore(
     reasons: Reasons | None = None,
     quotes: Quotes | None = None,
     references: References | None = None,
-    extract_per_judge: bool | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
     limit: int | None = None,
@@ -179,12 +176,11 @@ async def ascore(
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
         prompt_parameters=prompt_parameters(reasons, quotes),
-        extract_per_judge=extract_per_judge,
         panel=panel,
         cluster=options.cluster,
     )
     prepared = _prepare(samples, data, read, requested, options)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
 
 
 def _prepare(
@@ -229,7 +225,6 @@ def rejudge(
     claims_per_call: ClaimsPerCall | None = None,
     reasons: Reasons | None = None,
     quotes: Quotes | None = None,
-    extract_per_judge: bool | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
     limit: int | None = None,
@@ -263,7 +258,6 @@ def rejudge(
         claims_per_call: As for `score`; None: as the judges of the run were asked.
         reasons: As for `score`; None: as in the run. Another value asks for all verdicts again.
         quotes: As for `score`; None: as in the run. Another value extracts all claims again.
-        extract_per_judge: As for `score`.
         mapping: As for `score`, for a file of samples.
         group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
@@ -300,7 +294,6 @@ async def arejudge(
     claims_per_call: ClaimsPerCall | None = None,
     reasons: Reasons | None = None,
     quotes: Quotes | None = None,
-    extract_per_judge: bool | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
     limit: int | None = None,
@@ -325,7 +318,6 @@ async def arejudge(
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
         prompt_parameters=prompt_parameters(reasons, quotes),
-        extract_per_judge=extract_per_judge,
         panel=panel,
         cluster=options.cluster,
     )
@@ -333,7 +325,7 @@ async def arejudge(
         prepared = prepare(before, requested, keep_verdicts=keep_verdicts, options=options)
     else:  # without claims and verdicts, samples are scored
         prepared = _prepare(samples_of(source, read), source, read, requested, options)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
 
 
 def _source(data: Data, limit: int | None) -> RejudgeSource | None:

@@ -29,16 +29,15 @@ from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, RunWriter
 from claimeval.runs.ending import Ending
-from claimeval.runs.jobs import Prepared, RunSink, read_vote_labels
+from claimeval.runs.jobs import Prepared, RunSink
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError, not_installed
-from claimeval.types.options import PanelOptions, RunOptions, Shard
+from claimeval.types.options import RunOptions, Shard
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge
 
 if TYPE_CHECKING:
-    from claimeval.data.labels import HumanLabel
     from claimeval.distributed.parts import Part, PartIndex
 
 logger = logging.getLogger("claimeval")
@@ -68,7 +67,6 @@ async def run_prepared(
     *,
     out: str | Path | None,
     overwrite: bool,
-    panel: PanelOptions,
     options: RunOptions,
 ) -> Run:
     """Run a prepared job into a directory, memory, a shard or the shards of a cluster.
@@ -77,7 +75,6 @@ async def run_prepared(
         prepared: The job with its items.
         out: The run directory to write. None keeps the run in memory.
         overwrite: Whether to replace a run with other settings in `out`.
-        panel: Its `labels` are used to learn the weights of a weighted vote.
         options: Concurrency, limits, cache and progress.
 
     Returns:
@@ -98,23 +95,19 @@ async def run_prepared(
     ):
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     check_caps(prepared.job.asked, options)
-    labels = read_vote_labels(prepared.manifest, panel)
     if options.engine is not None:
         with TemporaryDirectory() as temporary:
             into = folder or Path(temporary) / "run"
-            run = await _run_on_engine(prepared, into, panel.labels, options, overwrite=overwrite)
+            run = await _run_on_engine(prepared, into, options, overwrite=overwrite)
             return (run if folder else run.in_memory()).ended()
     if options.shard is not None:
-        return (
-            await _run_shard(prepared, folder, panel.labels, options, overwrite=overwrite)
-        ).ended()
-    return (await _run_here(prepared, folder, labels, options, overwrite=overwrite)).ended()
+        return (await _run_shard(prepared, folder, options, overwrite=overwrite)).ended()
+    return (await _run_here(prepared, folder, options, overwrite=overwrite)).ended()
 
 
 async def _run_here(
     prepared: Prepared,
     folder: Path | None,
-    labels: Iterable[HumanLabel] | None,
     options: RunOptions,
     *,
     overwrite: bool,
@@ -134,7 +127,7 @@ async def _run_here(
         status = await run_job(
             prepared.job, prepared.items, sink.add, options, progress, run=budget
         )
-        summary = sink.finish(status, labels)
+        summary = sink.finish(status)
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
         return Run(writer.manifest, summary, tuple(writer.results), ending=ending)
@@ -175,7 +168,6 @@ class ShardRun(Run):
 async def _run_shard(
     prepared: Prepared,
     folder: Path | None,
-    labels: str | Path | None,
     options: RunOptions,
     *,
     overwrite: bool,
@@ -189,7 +181,7 @@ async def _run_shard(
     if folder is None:
         raise UsageError("a shard needs `out`, the run directory that all shards share")
     shard = Shard.parse(options.shard or "")
-    record = begin(folder, prepared.manifest, shard, labels, overwrite=overwrite)
+    record = begin(folder, prepared.manifest, shard, overwrite=overwrite)
     if record is None:
         logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
         return Run.load(folder)
@@ -211,7 +203,6 @@ async def _run_shard(
 async def _run_on_engine(
     prepared: Prepared,
     folder: Path,
-    labels: str | Path | None,
     options: RunOptions,
     *,
     overwrite: bool,
@@ -229,7 +220,7 @@ async def _run_on_engine(
         options = replace(options, cache=Path(options.cache).absolute())
     total = prepared.count_items()
     count = shards_for(total)
-    if record := begin(folder, prepared.manifest, Shard(1, count), labels, overwrite=overwrite):
+    if record := begin(folder, prepared.manifest, Shard(1, count), overwrite=overwrite):
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
         progress = _progress(prepared, total, options)

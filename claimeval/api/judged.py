@@ -72,9 +72,7 @@ def judge(
     judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)
     prepared = examination.prepared(kind.prepare(judging, kind.options(**settings), examination))
-    return blocking(
-        run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
-    )
+    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))
 
 
 def made_kind(job: str) -> JobKind:

@@ -17,7 +17,7 @@ from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.runs.jobs import Prepared
-from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
+from claimeval.types.options import LocalOptions, RunOptions
 from claimeval.types.records import Sample
 
 
@@ -88,9 +88,7 @@ def measure(
     examination = Examination(samples_of(data, read), data, read, options)
     deque(distinct(examination), maxlen=0)
     prepared = examination.prepared(job)
-    return blocking(
-        run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options)
-    )
+    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))
 
 
 @with_hints
@@ -158,6 +156,4 @@ def extraction(
     prepared = Prepared(
         job, record, Reiterable(lambda: iter(items)), examination.total, examination.path
     )
-    return blocking(
-        run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options)
-    )
+    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))

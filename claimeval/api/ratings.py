@@ -107,7 +107,7 @@ async def arate(
     judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)
     prepared = examination.prepared(rate_job(judging, asked, examination))
-    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
 
 
 @with_hints
@@ -228,7 +228,7 @@ async def agrade(
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     prepared = examination.prepared(job)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
 
 
 def graded_samples(

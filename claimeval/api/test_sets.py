@@ -11,7 +11,7 @@ from claimeval.api.run import Run
 from claimeval.data.test_collections import read_corpus
 from claimeval.evaluation.write_queries import draw, make_job
 from claimeval.runs.jobs import Prepared
-from claimeval.types.options import PanelOptions, RunOptions, check_at_least
+from claimeval.types.options import RunOptions, check_at_least
 from claimeval.types.records import Document
 
 
@@ -91,6 +91,4 @@ async def awrite_queries(
     record = job.manifest.of_data(str(path) if path else None)
     record = record.model_copy(update={"settings": {**record.settings, "n": n, "seed": seed}})
     prepared = Prepared(job, record, documents, len(documents), path, unit="documents")
-    return await run_prepared(
-        prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options
-    )
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)

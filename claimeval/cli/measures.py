@@ -115,8 +115,8 @@ class ExtractionCommand(JobOptions):
     """Measure the quality of claims: what they lose of their texts, and how they compare with
     claims by people.
 
-    From the words alone, without a call: statements without a claim, and the numbers, dates, names,
-    negations and hedges that no claim has. With --gold, precision and recall against claims by
+    From the words alone, without a call: statements without a claim, and the numbers, dates and
+    names that no claim has. With --gold, precision and recall against claims by
     people, paired one to one.
 
     A field may be inside lists, such as sentences.facts.text. The metrics of a run become

@@ -86,9 +86,8 @@ def rows() -> Iterator[MetricRow]:
     for name, members in measure.GROUPS.items():
         yield MetricRow(name, "measure: group", ", ".join(members))
     for name, rule in rules.VOTES.items():
-        yield MetricRow(
-            name, "vote rule", (rule.decide.__doc__ or "").partition("\n")[0].rstrip(".")
-        )
+        summary, _, _ = (rule.decide.__doc__ or "").partition("\n\n")
+        yield MetricRow(name, "vote rule", " ".join(summary.split()).rstrip("."))
 
 
 @command("completion")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from claimeval.cli.running import Finished
 
 Voting = Annotated[
-    PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families", "labels")
+    PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families")
 ]
 
 

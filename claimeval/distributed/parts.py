@@ -43,11 +43,11 @@ from claimeval.runs.directory import (
     load_summary,
     write_text,
 )
-from claimeval.runs.jobs import RunSink, read_vote_labels
+from claimeval.runs.jobs import RunSink
 from claimeval.runs.lines import Lines, compress
 from claimeval.types.clusters import single_cluster
 from claimeval.types.errors import DataError, UsageError, repeated_id
-from claimeval.types.options import PanelOptions, Shard
+from claimeval.types.options import Shard
 from claimeval.types.records import Record, SampleResult
 from claimeval.types.requests import Learned
 
@@ -252,7 +252,6 @@ def begin(
     folder: Path,
     manifest: Manifest,
     shard: Shard,
-    labels: str | Path | None = None,
     *,
     overwrite: bool,
 ) -> Manifest | None:
@@ -263,16 +262,14 @@ def begin(
         folder: The run directory.
         manifest: The settings of this shard.
         shard: The shard that starts.
-        labels: Labels from which vote weights are learned; they are kept next to the parts, for the
-            merge.
         overwrite: Whether to replace the manifest and the parts of a run with other settings.
 
     Returns:
         The manifest; None if the run is merged already.
 
     Raises:
-        UsageError: The folder holds other files, or a run with other settings, labels or another
-            version or number of shards.
+        UsageError: The folder holds other files, or a run with other settings, another version or
+            another number of shards.
     """
     if not overwrite and is_merged(folder, manifest):
         return None
@@ -305,8 +302,6 @@ def begin(
             write_text(folder / MANIFEST, manifest.text)
         elif before is None:
             _write_once(folder, manifest)
-        if labels:
-            _keep_labels(folder, Path(labels))
     return load_manifest(folder)
 
 
@@ -377,27 +372,6 @@ def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
     return tallies
 
 
-def _keep_labels(folder: Path, labels: Path) -> None:
-    """Copy the labels next to the parts. Raises UsageError if another shard had other labels."""
-    text = labels.read_bytes()
-    stored = labels_in(folder)
-    if stored is None:
-        kept = folder / PARTS / f"labels{labels.suffix}"
-        draft(kept).write_bytes(text)
-        draft(kept).replace(kept)
-    elif stored.read_bytes() != text:
-        raise UsageError(
-            f"{labels} is not the file of labels that other shards of {folder} were given"
-        )
-
-
-def labels_in(folder: Path) -> Path | None:
-    """Return the file of labels next to the parts of a run."""
-    return next(
-        (file for file in (folder / PARTS).glob("labels.*") if file.suffix != ".part"), None
-    )
-
-
 PIECE = 2**20
 """Bytes per read."""
 LISTED = 12
@@ -458,8 +432,7 @@ def merge(folder: Path, *, compress: bool = False) -> None:
                 tallies.absorb(index.tallies)
         if kind_of(manifest).unique and (repeated := tallies.repeated()):
             raise _repeated_id(writer.added(), repeated)
-        labels = read_vote_labels(manifest, PanelOptions(labels=labels_in(folder)))
-        RunSink(writer, tallies).finish(DONE, labels)
+        RunSink(writer, tallies).finish(DONE)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 

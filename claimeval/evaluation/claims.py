@@ -133,7 +133,6 @@ class ClaimsOptions:
     claim_order: int = 0
     """Number of the order in which judges see the claims of a sample, which an experiment can
     vary."""
-    extract_per_judge: bool | None = None
     """Each judge extracts its own claims and assesses only those."""
     panel: PanelOptions = PanelOptions()
     cluster: str | None = None
@@ -182,11 +181,7 @@ class ClaimsJob(QuestionJob):
     @property
     def asked(self) -> tuple[Judge, ...]:
         """All judges and extractors that may get requests."""
-        return (*self.asked_judges, self.extractor) if self._has_extractor else self.asked_judges
-
-    @property
-    def _has_extractor(self) -> bool:
-        return self.extracts and not self.panel.extract_per_judge
+        return (*self.asked_judges, self.extractor) if self.extracts else self.asked_judges
 
     @property
     def manifest(self) -> Manifest:
@@ -288,16 +283,10 @@ class ClaimsJob(QuestionJob):
 
     @cached_property
     def first_stage(self) -> ClaimsJob:
-        """The job without requests that depend on verdicts: escalation, and all documents
-        together."""
-        if not (self.panel.escalate or self.panel.per_document):
+        """The job without requests that depend on verdicts: about all documents together."""
+        if not self.panel.per_document:
             return self
-        return replace(
-            self,
-            judges=self.judges[: self.panel.escalate],
-            panel=self.panel.model_copy(update={"escalate": None}),
-            joint=self.panel.per_document is not True,
-        )
+        return replace(self, joint=self.panel.per_document is not True)
 
     def question(
         self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]
@@ -314,13 +303,10 @@ class ClaimsJob(QuestionJob):
         prompt = self.prompt(of, against)
         alternatives = sample.alternatives(against)
         record = self.record(of, against)
-        by_extractor = self.panel.extract_per_judge
 
-        def concerns(judge: Judge, claim: Claim) -> bool:
-            """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted
-            the claim."""
-            reads = prompt.step == "assess" or reads_prompts(judge)
-            return reads and (not by_extractor or claim.extractor in (None, judge.name))
+        def concerns(judge: Judge, _: Claim) -> bool:
+            """Return whether the judge can be asked what a claim has to do with the question."""
+            return reads_prompts(judge)
 
         return Question(
             records=(record,),
@@ -346,13 +332,13 @@ class ClaimsJob(QuestionJob):
                 if reads_prompts(judge)
                 else claims
             ),
-            concerns=concerns if by_extractor or prompt.step != "assess" else None,
+            concerns=concerns if prompt.step != "assess" else None,
         )
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether no judge, or no extractor, is left."""
         return super().cannot_continue(stopped) or (
-            self._has_extractor and self.extractor.name in stopped
+            self.extracts and self.extractor.name in stopped
         )
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
@@ -491,7 +477,7 @@ def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -
                     verdict = Verdict(judge=GIVEN, **record.scale.labeled(known))
                     subject = f"reference-{number}"
                     evidence = Evidence.of(against)
-                    panel = record.panel.provisional
+                    panel = record.panel
                     assessments.append(
                         voting.vote(subject, evidence, [verdict], panel, question=record.name)
                     )
@@ -517,8 +503,7 @@ def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
 async def _claims(
     sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
 ) -> Extracted:
-    """Return the claims of one part: from an earlier result, from the extractor, or from every
-    judge."""
+    """Return the claims of one part: from an earlier result, given, or from the extractor."""
     if (claims := earlier.claims(part)) is not None:
         return Extracted.only(claims)
     if part == "reference" and sample.reference_claims:
@@ -528,19 +513,7 @@ async def _claims(
                 for number, claim in enumerate(sample.reference_claims, 1)
             )
         )
-    if not job.panel.extract_per_judge:
-        return await _extract(sample, part, job.extractor, job, executor)
-    extractions: list[Extracted] = await gather_all(
-        [_extract(sample, part, judge, job, executor) for judge in job.judges]
-    )
-    by_judge = {
-        judge.name: extraction.value
-        for judge, extraction in zip(job.judges, extractions, strict=True)
-    }
-    return Extracted.only(
-        extract.join_extractors(part, by_judge),
-        tuple(call for extraction in extractions for call in extraction.calls),
-    )
+    return await _extract(sample, part, job.extractor, job, executor)
 
 
 async def _extract(
@@ -714,14 +687,8 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
         panel,
         {**citing(metrics.derived or (), panel.settings), **options.panel_settings},
         prompt.scale,
-        with_labels=options.panel.labels is not None,
     )
-    if settings.extract_per_judge and spec:
-        raise UsageError(
-            "every judge extracts its claims itself (extract_per_judge), so there is no extractor"
-            " to name"
-        )
-    check_readers(metrics.rows, panel.judges, settings)
+    check_readers(metrics.rows, panel.judges)
     return ClaimsJob(
         metrics=metrics.rows,
         derived=resolve_derived(
@@ -860,19 +827,13 @@ def metric_prompts(
     }
 
 
-def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge], settings: Panel) -> None:
+def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge]) -> None:
     """Raise UsageError if a metric has a prompt of its own and no judge can be asked about a
     claim."""
     name = min((metric.name for metric in metrics if metric.prompt), default=None)
-    local = [judge.name for judge in judges if not reads_prompts(judge)]
-    if name and len(local) == len(judges):
+    if name and not any(map(reads_prompts, judges)):
         raise UsageError(
             f"{name} asks what a claim has to do with a question, which takes a language model"
-        )
-    if name and settings.extract_per_judge and local:
-        raise UsageError(
-            f"{name} asks what a claim has to do with a question, which takes a language model, and"
-            f" {local[0]!r} is not one but extracts claims too (extract_per_judge)"
         )
 
 

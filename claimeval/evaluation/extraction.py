@@ -133,9 +133,7 @@ class ExtractionJob:
         failure = item.unextracted.get(self.part)
         if failure and failure != "no_claims":
             return Failure(reason=failure, message="the run could not extract claims"), ()
-        of_part = item.claims_of(self.part)
-        # with `extract_per_judge`, those of the first judge
-        return tuple(claim for claim in of_part if claim.extractor == of_part[0].extractor), ()
+        return tuple(item.claims_of(self.part)), ()
 
     def _examine(
         self, sample: Sample, claims: tuple[Claim, ...], calls: tuple[Call, ...]

@@ -366,8 +366,7 @@ class PlannedJob(Job[T_contra], Protocol[T_contra]):
 
     @property
     def first_stage(self) -> Job[T_contra]:
-        """The job without requests that depend on verdicts: escalation, and all documents
-        together."""
+        """The job without requests that depend on verdicts: about all documents together."""
 
 
 async def forecast(
@@ -588,10 +587,6 @@ class _Walk(_Planner, Generic[T]):
             workload.possible.calls or workload.possible.unknown
             for workload in self._workloads.values()
         ):
-            if self._job.manifest.panel.escalate:
-                yield (
-                    "judges who are asked only where the first ones disagree: from never to always"
-                )
             if self._job.manifest.panel.per_document is True:
                 yield (
                     "all documents together, asked only about claims that none supports alone: from"
@@ -604,32 +599,30 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
 
     async def __aenter__(self) -> Self:
         job = self._job
-        for extractor in job.judges if job.panel.extract_per_judge else (job.extractor,):
-            self._workload("extract", extractor, job.extract_prompt.digest)
-            if not provider(extractor.model).costs:
-                self._engines[extractor.name] = await self._stack.enter_async_context(
-                    provider(extractor.model).open(extractor)
-                )
+        extractor = job.extractor
+        self._workload("extract", extractor, job.extract_prompt.digest)
+        if not provider(extractor.model).costs:
+            self._engines[extractor.name] = await self._stack.enter_async_context(
+                provider(extractor.model).open(extractor)
+            )
         for judge in job.judges:
             self._workload("assess", judge, job.assess_prompt.digest)
         return self
 
     async def _expect(self, item: Sample | SampleResult, result: SampleResult) -> Sequence[Call]:
         expected: list[Call] = []
-        extractions: dict[tuple[Part, str], list[Call]] = {}
+        extractions: dict[Part, list[Call]] = {}
         for call in result.calls:
             if call.step == "extract" and not call.reused:
-                extractions.setdefault((call.part, call.judge), []).append(call)
-        for (part, judge), calls in extractions.items():
+                extractions.setdefault(call.part, []).append(call)
+        for part, calls in extractions.items():
             texts = [self._texts[call.key] for call in calls if not call.attempt]
             sentences = sum(n for n, _ in texts)
             size = sum(n for _, n in texts)
             if open_calls := [call for call in calls if call.failed == OPEN]:
                 expected += await self._expect_claims(result.sample, open_calls[0], sentences, size)
             elif not any(call.failed for call in calls):
-                extracted = sum(
-                    c.of == part and c.extractor in (None, judge) for c in result.claims
-                )
+                extracted = sum(claim.of == part for claim in result.claims)
                 self._claims_per_sentence[extracted / max(1, sentences)] += 1
         self._texts.clear()
         return expected
@@ -654,8 +647,7 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
         job = self._job
         part = extraction.part
         prompts = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
-        extractor = extraction.judge if job.panel.extract_per_judge else None
-        claim = Claim(id="", of=part, text="", grounding="ungrounded", extractor=extractor)
+        claim = Claim(id="", of=part, text="", grounding="ungrounded")
         metrics = tuple(metric for metric in job.metrics if metric.claims_of == part)
         item = SampleResult(sample=sample, claims=(claim,), assessments=())
         first = job.first_stage

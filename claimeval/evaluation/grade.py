@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -240,13 +240,10 @@ class GradeJob(QuestionJob):
         """The default vote of the question."""
         return {self.record.name: USUAL_VOTES[self.against]}
 
-    @cached_property
+    @property
     def first_stage(self) -> GradeJob:
-        """The job without escalation."""
-        if not self.panel.escalate:
-            return self
-        panel = self.panel.model_copy(update={"escalate": None})
-        return replace(self, judges=self.judges[: self.panel.escalate], panel=panel)
+        """The job itself, whose requests do not depend on verdicts."""
+        return self
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the grades or matches of one sample's contexts; documents without a text are not
@@ -372,8 +369,6 @@ def make_job(options: GradingOptions) -> GradeJob:
         options.panel.given,
         scale,
         usual=USUAL_VOTES[options.against],
-        with_labels=options.panel.labels is not None,
-        about_claims=False,
     )
     return GradeJob(
         judges=judges,

@@ -1,7 +1,7 @@
 """Ask all judges a question about subjects (claims, documents or answers), and vote on a label for
 each subject.
 
-This module implements chunks, replicates, escalation, judges of the answer's family, single
+This module implements chunks, replicates, judges of the answer's family, single
 documents, other document orders, and windows of long documents. Re-asking is in `ask.py`.
 """
 
@@ -327,7 +327,7 @@ def votes(
         calls: All calls of the sample.
     """
     places = {call.key: place for place, call in reversed([*enumerate(calls)])}
-    panels = {record.name: record.panel.provisional for record in records}
+    panels = {record.name: record.panel for record in records}
     return tuple(
         [
             voting.vote(
@@ -348,25 +348,17 @@ def votes(
 async def judge(
     question: Question[S], subjects: Sequence[S], context: JudgingContext
 ) -> JudgedSubjects:
-    """Ask all judges about the subjects. With `escalate`, later judges get only disputed subjects.
+    """Ask all judges about the subjects.
 
     Returns:
         The verdicts: first those against the whole evidence, by subject and record, of which there
         may be none; then those against single documents, or against the documents in other orders.
     """
-    first = question.panel.escalate
-    panel = question.panel
     whole = question.evidence
     names = [record.name for record in question.records]
     keys = [(name, subject.id) for subject in subjects for name in names]
     judged = [JudgedSubjects({whole: dict.fromkeys(keys, ())})]
-    judged += await _ask_judges(question, subjects, context.job.judges[:first], context)
-    if first:
-        known = JudgedSubjects.joined(judged).verdicts[whole]
-        disputed = [
-            subject for subject in subjects if voting.disputed(known[names[0], subject.id], panel)
-        ]
-        judged += await _ask_judges(question, disputed, context.job.judges[first:], context)
+    judged += await _ask_judges(question, subjects, context.job.judges, context)
     return JudgedSubjects.joined(judged)._replace(same_family=context.same_family)
 
 

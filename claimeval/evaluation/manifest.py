@@ -121,7 +121,7 @@ def _read_judge(value: Any) -> Any:
 
 
 _Judge = Annotated[Judge, BeforeValidator(_read_judge), PlainSerializer(_write_judge)]
-JOB_SETTINGS = ("per_document", "shuffle_contexts", "extract_per_judge")
+JOB_SETTINGS = ("per_document", "shuffle_contexts")
 """Settings of the job that its panel has too."""
 
 
@@ -266,10 +266,7 @@ class Manifest(Record):
             digest.update(part.model_dump_json(exclude=INCIDENTAL).encode())
         digest.update(repr((self.metrics, self.settings)).encode())
         panel = self.panel
-        digest.update(
-            f"{panel.per_document} {panel.shuffle_contexts} {panel.replicates}"
-            f" {panel.extract_per_judge}".encode()
-        )
+        digest.update(f"{panel.per_document} {panel.shuffle_contexts} {panel.replicates}".encode())
         for prompt in self.prompts:
             digest.update(prompt.digest.encode())
         return digest.hexdigest()

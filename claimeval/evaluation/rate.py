@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import starmap
 from typing import NamedTuple, cast
@@ -145,8 +145,8 @@ class RateJob(QuestionJob):
 
     @property
     def panel(self) -> Panel:  # type: ignore[override]  # derived, where other jobs have a field
-        """The panel settings of the first question; same-family rule, replicates and escalation are
-        equal in all."""
+        """The panel settings of the first question; same-family rule and replicates are equal in
+        all."""
         return self.questions[0].panel
 
     @property
@@ -179,16 +179,10 @@ class RateJob(QuestionJob):
         """The default vote of each question."""
         return {put.question.metric: put.question.vote for put in self.questions}
 
-    @cached_property
+    @property
     def first_stage(self) -> RateJob:
-        """The job without escalation."""
-        if not self.panel.escalate:
-            return self
-        questions = tuple(
-            replace(put, panel=put.panel.model_copy(update={"escalate": None}))
-            for put in self.questions
-        )
-        return replace(self, judges=self.judges[: self.panel.escalate], questions=questions)
+        """The job itself, whose requests do not depend on verdicts."""
+        return self
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the ratings of one answer. A rating that failed is a score without a value, with a
@@ -351,8 +345,6 @@ def make_job(
             judging.panel.given,
             question.scale,
             usual=question.vote,
-            with_labels=judging.panel.labels is not None,
-            about_claims=False,
         )
         return PutQuestion(question, prompt, panel)
 

@@ -198,7 +198,7 @@ class MemberVotes:
                 )
                 for name, counts in self._words.items()
             },
-            alpha=self._alpha(self._question.panel.asked_about_all(list(self._words))),
+            alpha=self._alpha(list(self._words)),
         )
 
     def _alpha(self, judges: Sequence[str]) -> Estimate | None:

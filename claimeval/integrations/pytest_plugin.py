@@ -195,8 +195,14 @@ class Claimeval:
         import claimeval as ce
 
         return self._run(
-            lambda counted: ce.measure(data, metrics, options=counted, **settings), options
-        )  # type: ignore[arg-type]
+            lambda counted: ce.measure(
+                data,
+                metrics,  # type: ignore[arg-type]
+                options=counted,
+                **settings,
+            ),
+            options,
+        )
 
     def _run(self, door: Callable[[RunOptions], Run], options: RunOptions | None) -> Run:
         import claimeval as ce

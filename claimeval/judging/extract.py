@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from claimeval.judging import replies
@@ -247,18 +247,3 @@ def join_alternatives(
         start += len(text) + len(BETWEEN)
         sentences += len(split_sentences(text))
     return tuple(claims)
-
-
-def join_extractors(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
-    """Return the claims of several extractors, each marked with its extractor; a failure only if
-    all failed."""
-    extracted = {
-        name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)
-    }
-    if not extracted:
-        return next(failure for failure in by_judge.values() if isinstance(failure, Failure))
-    named = [(name, claim) for name, claims in extracted.items() for claim in claims]
-    return tuple(
-        claim.model_copy(update={"id": f"{part}-{number}", "extractor": name})
-        for number, (name, claim) in enumerate(named, 1)
-    )

@@ -3,9 +3,9 @@ with gold claims.
 
 `examine` compares the claims of a text with its sentences. `MEASURES` is the table of its counts,
 each with the number of items it is counted over, so that counts of many texts can be added up. The
-rules are for English; numbers, months and negations are also recognized in other languages. Only a
-judge can find roles that are swapped within a sentence, wrongly resolved pronouns, and hedges that
-changed.
+rules are for English; numbers and months are also recognized in other languages. Only a judge can
+find roles that are swapped within a sentence, wrongly resolved pronouns, and negations or hedges
+that changed.
 
 `match` compares the claims of an extractor with gold claims, written by people, of the same text:
 one to one, with the maximum sum of token F1 over pairs of at least `PAIR`. A pair must have the
@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from claimeval.lexical.citations import masked
 from claimeval.lexical.claims import SentenceKind, sentence_kinds
 from claimeval.lexical.support import words
-from claimeval.lexical.words import words_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,8 +42,6 @@ MEASURES: Mapping[str, str] = {
     "numbers_lost": "numbers of the text that no claim has",
     "dates_lost": "years and months of the text that no claim has",
     "names_lost": "names of the text that no claim has",
-    "negations_lost": "negated sentences none of whose claims is",
-    "hedges_lost": "hedged sentences none of whose claims is",
 }
 """The counts with their descriptions. `claims_per_sentence` is claims over sentences,
 `words_per_claim` words over claims; the losses are counted over what there is to lose."""
@@ -72,11 +69,6 @@ class ExtractionCounts:
     """By measure, the positions of the affected sentences."""
 
 
-_HEDGES = words_of(
-    "may might could possibly probably perhaps likely unlikely about approximately around roughly"
-    " reportedly allegedly apparently presumably estimated nearly almost some suggest suggests"
-    " suggested appear appears appeared seem seems seemed believed thought"
-)
 _YEAR = re.compile(r"#1[5-9]\d\d|#20\d\d")
 
 
@@ -88,8 +80,6 @@ class _Words(NamedTuple):
     numbers: frozenset[str]
     dates: frozenset[str]
     names: frozenset[str]
-    negated: bool
-    hedged: bool
 
 
 def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
@@ -135,11 +125,6 @@ def _words(sentence: str) -> _Words:
         of_sentence.numbers,
         months | frozenset(number for number in of_sentence.numbers if _YEAR.fullmatch(number)),
         words.names(tokens),
-        of_sentence.negations > 0,
-        any(
-            token.text.lower() in _HEDGES and (token.text != "May" or token.opens)
-            for token in tokens
-        ),
     )
 
 
@@ -164,22 +149,13 @@ def _count_sentences(
     sentences: Sequence[_Words],
     kinds: Sequence[SentenceKind],
 ) -> None:
-    claimed: dict[int, list[str]] = {}
+    claimed: set[int] = set()
     for claim in claims:
-        for i in _nearest(claim.text, sentences) if claim.sentences is None else claim.sentences:
-            claimed.setdefault(i, []).append(claim.text)
+        named = claim.sentences
+        claimed.update(_nearest(claim.text, sentences) if named is None else named)
     without = [i for i in range(len(sentences)) if i not in claimed]
     counts.kinds = dict(Counter(kinds[i] for i in without))
     counts.sentences = {"statements_lost": [i for i in without if kinds[i] == "statement"]}
-    for name, holds in (("negations_lost", "negated"), ("hedges_lost", "hedged")):
-        marked = [i for i, sentence in enumerate(sentences) if getattr(sentence, holds)]
-        uncovered = [
-            i
-            for i in marked
-            if not any(getattr(_words(text), holds) for text in claimed.get(i, ()))
-        ]
-        counts.sentences[name] = uncovered
-        counts.counts[name] = (len(uncovered), len(marked))
     counts.counts["statements_lost"] = (
         len(counts.sentences["statements_lost"]),
         kinds.count("statement"),

@@ -12,7 +12,7 @@ from claimeval.metrics import citations, formulas
 from claimeval.metrics.formulas import BoundedValue, Formula, Matrix
 from claimeval.metrics.rows import METRICS, Metric, canonical_name, rows
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.records import Label, Part, Reason, SampleResult, Score
+from claimeval.types.records import Part, Reason, SampleResult, Score
 
 
 class DerivedMetric(NamedTuple):
@@ -57,11 +57,6 @@ _F = "faithfulness"
 _P = "correctness"
 _Q = "coverage"
 _C = "context_recall"
-_LABELS: dict[Label, str] = {
-    "supported": "supported by",
-    "contradicted": "contradicted by",
-    "not_found": "not found in",
-}
 
 _CITATIONS: tuple[tuple[str, Formula, str], ...] = (
     ("citation_recall", citations.recall, "claims that their own citations support"),
@@ -171,17 +166,6 @@ DERIVED = {
         ),
         *(
             DerivedMetric(
-                f"{label}_{'on' if on else 'off'}_topic",
-                (_F, "on_topic"),
-                formulas.by_topic(label, on),
-                f"claims {'about' if on else 'not about'} the question, {words} the contexts",
-                three_way=label == "contradicted",
-            )
-            for label, words in _LABELS.items()
-            for on in (True, False)
-        ),
-        *(
-            DerivedMetric(
                 f"nugget_recall{kind and '_' + kind}{'_strict' if strict else ''}",
                 (_Q,) if vital == okay else (_Q, "vital"),
                 formulas.nuggets(vital, okay, strict=strict),
@@ -210,14 +194,11 @@ ZERO_IS_BEST = {
         "contradiction_rate",
         "context_conflict_rate",
     ),
-    "supported_off_topic",
     *(
         "statements_lost",
         "numbers_lost",
         "dates_lost",
         "names_lost",
-        "negations_lost",
-        "hedges_lost",
     ),
 }
 """Metrics of faults."""
@@ -246,7 +227,6 @@ GROUPS = {
     "citations": tuple(name for name in DERIVED if name.startswith("citation_")),
     "alce": tuple(name for name in DERIVED if name.startswith("alce_")),
     "trec_support": ("support_precision", "support_recall"),
-    "by_topic": tuple(name for name in DERIVED if name.endswith("_topic")),
     "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_recall")),
 }
 """Names of several metrics."""

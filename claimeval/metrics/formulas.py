@@ -295,18 +295,6 @@ def context_conflict_rate(m: Matrix) -> FormulaResult:
     return [and_(yes, or_(row)) for yes, row in zip(_single(m), contradicted, strict=True)]
 
 
-def by_topic(label: Label, on_topic: bool) -> Formula:
-    """Answer claims with this label against the contexts that are on topic, or off topic."""
-
-    def formula(m: Matrix) -> FormulaResult:
-        """Return the labels of the claims on topic, or off topic."""
-        labels = m.labeled("answer", "contexts", label)
-        topics = m.labeled("answer", ASKED)
-        return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, topics, strict=True)]
-
-    return formula
-
-
 def factscore(gamma: float) -> Formula:
     """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma
     claims."""

@@ -35,8 +35,7 @@ from claimeval.types.records import (
 
 
 def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessment]) -> Score:
-    """Return the share of the judged claims that are supported; with claims per judge, the mean of
-    the judges' shares.
+    """Return the share of the judged claims that are supported.
 
     If no claim has a label, the score is undefined for the most frequent reason, or `not_in_cache`
     without assessments.
@@ -46,41 +45,20 @@ def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessm
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score.undefined(because, total=len(claims))
-    parts = [share for _, share in _by_extractor(metric, claims, assessed)]
-    return parts[0] if len(parts) == 1 else _mean(parts)
+    by_number: dict[int, list[Label | None]] = {}
+    for claim in claims:
+        number = claim.alternative if claim.alternative and metric.takes_best else 0
+        by_number.setdefault(number, []).append(assessed.get(claim.id))
+    return best({number: _share_of(labels) for number, labels in by_number.items()})
 
 
 def counted(metric: Metric, result: ScoredSample) -> frozenset[str]:
     """Return the ids of the claims of a metric's score. Of alternative gold answers, only one
-    counts.
-
-    If each judge extracted its own claims, this can be a different gold answer for each judge.
-    """
+    counts."""
     claims = result.claims_of(metric.claims_of)
     score = result.scores.get(metric.name)
-    alternatives = {claim.extractor: score.alternative if score else None for claim in claims}
-    if len(alternatives) > 1 and score and score.value is not None:
-        labels = {a.subject: a.support for a in result.labels if a.against == metric.against}
-        parts = _by_extractor(metric, claims, labels)
-        alternatives = {extractor: share.alternative for extractor, share in parts}
-    return frozenset(c.id for c in claims if alternatives[c.extractor] in (None, c.alternative))
-
-
-def _by_extractor(
-    metric: Metric, claims: Iterable[Claim], labels: Mapping[str, Label | None]
-) -> list[tuple[str | None, Score]]:
-    """Return the score over the claims of each extractor; the extractor is None if all judges share
-    the claims."""
-    extracted: dict[str | None, dict[int, list[Label | None]]] = {}
-    for claim in claims:
-        number = claim.alternative if claim.alternative and metric.takes_best else 0
-        extracted.setdefault(claim.extractor, {}).setdefault(number, []).append(
-            labels.get(claim.id)
-        )
-    return [
-        (extractor, best({number: _share_of(group) for number, group in by_number.items()}))
-        for extractor, by_number in extracted.items()
-    ]
+    chosen = score.alternative if score else None
+    return frozenset(claim.id for claim in claims if chosen in (None, claim.alternative))
 
 
 def _share_of(labels: Sequence[Label | None]) -> Score:
@@ -113,23 +91,6 @@ def best(scores: Mapping[int, Score]) -> Score:
     together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
     return (
         highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
-    )
-
-
-def _mean(parts: Sequence[Score]) -> Score:
-    """Return the mean score of judges with their own claims. Each judge counts once, for any number
-    of claims."""
-    values = [part.value for part in parts if part.value is not None]
-    bounds = [part.bounds for part in parts if part.bounds]
-    lows, highs = zip(*bounds, strict=True)
-    numbers = {part.alternative for part in parts}
-    return Score.share(
-        sum(values) / len(values),
-        hits=sum(part.hits or 0 for part in parts),
-        judged=sum(part.judged or 0 for part in parts),
-        total=sum(part.total for part in parts if part.total),
-        alternative=parts[0].alternative if len(numbers) == 1 else None,
-        bounds=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
     )
 
 

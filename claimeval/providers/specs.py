@@ -255,8 +255,6 @@ def panel_settings(
     scale: Scale,
     *,
     usual: str = "majority",
-    with_labels: bool = False,
-    about_claims: bool = True,
 ) -> Panel:
     """Return the settings of a panel: `settings` take precedence over those in its file, and these
     over the defaults.
@@ -266,11 +264,9 @@ def panel_settings(
         settings: Settings from the call.
         scale: The scale of the question.
         usual: The default vote.
-        with_labels: Whether human labels are available, from which weights can be learned.
-        about_claims: Whether claims are judged, which each judge may extract.
 
     Raises:
-        UsageError: If a setting is wrong, or does not fit the judges or the subject.
+        UsageError: If a setting is wrong, or does not fit the judges.
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     of_judges = {
@@ -280,11 +276,7 @@ def panel_settings(
     }
     if of_judges:
         chosen = chosen.model_copy(update={"families": of_judges | chosen.families})
-    panel.check(chosen, [judge.name for judge in panel_spec.judges], with_labels=with_labels)
-    if not about_claims and chosen.extract_per_judge:
-        raise UsageError(
-            "extract_per_judge is for claims; every judge rates the same answers and documents"
-        )
+    panel.check(chosen, [judge.name for judge in panel_spec.judges])
     return chosen
 
 

@@ -249,7 +249,7 @@ class _PageData(NamedTuple):
                 yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
             if overview.ranks:
                 yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
-            if (panel := overview.summary.panel) and panel.measured_on:
+            if panel := overview.summary.panel:
                 yield f"kappa/{number}", of_panel(panel, {**names, "panel": "panel"})
             compared = self._judges(number, overview)
             if costs := of_cost(compared, names):

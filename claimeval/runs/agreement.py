@@ -174,8 +174,6 @@ class Agreement(Record):
     """Each rater compared with people by value of the requested field."""
     pairs: tuple[RaterPair, ...] = ()
     """All pairs of judges, panel and people, and all pairs of annotators."""
-    asked_later: tuple[str, ...] = ()
-    """Judges that saw disputed claims only, by escalation; `alpha` and `ac1` leave them out."""
     alpha: Estimate | None = None
     """Krippendorff's alpha of the judges; None for a single judge."""
     ac1: Estimate | None = None
@@ -337,9 +335,7 @@ def _with_counts(run: Path, report: Agreement, human: LabelFile) -> Agreement:
 def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> Agreement:
     """Return the agreement of the raters of a table; `half_width` is as for `measure_run`."""
     by_people = any(label is not None for label in joined.human)
-    everyone = [name for name in joined.raters if name != PANEL]
-    names = panel.asked_about_all(everyone)
-    judges = [joined.raters[name] for name in names]
+    judges = [labels for name, labels in joined.raters.items() if name != PANEL]
     ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
     order = _order(joined, panel)
     scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
@@ -351,7 +347,6 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
     ac1 = gwet_ac1(ratings, labels=order, clusters=joined.clusters) if ratings else None
     return Agreement(
         items=len(joined.clusters),
-        asked_later=() if panel.extract_per_judge else tuple(n for n in everyone if n not in names),
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         labels=joined.labels,

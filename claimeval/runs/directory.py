@@ -449,11 +449,6 @@ def load_summary(folder: Path) -> Summary:
     if (folder / SUMMARY).exists() or not has_results(folder):
         return _read(Summary, folder, SUMMARY)
     manifest = load_manifest(folder)
-    if manifest.panel.needs_all_verdicts:
-        raise DataError(
-            f"{folder} is not a finished run, and its vote needs all samples; run the same command"
-            " to resume"
-        )
     tallies = SummaryBuilder(manifest)
     for result in RunResults.of(folder):
         tallies.add(result)

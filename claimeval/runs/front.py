@@ -242,8 +242,6 @@ def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
         if few
         else (f"{count}, judged by {len(manifest.judges)} judges",)
     )
-    if manifest.panel.extract_per_judge:
-        return (*by[:-1], f"{by[-1]}, each on the claims it extracted")
     if extractor and short[extractor.name] != names and extractor.provider != IMPORTED:
         return (*by[:-1], f"{by[-1]}, claims extracted by ", short[extractor.name])
     return by

@@ -8,11 +8,10 @@ the replies were read).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.data.recorded import MAPPINGS, FieldMap, RecordedReplies
 from claimeval.data.result_files import (
     JudgedSample,
@@ -136,8 +135,6 @@ def import_judged(
 ) -> ImportedRun:
     """Write the run directory of recorded results, reading one sample at a time.
 
-    A weighted vote without weights learns them from the human labels in the file.
-
     Args:
         judged: The recorded results.
         data: Name of the data.
@@ -147,7 +144,7 @@ def import_judged(
         cluster: Field whose equal values are one cluster in intervals.
 
     Raises:
-        UsageError: A weighted vote has no weights, and the file has no human labels.
+        UsageError: A weighted vote has no weight for a judge.
     """
     panel = _panel(judged, options)
     record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
@@ -170,7 +167,7 @@ def import_judged(
         for name in (LABELS, UNREAD):
             if not (folder / name).stat().st_size:
                 (folder / name).unlink()
-        summary = sink.finish(labels=_labels(folder) if panel.needs_all_verdicts else None)
+        summary = sink.finish()
     counts = ImportCounts(
         readings={name: _reading(counts) for name, counts in readings.items() if counts.total()},
         labels=labels,
@@ -182,18 +179,8 @@ def import_judged(
 
 def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:
     panel = valid_settings({**options.given, **judged.panel_settings}, judged.scale)
-    panels.check(panel, [judge.name for judge in judged.judges], with_labels=True)
+    panels.check(panel, [judge.name for judge in judged.judges])
     return panel
-
-
-def _labels(folder: Path) -> Iterable[HumanLabel]:
-    path = folder / LABELS
-    if not path.exists():
-        raise UsageError(
-            "a weighted vote takes its weights from human labels, and the file has none; map"
-            " `human_label`"
-        )
-    return LabelFile(path)
 
 
 def _read(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,12 +15,11 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.execution import DONE, ComputedJob, RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, RunResults, load_manifest, write_text
-from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import RunOptions
 from claimeval.types.records import SampleResult
 
 if TYPE_CHECKING:
-    from claimeval.data.labels import HumanLabel
+    pass
 
 
 class Prepared(NamedTuple):
@@ -69,23 +68,12 @@ class RunSink:
         self._tallies.add(result)
         self._writer.add(result)
 
-    def finish(
-        self, status: RunStatus = DONE, labels: Iterable[HumanLabel] | None = None
-    ) -> Summary:
-        """Take the votes that need the whole run, and write its summary and the other files of the
-        job.
-
-        A weighted vote learns its weights from the labels. Returns the summary that was written.
-        """
+    def finish(self, status: RunStatus = DONE) -> Summary:
+        """Write the summary and the other files of the job, and return the summary."""
         writer = self._writer
         summary = self._tallies.summary(complete=status.complete, stopped=status.reason)
         kind = kind_of(writer.manifest)
         revise = kind.revise() if kind.revise else None
-        if writer.manifest.panel.needs_all_verdicts:
-            from claimeval.runs.revote import Revote, with_weights
-
-            writer.manifest = with_weights(writer.manifest, writer.added, labels)
-            revise = Revote(writer.manifest)
         if revise:
             tallies = SummaryBuilder(writer.manifest)
             writer.revise(tallies.each(map(revise, writer.added())))
@@ -98,30 +86,6 @@ class RunSink:
         if writer.folder and kind.qrels:
             _write_test_collection(writer.folder, writer.manifest, kind, complete=status.complete)
         return summary
-
-
-def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
-    """Return the labels from which weights are learned. Raises an error for unusable labels before
-    any call."""
-    if panel.labels is None:
-        return None
-    from claimeval.data.labels import LabelFile
-
-    learning = (
-        () if record.of_claims else [q for q in record.questions if q.panel.rule.needs_weights]
-    )
-    labels = list(
-        LabelFile(
-            Path(panel.labels),
-            words={word for question in learning for word in question.scale.words},
-        )
-    )
-    if len(learning) > 1 and any(label.evidence is None for label in labels):
-        raise UsageError(
-            f"{panel.labels}: the run asks several questions; say in a column `against` which of"
-            " them a label answers (asked, contexts or reference)"
-        )
-    return labels
 
 
 QRELS = "qrels.txt"

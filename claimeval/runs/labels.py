@@ -21,7 +21,6 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, representative
 from claimeval.lexical.citations import without
 from claimeval.runs.slices import value_of
-from claimeval.statistics import vote_weight
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
@@ -439,26 +438,3 @@ def _share(choices: Sequence[str | None]) -> float | None:
 def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
     words = " and ".join(f"{of} against {against}" for of, against in sorted(pairs))
     return f"the labels do not say which evidence they are about ({words}); give --evidence"
-
-
-def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
-    """Return the vote weight of each judge: `statistics.vote_weight` of its accuracy on the human
-    labels.
-
-    A judge is right about a claim if its label has the same value as the human label. A judge
-    without a common label counts as right half of the time.
-    """
-    weight_of = {}
-    values = {panel.scale.value(word) for word in panel.scale.words}
-    for judge, votes in joined.raters.items():
-        if judge == PANEL:
-            continue
-        both = [
-            (panel.scale.value(a), panel.scale.value(b))
-            for a, b in zip(votes, joined.human, strict=True)
-            if a is not None and b is not None
-        ]
-        weight_of[judge] = vote_weight(
-            sum(a == b for a, b in both), len(both), labels=max(2, len(values))
-        )
-    return weight_of

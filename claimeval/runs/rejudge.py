@@ -417,11 +417,7 @@ class Earlier:
                 settings = of_run.model_dump(exclude={"scale"})
             elif recorded:
                 settings["replicates"] = of_run.replicates
-            learns = requested.panel.labels is not None
-            settings |= panel.settings
-            return specs.panel_settings(
-                panel, settings, scale, with_labels=learns, about_claims=now.of_claims
-            )
+            return specs.panel_settings(panel, settings | panel.settings, scale)
 
         asked = self._prompts.get(self._step)
         changed: dict[str, Any] = {
@@ -445,7 +441,7 @@ class Earlier:
             keeps_words = recorded and not (len(recorded) < len(panel.judges) and together)
             changed["panel"] = counted(now.panel, before if keeps_words else scale)
             changed["metrics"] = (*self.rows, *self._readable(changed["panel"]))
-            check_readers(self.rows, panel.judges, changed["panel"])
+            check_readers(self.rows, panel.judges)
         job: Any = replace(job_of(now.model_copy(update=changed)), recorded_judges=recorded)
         if now.of_claims:
             extractor, taken_from = (

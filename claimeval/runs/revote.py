@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.judgment import QuestionJob
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import ComputedJob
 from claimeval.judging.panel import voting
-from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -19,38 +17,6 @@ from claimeval.types.records import GIVEN, Assessment, SampleResult, Verdict
 
 MAX_KINDS = 1000
 """Maximum number of combinations of verdicts whose vote is cached."""
-
-
-def with_weights(
-    record: Manifest,
-    results: Callable[[], Iterable[SampleResult]],
-    labels: Iterable[HumanLabel] | None,
-) -> Manifest:
-    """Return the manifest, with weights learned from the labels if its vote is weighted and has
-    none."""
-    panel = record.panel
-    if not panel.needs_all_verdicts:
-        return record
-    names = [judge.name for judge in record.judges]
-    if record.of_claims:
-        of_all = weights(join(results(), names, panel, labels), panel)
-        learned = dict.fromkeys((question.name for question in record.questions), of_all)
-    else:
-        learning = [question for question in record.questions if question.panel.rule.needs_weights]
-        learned = {
-            q.name: weights(join_subjects(results(), q, names, labels or ()), q.panel)
-            for q in learning
-        }
-        of_all = learned[learning[0].name]
-    questions = tuple(
-        q.model_copy(
-            update={"panel": q.panel.model_copy(update={"weights": learned.get(q.name, {})})}
-        )
-        for q in record.questions
-    )
-    return record.model_copy(
-        update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions}
-    )
 
 
 def job_of(record: Manifest) -> Any:
@@ -79,7 +45,7 @@ class Revote(ComputedJob[SampleResult]):
         self._record = record
         self._judges = {GIVEN, *(judge.name for judge in record.judges)}
         self._job: QuestionJob = job_of(record)
-        self._panels = {question.name: question.panel.provisional for question in self._job.records}
+        self._panels = {question.name: question.panel for question in self._job.records}
         self._counted: dict[tuple[object, ...], Assessment] = {}
 
     def __call__(self, result: SampleResult) -> SampleResult:

@@ -211,12 +211,8 @@ class PanelOptions:
     """Judges who must give a label; over half by default."""
     replicates: int | None = None
     """Ask each judge N times; one vote.  [default: 1]"""
-    escalate: int | None = None
-    """Ask all judges only if the first N disagree."""
     weights: Mapping[str, float] | None = None
     """Per judge, for `weighted`."""
-    labels: str | Path | None = None
-    """Human labels to learn --vote weighted from."""
     on_same_family: OnSameFamily | None = None
     """warn, skip, no-vote or error.  [default: warn]
 
@@ -230,13 +226,11 @@ class PanelOptions:
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "quorum", "replicates")
-        require_at_least(self, 2, "escalate")
         require_one_of(self, "on_same_family", get_args(OnSameFamily))
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings that are not None, by name, without the labels and with the families
-        read."""
+        """The settings that are not None, by name, with the families read."""
         from claimeval.types.families import read_families
 
         values = {
@@ -244,7 +238,6 @@ class PanelOptions:
             for row in fields(self)
             if (value := getattr(self, row.name)) is not None
         }
-        values.pop("labels", None)
         if isinstance(self.families, (str, Path)):
             values["families"] = read_families(Path(self.families))
         return values

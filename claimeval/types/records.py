@@ -491,9 +491,6 @@ class Claim(Record):
     span: tuple[int, int] | None = None
     """Character offsets of the claim in the source text."""
     grounding: Grounding
-    extractor: str | None = None
-    """The judge that extracted the claim and alone assesses it. Only set with
-    `extract_per_judge`."""
     alternative: int | None = None
     """Number, from 1, of the gold answer that it was extracted from, if several are
     alternatives."""
@@ -661,7 +658,7 @@ _EQUAL = 1e-9
 COUNTED = {
     **dict.fromkeys(("citation_precision", "alce_precision"), "citation"),
     **dict.fromkeys(("alce_recall", "support_precision", "support_recall"), "sentence"),
-    **dict.fromkeys(("statements_lost", "negations_lost", "hedges_lost"), "sentence"),
+    "statements_lost": "sentence",
     **{
         "context_precision_claims": "context",
         "numbers_lost": "number",

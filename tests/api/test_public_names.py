@@ -33,7 +33,7 @@ QUESTIONS = (
         "per_document",
         "shuffle_contexts",
     ),
-    *("claims_per_call", "reasons", "quotes", "extract_per_judge"),
+    *("claims_per_call", "reasons", "quotes"),
 )
 DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
 PARAMETERS: dict[str, tuple[str, ...]] = {

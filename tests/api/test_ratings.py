@@ -225,12 +225,8 @@ def test_a_cap_is_raised_and_a_higher_one_goes_on(server: ThreadHandle) -> None:
 
 def test_wrong_options_are_refused_before_any_call(server: ThreadHandle) -> None:
     for door in (ce.rate, ce.grade):
-        with pytest.raises(DataError, match=r"labels\.csv"):
-            door(
-                SAMPLES,
-                judges=judge(server),
-                panel=PanelOptions(vote="weighted", labels="labels.csv"),
-            )
+        with pytest.raises(UsageError, match="a weighted vote needs a weight for every judge"):
+            door(SAMPLES, judges=judge(server), panel=PanelOptions(vote="weighted"))
     with pytest.raises(UsageError, match="no judge named"):
         ce.rate(SAMPLES, judges=[])
     assert not server.exchanges()

@@ -66,7 +66,7 @@ def test_claims_of_a_field_beside_those_of_people(data: Path, tmp_path: Path) ->
     # by hand, of one of 12 equal answers: 3 claims, 3 sentences, 1 of 3 sentences without a claim
     assert metrics["claims_per_sentence"]["mean"] == 1.0
     assert (metrics["statements_lost"]["hits"], metrics["statements_lost"]["total"]) == (12, 36)
-    assert metrics["negations_lost"]["because"] == "n = 12, too few"
+    assert metrics["numbers_lost"]["because"] == "n = 12, too few"
     assert metrics["claim_precision"]["mean"] == pytest.approx(2 / 3)
     assert metrics["claim_recall"]["mean"] == 0.5
     assert metrics["claim_f1"]["mean"] == pytest.approx(2 * 2 / 7)

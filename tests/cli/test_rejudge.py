@@ -295,27 +295,3 @@ def test_another_judge_joins_recorded_ones(claimeval: Run, recorded: tuple[Path,
     done = claimeval("rejudge", "b", "--per-document", "--offline", "-o", "c", exits=2)
     assert done.stderr.count("\n") == 1
     assert "were made with different document settings" in done.stderr
-
-
-def test_weights_of_a_vote_can_come_from_labels(
-    claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path
-) -> None:
-    replies, mapping = recorded
-    claimeval("import-replies", replies, "--mapping", mapping, "--out", "a")
-    run = tmp_path / "here" / "a"
-    claimeval(
-        "rejudge",
-        "a",
-        "--vote",
-        "weighted",
-        "--labels",
-        run / "labels.jsonl",
-        "--quorum",
-        "1",
-        "-o",
-        "b",
-        "--max-missing",
-        "1",
-    )
-    assert set(load_manifest(tmp_path / "here" / "b").panel.weights) == {"old", "older"}
-    assert load_summary(tmp_path / "here" / "b").complete

@@ -93,30 +93,12 @@ def repeated(source: Path, judges: list[str], **settings: Any) -> ce.Run:
     return ce.score(source / "data.jsonl", judges=judges, panel=options, **settings)
 
 
-def weighted(source: Path, judges: list[str], **settings: Any) -> ce.Run:
-    options = ce.PanelOptions(vote="weighted", labels=source / "labels.csv")
-    return ce.score(
-        source / "data.jsonl", judges=judges, metrics="faithfulness", panel=options, **settings
-    )
-
-
 def shuffled(source: Path, judges: list[str], **settings: Any) -> ce.Run:
     return ce.score(
         source / "data.jsonl",
         judges=judges,
         metrics="faithfulness,f1",
         shuffle_contexts=2,
-        **settings,
-    )
-
-
-def each_for_itself(source: Path, judges: list[str], **settings: Any) -> ce.Run:
-    return ce.score(
-        source / "data.jsonl",
-        judges=judges,
-        metrics="faithfulness",
-        extract_per_judge=True,
-        limit=5,
         **settings,
     )
 
@@ -149,9 +131,7 @@ def measure(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 
 JOBS: list[Door] = [
     repeated,
-    weighted,
     shuffled,
-    each_for_itself,
     rejudge,
     recount,
     rate,

@@ -291,29 +291,3 @@ def test_each_judge_goes_by_its_best_alternative_where_the_panel_has_no_score() 
         "a": (1, 1),
         "b": (1, 2),
     }
-
-
-def test_claims_of_alternatives_that_do_not_count_are_not_unassessed_where_each_judge_takes_its_own() -> (
-    None
-):
-    """a goes by the first alternative, 2 of 2; b by the second, 1 of 1. The claim that a is unsure
-    of is of neither."""
-    judges = judges_of(
-        {
-            "a": {
-                "It is in France.": "supported",
-                "It is on the Seine.": "supported",
-                "It has two million people.": "unsure",
-            },
-            "b": {"It has two million people.": "supported"},
-        }
-    )
-    sample = row(answer="Paris is a city.", reference_answers=GOLD)
-    found = ce.score([sample], judges=judges, metrics=["coverage"], extract_per_judge=True)[
-        "coverage"
-    ]
-    assert (found.mean, found.hits, found.judged, found.total, found.unassessed) == (1, 3, 3, 3, {})
-    assert {name: (one.mean, one.total) for name, one in found.by_judge.items()} == {
-        "a": (1, 2),
-        "b": (1, 1),
-    }

@@ -156,36 +156,6 @@ def test_input_that_begins_an_earlier_question_may_be_cached_but_not_in_batches(
     assert line(foresee([long], asked, store, batched=("b",)), "assess", "b").cached_tokens == 0
 
 
-def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_dispute_is_known(
-    store: Store,
-) -> None:
-    judges = judge("a"), judge("b"), judge("c")
-    asked = plan(*judges, metrics=["faithfulness"], escalate=2)
-    unknown = foresee(SAMPLES[:2], asked)
-    assert line(unknown, "assess", "b").calls == (2, 2)
-    assert line(unknown, "assess", "c").calls == (0, 2)
-
-    pay(SAMPLES[:2], plan(metrics=["faithfulness"]), store)
-    claims_known = foresee(SAMPLES[:2], asked, store)
-    assert line(claims_known, "assess", "b").exact
-    assert line(claims_known, "assess", "c").calls == (0, 2)
-    assert claims_known.basis == (
-        "judges who are asked only where the first ones disagree: from never to always",
-    )
-
-    contrary = Paid(store)
-    contrary.reply = lambda request: read_chat(write_chat(_all("contradicted", request), "b"))  # type: ignore[method-assign]
-    pay(
-        SAMPLES[:2],
-        plan(judge("b"), metrics=["faithfulness"], extractor=judge("a")),
-        store,
-        contrary,
-    )
-    known = foresee(SAMPLES[:2], asked, store)
-    assert (line(known, "assess", "c").calls, line(known, "assess", "c").exact) == ((2, 2), True)
-    assert pay(SAMPLES[:2], asked, store).calls == {("assess", "c"): 2}
-
-
 def test_stored_verdicts_on_all_claims_together_do_not_answer_for_some_of_them(
     store: Store,
 ) -> None:
@@ -285,57 +255,6 @@ def test_samples_are_taken_one_by_one() -> None:
             yield sample(f"{taken}")
 
     assert foresee(samples(), plan()).samples == taken == 3
-
-
-@pytest.mark.parametrize("names", ["ab", "ba"])
-def test_every_judge_that_takes_its_own_claims_pays_its_own_price(
-    store: Store, tmp_path: Path, names: str
-) -> None:
-    prices = tmp_path / "prices.yaml"
-    prices.write_text(
-        "openai:a: {input: 1, output: 10}\nopenai:b: {input: 100, output: 1000}", encoding="utf-8"
-    )
-    asked = plan(*map(judge, names), metrics=["faithfulness"], extract_per_judge=True)
-    found = foresee(SAMPLES[:3], asked, prices=prices)
-    paid = pay(SAMPLES[:3], asked, store)
-
-    rates = {"a": (1, 10), "b": (100, 1000)}
-    for name in names:
-        extraction = line(found, "extract", name)
-        assessment = line(found, "assess", name)
-        assert extraction.calls == (3, 3) == (paid.calls["extract", name],) * 2
-        assert holds(assessment.calls, paid.calls["assess", name])
-        assert extraction.price is not None
-        assert (extraction.price.input, extraction.price.output) == rates[name]
-    spent = sum(
-        (
-            paid.usage[step, name, "prompt"] * rates[name][0]
-            + paid.usage[step, name, "output"] * rates[name][1]
-        )
-        / 1e6
-        for step in ("extract", "assess")
-        for name in names
-    )
-    assert spent <= found.cost_bound
-    turned = plan(*map(judge, names[::-1]), metrics=["faithfulness"], extract_per_judge=True)
-    again = foresee(SAMPLES[:3], turned, prices=prices)
-    assert again.cost == pytest.approx(found.cost)
-    assert again.cost_bound == pytest.approx(found.cost_bound)
-
-
-def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judges_alone(
-    store: Store,
-) -> None:
-    pay(SAMPLES[:2], plan(judge("a"), metrics=["faithfulness"]), store)
-    found = foresee(
-        SAMPLES[:2],
-        plan(judge("a"), judge("b"), metrics=["faithfulness"], extract_per_judge=True),
-        store,
-    )
-
-    assert (line(found, "extract", "a").calls, line(found, "assess", "a").calls) == ((0, 0), (0, 0))
-    assert line(found, "extract", "b").calls == (2, 2)
-    assert line(found, "assess", "b").calls[0] == 2
 
 
 def test_long_evidence_is_foreseen_for_the_claims_of_every_part() -> None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from claimeval.data.test_collections import relevance_scale
-from claimeval.evaluation.forecast import forecast
 from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, pool, survey
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
@@ -163,22 +162,6 @@ def test_verdicts_on_documents_name_the_prompt_whether_they_have_a_grade_or_not(
     found = asyncio.run(grade(CANDIDATES, plan("one"), executor))
     assert [row.prompts for row in found] == [(PROMPT.id,)] * 2
     assert [verdict.judge for row in found for verdict in row.verdicts] == ["one"] * 2
-
-
-def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> None:
-    executor = Replies(
-        one=[grades(("d1", 1), ("d2", 2))],
-        two=[grades(("d1", 1), ("d2", 0))],
-        three=[grades(("d1", 2))],
-    )
-    made = plan("one", "two", "three", escalate=2)
-    first, second = asyncio.run(grade(CANDIDATES, made, executor))
-    assert (first.grade, [verdict.judge for verdict in first.verdicts]) == (1, ["one", "two"])
-    assert (second.grade, [verdict.judge for verdict in second.verdicts]) == (
-        2,
-        ["one", "two", "three"],
-    )
-    assert asyncio.run(forecast([CANDIDATES], made, None)).calls == (2, 3)
 
 
 def test_grades_are_voted_on_with_weights() -> None:

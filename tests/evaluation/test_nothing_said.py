@@ -329,17 +329,6 @@ def test_each_judge_of_a_panel_has_the_same_0_and_none_is_said_to_agree(server: 
     assert found.record.panel.claims == 1  # the one that they were asked about
 
 
-def test_a_judge_with_claims_of_its_own_has_0_on_these_alone(server: Server) -> None:
-    judges = [f"openai:judge-{n}@{server.url}" for n in (1, 2)]
-    found = ce.score(
-        [row(contexts=[])], judges=judges, metrics=["faithfulness"], extract_per_judge=True
-    )
-    assert [(m.mean, m.judged) for m in found.summary["faithfulness"].by_judge.values()] == [
-        (0.0, 1),
-        (0.0, 1),
-    ]
-
-
 def test_another_vote_keeps_what_nobody_was_asked(server: Server) -> None:
     found = scored(server, row(contexts=[]), "faithfulness", panel=PanelOptions(vote="unanimous"))
     assert found.summary["faithfulness"].mean == 0.0

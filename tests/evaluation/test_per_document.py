@@ -278,11 +278,13 @@ PARTLY: dict[str, Any] = {**TOWER, "reference_answers": ["It is FROM_high high. 
 
 
 def test_claims_are_weighed_by_the_question(server: ThreadHandle) -> None:
-    report = ce.score([TOWER], judges=[spec(server)], metrics=["by_topic", "nuggets"])
+    report = ce.score(
+        [TOWER], judges=[spec(server)], metrics=["on_topic", "contradiction_rate", "nuggets"]
+    )
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["on_topic"] == 1.0
     assert found["vital"] == 1 / 2
-    assert found["contradicted_on_topic"] == 1 / 5
+    assert found["contradiction_rate"] == 1 / 5
     assert found["nugget_recall_vital"] == 1.0
     assert found["nugget_recall_weighted"] == 1 / 1.5
     names = [prompt.name for prompt in report.manifest.prompts]
@@ -305,12 +307,15 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"metrics": ["nuggets"], "assess_prompt": "three_way"}, {"metrics": ["nuggets", "by_topic"]}],
+    [
+        {"metrics": ["nuggets"], "assess_prompt": "three_way"},
+        {"metrics": ["nuggets", "contradiction_rate"]},
+    ],
 )
 def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal(
     server: ThreadHandle, arguments: dict[str, Any]
 ) -> None:
-    """`by_topic` needs contradictions told apart, so both together are asked with three_way."""
+    """`contradiction_rate` needs contradictions told apart, so both together are asked with three_way."""
     report = ce.score([PARTLY], judges=[spec(server)], **arguments)
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["nugget_recall"] == found["nugget_recall_strict"] == 0.5
@@ -332,7 +337,7 @@ def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:
     with pytest.raises(UsageError, match="takes a language model"):
         ce.score([TOWER], judges=["local:lexical"], metrics=["on_topic"])
     judges = [spec(server), "local:lexical"]
-    report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["by_topic"])
+    report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["on_topic"])
     weighed = [a for a in report.results[0].whole if a.evidence.part == "asked"]
     assert [len(a.verdicts) for a in weighed] == [1] * 5
 
@@ -497,15 +502,7 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     [
         ({"metrics": ["context_precision_claims"]}, "add --per-document"),
         ({"per_document": True, "shuffle_contexts": 2}, "order of documents matters"),
-        ({"metrics": ["by_topic"], "assess_prompt": "binary"}, "three_way"),
-        (
-            {
-                "metrics": ["on_topic"],
-                "judges": ["openai:m@http://127.0.0.1:9", "local:lexical"],
-                "extract_per_judge": True,
-            },
-            "extracts claims too",
-        ),
+        ({"metrics": ["contradiction_rate"], "assess_prompt": "binary"}, "three_way"),
     ],
 )
 def test_what_does_not_go_together_is_said(arguments: dict[str, Any], words: str) -> None:

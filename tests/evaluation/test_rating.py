@@ -235,18 +235,10 @@ def test_replicates_are_asked_one_by_one_and_are_one_vote() -> None:
     assert sorted(request.replicate for request in requests) == [0, 1, 2]
 
 
-def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where_the_first_differ() -> (
-    None
-):
+def test_ratings_are_voted_on_with_weights() -> None:
     made = plan("faithfulness", judges=("a", "b"), vote="weighted", weights={"a": 0.5, "b": 2.0})
     row, _ = rated(made, (says("yes"),), (says("no"),))
     assert values(row) == {"rated_faithfulness": 0.0}
-    made = plan("faithfulness", judges=("a", "b", "c"), escalate=2)
-    row, requests = rated(made, (says("yes"),), (says("yes"),), ())
-    assert (values(row), len(requests)) == ({"rated_faithfulness": 1.0}, 2)
-    row, requests = rated(made, (says("yes"),), (says("no"),), (says("no"),))
-    assert (values(row), len(requests)) == ({"rated_faithfulness": 0.0}, 3)
-    assert calls(made) == (2, 3)
 
 
 def asked(samples: Sequence[Sample], *ask: str) -> list[str]:

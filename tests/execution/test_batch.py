@@ -362,7 +362,7 @@ def test_a_sample_is_let_go_when_it_waits_and_not_long_before(tmp_path: Path) ->
 
     panel = [Judge(name=f"judge-{n}", model=f"scripted:{n}") for n in range(3)]
     plan = scripted.plan("faithfulness", "coverage", judges=panel)
-    plan = replace(plan, panel=plan.panel.model_copy(update={"escalate": 1, "replicates": 2}))
+    plan = replace(plan, panel=plan.panel.model_copy(update={"replicates": 2}))
     executor = Counting(
         extract=[testing.claims_reply("The tower is high.")] * 2,
         assess=[testing.verdicts_reply([label]) for label in ("supported", "contradicted") * 20],

@@ -32,7 +32,11 @@ def names(chosen: MetricSelection) -> tuple[list[str], tuple[str, ...] | None]:
         (["f1"], ["correctness", "coverage"], ("f1",)),
         (["coverage", "f1"], ["coverage", "correctness"], ("f1",)),
         (["long_form_f1@64", "factscore"], ["faithfulness"], ("long_form_f1@64", "factscore@10")),
-        (["by_topic"], ["faithfulness", "on_topic"], GROUPS["by_topic"]),
+        (
+            ["long_form_f1_on_topic@64"],
+            ["faithfulness", "on_topic"],
+            ("long_form_f1_on_topic@64",),
+        ),
         (
             ["on_policy=answer:policy", "hallucination"],
             ["on_policy", "faithfulness", "correctness"],

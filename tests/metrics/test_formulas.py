@@ -236,21 +236,6 @@ def test_no_supported_claim_on_topic_is_zero() -> None:
     assert one("long_form_f1_on_topic@2", f="ss", on_topic="nn").value == 0.0
 
 
-def test_claims_are_counted_by_label_and_topic() -> None:
-    found = {
-        name: s.value
-        for name, s in scores(GROUPS["by_topic"], matrix(f="sccnnn", on_topic="sssnnn")).items()
-    }
-    assert found == {
-        "supported_on_topic": 1 / 6,
-        "supported_off_topic": 0.0,
-        "contradicted_on_topic": 2 / 6,
-        "contradicted_off_topic": 0.0,
-        "not_found_on_topic": 0.0,
-        "not_found_off_topic": 3 / 6,
-    }
-
-
 def test_one_context_is_its_own_column() -> None:
     found = {
         name: s.value

@@ -70,29 +70,6 @@ def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
     assert (found.value, found.because, found.total) == (None, "refused", 3)
 
 
-def test_judges_with_claims_of_their_own_are_averaged_and_their_claims_are_counted() -> None:
-    """a has 1 of 2, b 0 of 1, and c's claim is open: the mean of 1/2 and 0; with c's, (1/2 + 0 + 0)
-    / 3 to 1/2."""
-    of = [
-        claim.model_copy(update={"extractor": name})
-        for claim, name in zip(claims(4), "aabc", strict=True)
-    ]
-    found = score(METRIC, of, labeled("supported", "not_found", "not_found", "unsure"))
-    assert (found.value, found.hits, found.judged, found.total) == (0.25, 1, 3, 4)
-    assert found.bounds == pytest.approx((1 / 6, 1 / 2))
-
-
-@pytest.mark.parametrize(("second", "together"), [(1, 1), (2, None)])
-def test_judges_who_go_by_different_gold_answers_have_none_in_common(
-    second: int, together: int | None
-) -> None:
-    of = [
-        claim.model_copy(update={"of": "reference", "extractor": name, "alternative": number})
-        for claim, name, number in zip(claims(2), "ab", (1, second), strict=True)
-    ]
-    assert score(metric("coverage"), of, labeled("supported", "supported")).alternative == together
-
-
 def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
     about = {
         "subject": "answer-1",

@@ -160,7 +160,7 @@ def derived(bench: Bench) -> None:
         keep="runs/n/summary.json runs/n/manifest.json",
     )
     bench.run(
-        "score few.jsonl --out runs/t -m by_topic,long_form_f1_on_topic@5 -j",
+        "score few.jsonl --out runs/t -m on_topic,long_form_f1_on_topic@5 -j",
         a,
         keep="runs/t/summary.json",
     )
@@ -191,15 +191,10 @@ def panel(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/p -m faithfulness,coverage", *three, keep="runs/p")
     bench.run("rejudge runs/p --vote unanimous --out runs/u", keep="runs/u/summary.json")
     bench.run("rejudge runs/p -m faithfulness --out runs/f")
-    bench.run(
-        "rejudge runs/f --vote weighted --labels demo_labels.jsonl --out runs/w",
-        keep="runs/w/summary.json",
-    )
-    bench.write("escalating.yaml", json.dumps({"judges": [a, b, c], "escalate": 2}))
-    bench.run(
-        "score few.jsonl --out runs/e -m faithfulness -j escalating.yaml",
-        keep="runs/e/summary.json",
-    )
+    weights = {"alpha": 2.0, "beta": 0.5, "gamma": 1.0}
+    weighted = {"judges": [a, b, c], "vote": "weighted", "weights": weights}
+    bench.write("weighted.yaml", json.dumps(weighted))
+    bench.run("rejudge runs/f --out runs/w -j weighted.yaml", keep="runs/w/summary.json")
     bench.write(
         "repeated.yaml",
         json.dumps(
@@ -207,10 +202,6 @@ def panel(bench: Bench) -> None:
         ),
     )
     bench.run("score few.jsonl --out runs/r -m faithfulness -j repeated.yaml")
-    bench.write("own.yaml", json.dumps({"judges": [a, b], "extract_per_judge": True}))
-    bench.run(
-        "score few.jsonl --out runs/own -m faithfulness -j own.yaml", keep="runs/own/summary.json"
-    )
     bench.write("panel.yaml", PANEL.format(a=a, b=b))
     bench.run(
         "score few.jsonl --out runs/y -m faithfulness -j panel.yaml", keep="runs/y/manifest.json"

@@ -181,16 +181,3 @@ def test_panels_show_every_judge_in_the_tables(tmp_path: Path) -> None:
     run = make(tmp_path / "run", says={"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}})
     head = forms.text(run, "csv", rows="claims").splitlines()[0]
     assert "a: label,a: probability,a: explanation,a: cites,b: label" in head
-
-
-def test_the_agreement_of_a_panel_that_escalates_is_that_of_the_judges_who_saw_all_claims(
-    tmp_path: Path,
-) -> None:
-    says = {"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}, "openai:c@http://x": {}}
-    text = forms.text(make(tmp_path / "run", says=says, panel=Panel(escalate=2)), "md")
-    assert (
-        "4 claims: 2 with equal labels, 2 with different ones; 0 without a label because of ties"
-        in text
-    )
-    assert "these cover `a and b`, who saw all claims" in text
-    assert "who saw all claims" not in forms.text(make(tmp_path / "all", says=says), "md")

@@ -3,7 +3,6 @@ scikit-learn's."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.panel import Panel, voting
 from claimeval.runs.agreement import Agreement, labels_needed, measure
-from claimeval.runs.labels import join, weights
+from claimeval.runs.labels import join
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult
@@ -313,20 +312,6 @@ def test_a_judge_may_stand_in_for_annotators_whom_it_is_as_close_to_as_they_are_
     )
     few = measure(join(results[:29], JUDGES, Panel(), labels[:58]), Panel()).raters[0]
     assert (few.alt_test, few.advantage) == (None, None)
-
-
-def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:
-    labels = [
-        label(said, claim_id=f"answer-{i}")
-        for i, said in enumerate(["supported", "not_found", "contradicted"], 1)
-    ]
-    found = weights(
-        join([ONE], JUDGES, Panel(), labels), Panel()
-    )  # a says + + -, b says + 0 0: 2 and 3 of 3
-    assert found == {
-        "a": pytest.approx(math.log((3 / 5) / (2 / 5))),
-        "b": pytest.approx(math.log((4 / 5) / (1 / 5))),
-    }
 
 
 def test_agreement_by_the_values_of_a_field_has_the_confusion_of_each() -> None:

@@ -58,7 +58,6 @@ def panel(kappas: dict[tuple[str, str], float]) -> PanelSummary:
         judges=("x", "y", "z"),
         claims=10,
         labels=("no", "yes"),
-        measured_on=("x", "y", "z"),
         unanimous=0,
         split=0,
         ties=0,

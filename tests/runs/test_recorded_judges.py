@@ -108,21 +108,6 @@ def test_intervals_of_agreement_resample_questions(openqa: tuple[Path, ImportedR
     assert 0.04 < high - low < 0.08  # 804 single answers would give 0.049
 
 
-def test_weights_learned_from_people_stand_in_the_manifest(
-    openqa: tuple[Path, ImportedRun], tmp_path: Path
-) -> None:
-    path = shared_data("openqa/nq301_visible.jsonl")
-    found = import_judged(
-        open_file(path, field_map(OPENQA)),
-        str(path),
-        tmp_path / "weighted",
-        PanelOptions(vote="weighted"),
-    )
-    weights = found.manifest.panel.weights
-    assert set(weights) == {judge.name for judge in found.manifest.judges}
-    assert weights["gpt-4"] > weights["davinci"] > 0
-
-
 GRADES = {
     "h2oloo-zeroshot1": (0.2881624474722567, 0.5283869655116941),
     "willia-umbrela1": (0.2856428032453844, 0.5361647247311222),

@@ -63,7 +63,6 @@ def test_options_out_of_range_or_without_meaning_are_refused(
         ({"on_same_family": "no_vote"}, "Did you mean 'no-vote'"),
         ({"quorum": 0}, "quorum: 0"),
         ({"replicates": 0}, "replicates: 0"),
-        ({"escalate": 1}, "escalate: 1; it needs 2 or more"),
     ],
 )
 def test_settings_of_a_panel_are_refused_alike(given: dict[str, Any], words: str) -> None:
@@ -83,7 +82,7 @@ def test_what_was_not_given_is_left_to_others(tmp_path: Path) -> None:
     assert PanelOptions().given == {}
     file = tmp_path / "families.yaml"
     file.write_text("house-*: llama\n")
-    found = PanelOptions(vote="any", labels="labels.csv", families=file).given
+    found = PanelOptions(vote="any", families=file).given
     assert found == {"vote": "any", "families": {"house-*": "llama"}}
 
 

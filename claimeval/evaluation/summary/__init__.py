@@ -163,7 +163,7 @@ class SummaryBuilder(Tally):
         self._judges = record.asked
         self._unclear = 0
         self._long = Keyed[str, "array[int]"](lambda judge: array("q"))
-        self._cost = CostTally(judges, extractor, panel if record.of_claims else _ALONE, prices)
+        self._cost = CostTally(judges, extractor, prices)
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:

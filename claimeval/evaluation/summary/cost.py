@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimeval.judging.panel import Panel
 from claimeval.metrics.tally import Keyed, Tally
-from claimeval.providers import claims_per_call
 from claimeval.providers.prices import Price, counted, price_of
 from claimeval.providers.windows import known_window
 from claimeval.types.estimates import Cost, LongEvidence
-from claimeval.types.records import Call, Evidence, Part, Record, SampleResult
+from claimeval.types.records import Call, Record, SampleResult
 from claimeval.types.requests import Judge, Usage
 
 
@@ -31,8 +28,6 @@ class RunCost(Record):
 
     total: Cost
     by: tuple[StepCost, ...]
-    skipped: int = 0
-    """Calls to later judges that were not needed because the first judges agreed (escalation)."""
 
 
 class JudgeCost(Tally):
@@ -150,52 +145,26 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 class CostTally(Tally):
     """Computes the cost of a run."""
 
-    ADDED = ("_costs", "_skipped")
+    ADDED = ("_costs",)
 
     def __init__(
         self,
         judges: Sequence[Judge],
         extractor: Judge | None,
-        panel: Panel,
         prices: str | Path | None,
     ) -> None:
         everyone = (*judges, *([extractor] if extractor else ()))
         self._judges = {judge.name: judge for judge in everyone}
         for judge in everyone:
             price_of(judge, prices)  # an unreadable price file is refused at the start
-        self._later = {
-            judge.name: claims_per_call(judge)
-            for judge in judges[panel.escalate :]
-            if panel.escalate
-        }
-        self._repeats = panel.replicates
         self._costs = Keyed[tuple[str, str], JudgeCost](
             lambda key: JudgeCost(self._judges.get(key[0]), prices)
         )
-        self._skipped = 0
 
     def add(self, result: SampleResult) -> None:
         """Add the calls of one sample."""
         for call in result.calls:
             self._costs[call.judge, call.step].add(call)
-        if self._later:
-            self._skipped += self._skipped_requests(result)
-
-    def _skipped_requests(self, result: SampleResult) -> int:
-        """Return the number of calls that later judges would need to assess all claims, minus those
-        they had."""
-        part_of = {claim.id: claim.of for claim in result.claims}
-        claims: Counter[tuple[Part, Evidence]] = Counter(
-            (part_of[a.subject], a.evidence) for a in result.whole if not a.unasked
-        )
-        needed = (
-            sum(-(-n // size) for n in claims.values() for size in self._later.values())
-            * self._repeats
-        )
-        made = sum(
-            c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls
-        )
-        return max(0, needed - made)
 
     def summary(self) -> RunCost | None:
         """Return the costs so far; None for a run without judges."""
@@ -205,7 +174,7 @@ class CostTally(Tally):
             StepCost(judge=judge, step=step, cost=costs.cost())
             for (judge, step), costs in sorted(self._costs.items())
         )
-        return RunCost(total=total(step.cost for step in by), by=by, skipped=self._skipped)
+        return RunCost(total=total(step.cost for step in by), by=by)
 
 
 def windows_of(calls: Iterable[Call]) -> dict[str, int]:

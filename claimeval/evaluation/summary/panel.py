@@ -9,7 +9,7 @@ import heapq
 import math
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal
@@ -50,9 +50,6 @@ class RaterAgreement(Record):
     confusion: tuple[tuple[int, ...], ...] = ()
     """`confusion[a][b]`: claims that the first rater labels `labels[a]` of the summary and the
     second `labels[b]`."""
-    disputed_only: bool = False
-    """Whether one of them was asked only about disputed claims (escalation), so the agreement is no
-    measure of reliability."""
 
 
 class Dispute(Record):
@@ -114,9 +111,6 @@ class PanelSummary(Record):
     """Claims that the panel assessed, counted once for each evidence."""
     labels: tuple[str, ...] = ()
     """The labels (or grades) that judges choose from."""
-    measured_on: tuple[str, ...]
-    """The judges who assessed all claims, on whom `unanimous`, `split`, `alpha` and `ac1` are
-    measured: the first ones with escalation, none with `extract_per_judge`."""
     unanimous: int
     """Claims with two or more labels (or grades), all equal."""
     split: int
@@ -248,25 +242,21 @@ class PanelTally(Tally):
         """Return the summary of the samples so far; `noise_of_scores` is by metric and judge."""
         from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
 
-        measured_on = self._panel.asked_about_all(self._judges)
+        last = len(self._judges)
         unanimous = split = 0
         for votes, n in self._patterns.items():
-            labels = [vote for vote in votes[: len(measured_on)] if vote is not None]
+            labels = [vote for vote in votes[:last] if vote is not None]
             unanimous += n * (len(labels) > 1 and len(set(labels)) == 1)
             split += n * (len(set(labels)) > 1)
-        ratings = [votes[: len(measured_on)] for votes in self._patterns] if measured_on else []
-        counts = list(self._patterns.values()) if measured_on else []
+        ratings = [votes[:last] for votes in self._patterns]
+        counts = list(self._patterns.values())
         order = self._panel.scale.ranked
         scale: Literal["ordinal", "nominal"] = "ordinal" if self._panel.scale.ordered else "nominal"
-        pairs = _PairwiseTally(
-            self._patterns, (*self._judges, PANEL), order, set(self._judges) - set(measured_on)
-        )
-        last = len(self._judges)
+        pairs = _PairwiseTally(self._patterns, (*self._judges, PANEL), order)
         return PanelSummary(
             judges=self._judges,
             labels=tuple(order),
             claims=self._claims,
-            measured_on=measured_on,
             unanimous=unanimous,
             split=split,
             ties=self._ties,
@@ -283,14 +273,8 @@ class PanelTally(Tally):
                 if counts
                 else None
             ),
-            judge_pairs=(
-                tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2))
-                if measured_on
-                else ()
-            ),
-            judge_vs_panel=(
-                tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else ()
-            ),
+            judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)),
+            judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last)),
             noise={
                 judge: self._noise(judge, noise_of_scores or {})
                 for judge in self._judges
@@ -330,12 +314,9 @@ class _PairwiseTally:
         patterns: Mapping[Votes, int],
         raters: Sequence[str],
         order: Sequence[str],
-        later: Collection[str],
     ) -> None:
-        """`later` are the judges who were asked only about disputed claims."""
         import numpy as np
 
-        self._later = later
         code_of: dict[str | None, int] = {label: i for i, label in enumerate(order)}
         codes = [[code_of.get(vote, -1) for vote in votes] for votes in patterns]
         self._codes = np.array(codes, dtype=np.int64).reshape(len(codes), len(raters))
@@ -368,7 +349,6 @@ class _PairwiseTally:
                 [i for i, _ in pairs], [j for _, j in pairs], counts=counts, resampling=NO_INTERVAL
             ).value,
             confusion=tuple(tuple(counts[i : i + size]) for i in range(0, size * size, size)),
-            disputed_only=bool({self._raters[first], self._raters[second]} & set(self._later)),
         )
 
 
@@ -414,10 +394,9 @@ class MemberTally(Tally):
     ) -> dict[str, float | None]:
         """Add one sample, and return the value of each judge on it.
 
-        A judge's value covers the claims that it was asked about and those that need no judge. Of
-        the latter, claims that one judge extracted count only for that judge. With alternatives,
-        the judge's best one counts. If the panel's score is undefined because of the sample, so are
-        the judges' values.
+        A judge's value covers the claims that it was asked about and those that need no judge. With
+        alternatives, the judge's best one counts. If the panel's score is undefined because of the
+        sample, so are the judges' values.
 
         Args:
             score: The panel's score of the sample.
@@ -430,9 +409,8 @@ class MemberTally(Tally):
             claim = claims.get(assessment.subject)
             number = claim.alternative if claim and claim.alternative and self._takes_best else 0
             if assessment.unasked and assessment.label:
-                extractor = claim.extractor if claim else None
-                for judge in by_judge if extractor is None else {extractor} & by_judge.keys():
-                    by_judge[judge].setdefault(number, _Counts()).add(
+                for of_judge in by_judge.values():
+                    of_judge.setdefault(number, _Counts()).add(
                         positive=assessment.label == "supported"
                     )
             for ballot in cast_ballots(assessment.verdicts, self._panel):

@@ -38,14 +38,11 @@ class Panel(Record):
     quorum: int | None = Field(default=None, ge=1)
     """Minimum number of judges with a label; None for more than half of those who may vote."""
     weights: dict[str, float] = Field(default_factory=dict)
-    """Weight of each judge for `weighted`: `statistics.vote_weight` of its accuracy on human
-    labels."""
+    """Weight of each judge for `weighted`. `statistics.vote_weight` computes one from its accuracy
+    on human labels."""
     replicates: int = Field(default=1, ge=1)
     """How often each judge is asked each question. A judge has one vote, the majority of its
     replicates."""
-    escalate: int | None = Field(default=None, ge=2)
-    """Number of judges that assess every claim; the others assess only claims to which these give
-    different values. None: all judges assess every claim."""
     per_document: bool | Literal["cited"] = False
     """Assess claims against each document alone, and claims that no single document supports
     against all together. `cited`: assess claims against all together, and against each context
@@ -53,9 +50,6 @@ class Panel(Record):
     shuffle_contexts: int = Field(default=0, ge=0)
     """Number of other document orders in which claims are also assessed (all others if there are
     fewer), to measure the effect of the order. Scores use the original order."""
-    extract_per_judge: bool = False
-    """Each judge extracts its own claims and assesses only those. The panel's score is the mean of
-    their scores."""
     on_same_family: OnSameFamily = "warn"
     """Treatment of judges of the family that wrote the answer: `skip` does not ask them about it,
     `no-vote` keeps their verdicts without counting them."""
@@ -79,50 +73,21 @@ class Panel(Record):
         """Return the numbers of the other orders in which this many documents are shown."""
         return range(1, min(self.shuffle_contexts, factorial(documents) - 1) + 1)
 
-    def asked_about_all(self, judges: Sequence[str]) -> tuple[str, ...]:
-        """Return the judges who assess every claim: the first with escalation, none with
-        `extract_per_judge`."""
-        return () if self.extract_per_judge else tuple(judges[: self.escalate])
-
     def needed(self, voters: int) -> int:
         """Return the quorum for this number of voters."""
         return min(self.quorum, voters) if self.quorum else voters // 2 + 1
-
-    @property
-    def provisional(self) -> Panel:
-        """These settings with a vote that needs only the verdicts on one claim, for use before the
-        run is complete."""
-        return self.model_copy(update={"vote": "majority"}) if self.needs_all_verdicts else self
-
-    @property
-    def needs_all_verdicts(self) -> bool:
-        """Whether a vote depends on the whole run: on weights that are still to be learned."""
-        return self.rule.needs_weights and not self.weights
 
     def for_question(self, name: str) -> Panel:
         """Return these settings with the scale of a question about claims."""
         return self if name == "support" else self.model_copy(update={"scale": SCALES[name]})
 
 
-def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> None:
-    """Raise UsageError if the settings do not fit the judges with these names.
-
-    `with_labels`: whether there are human labels from which weights can be learned.
-    """
+def check(panel: Panel, judges: Sequence[str]) -> None:
+    """Raise UsageError if the settings do not fit the judges with these names."""
     if panel.tie not in TIE_RULES and panel.tie not in judges:
         raise unknown_name("tie rule or judge", panel.tie, [*TIE_RULES, *judges])
     if panel.quorum and panel.quorum > len(judges):
         raise UsageError(f"a quorum of {panel.quorum} can never be met by {len(judges)} judges")
-    if panel.escalate and panel.escalate >= len(judges):
-        raise UsageError(
-            f"escalation asks the first {panel.escalate} judges and leaves none of {len(judges)}"
-            " for disputed claims"
-        )
-    if panel.escalate and panel.extract_per_judge:
-        raise UsageError(
-            "escalation needs claims that several judges assess; leave out extract_per_judge or"
-            " escalate"
-        )
     if panel.per_document and panel.shuffle_contexts:
         raise UsageError(
             "the order of documents matters only if they are read together; use --per-document or"
@@ -131,13 +96,9 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         )
     if unknown := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(unknown), judges)
-    learned = with_labels and not panel.weights
-    if (
-        panel.rule.needs_weights
-        and not learned
-        and (missing := [n for n in judges if n not in panel.weights])
-    ):
+    missing = [judge for judge in judges if judge not in panel.weights]
+    if panel.rule.needs_weights and missing:
         raise UsageError(
             f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give"
-            " `weights` in a panel file, or human labels with --labels to take them from"
+            " `weights` in a panel file"
         )

@@ -153,7 +153,7 @@ class VoteRule(NamedTuple):
 
     decide: Callable[[Sequence[Ballot], Panel], Winners]
     needs_weights: bool = False
-    """Whether the rule needs a weight for each judge, given or learned from human labels."""
+    """Whether the rule needs a weight for each judge."""
 
 
 def majority(ballots: Sequence[Ballot], panel: Panel) -> Winners:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.judging.panel.rules import (
     Ballot,
-    Given,
     Winners,
     cast_ballots,
     choice,
@@ -104,18 +103,6 @@ def _preliminary(about: Mapping[str, Any], verdict: Verdict, scale: Scale) -> As
         verdicts=(verdict,),
         probability=None if label is None or scale.ordered else verdict.probability,
     )
-
-
-def disputed(verdicts: Sequence[Given], panel: Panel) -> bool:
-    """Return whether the judges give different values, or one of them gives none.
-
-    Different labels of the same value are no dispute, because no score depends on them.
-    """
-    values = {
-        None if b.choice is None else panel.scale.value(b.choice)
-        for b in cast_ballots(verdicts, panel)
-    }
-    return len(values) != 1 or None in values
 
 
 def _too_few(ballots: Sequence[Ballot], labeled: Sequence[Ballot], panel: Panel) -> Reason | None:

@@ -76,10 +76,8 @@ function memberMeans({ by_judge: means }, facts) {
   const judges = Object.entries(means);
   if (!judges.length) return null;
   const short = judgeNames(facts);
-  const all = facts.summary.panel?.measured_on ?? [];
-  const claims = (/** @type {string} */ judge) => (all.length > 0 && !all.includes(judge) ? " (disputed claims)" : "");
   return list("ul", "members small", judges, ([judge, { mean }]) => [
-    span("quiet", data(short.get(judge) ?? judge), ` alone${claims(judge)} `),
+    span("quiet", data(short.get(judge) ?? judge), ` alone `),
     number(mean),
   ]);
 }

@@ -40,7 +40,7 @@ export function drawOverview(main, run = 0) {
     worstClaims(facts, run) || worstAnswers(facts, run),
     facts.diagnosis && diagnosisSection(facts.diagnosis, run),
     facts.judges.length > 0 && judgeTable(facts, run),
-    facts.summary.panel && facts.summary.panel.measured_on.length > 0 && panelSection(facts, facts.summary.panel, run),
+    facts.summary.panel && panelSection(facts, facts.summary.panel, run),
     report.tables[run].sides && section("sides", "Scores of attached runs", drawn("sides", report.tables[run].sides)),
     facts.ranks.length > 0 && rankSection(facts.ranks, run),
     facts.extraction && claimSection(facts.extraction, report.tables[run].claims),
@@ -184,8 +184,7 @@ function callsInWords(cost) {
   if (!cost) return "";
   const { calls, reused } = cost.total;
   const again = reused ? `, ${plural(reused, "reply", "replies")} reused from an earlier run` : "";
-  const skipped = cost.skipped ? `, ${cost.skipped} not needed because the first judges agreed` : "";
-  return `${plural(calls, "question")} put to judges${again}${skipped}. `;
+  return `${plural(calls, "question")} put to judges${again}. `;
 }
 
 /** @param {Page.RankOverview[]} ranks @param {number} run */

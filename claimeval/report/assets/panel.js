@@ -12,17 +12,15 @@ import { data } from "./text.js";
 export function panelSection(facts, panel, run) {
   const short = judgeNames(facts);
   const labeled = panel.unanimous + panel.split;
-  const later = panel.judges.length - panel.measured_on.length;
-  const whose = later ? `, of the ${panel.measured_on.length} judges who saw all claims` : "";
   const figures = [
     [
       "unanimous",
       `${percent(labeled ? panel.unanimous / labeled : null)} of ${plural(labeled, "claim")}`,
-      `claims with two labels or more, all equal${whose}`,
+      "claims with two labels or more, all equal",
     ],
     ["ties", panel.ties.toLocaleString("en"), "such claims have no label"],
     panel.no_quorum > 0 && ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"],
-    ["Krippendorff's alpha", number(panel.alpha), `agreement beyond chance; 1 is full agreement${whose}`],
+    ["Krippendorff's alpha", number(panel.alpha), "agreement beyond chance; 1 is full agreement"],
     ["Gwet's AC1", number(panel.ac1), "the same, less affected by a frequent label"],
   ];
   return section(

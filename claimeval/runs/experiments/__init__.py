@@ -41,13 +41,11 @@ class Arm(Record):
     claim_order: int = Field(default=0, ge=0)
     """Number of the order in which judges are shown claims, to measure how much labels depend on
     it."""
-    extract_per_judge: bool | None = None
     vote: str | None = None
     """This and the following fields are as in `PanelOptions`."""
     tie: str | None = None
     quorum: int | None = None
     replicates: int | None = Field(default=None, ge=1)
-    escalate: int | None = None
     weights: dict[str, float] | None = None
     on_same_family: OnSameFamily | None = None
     families: dict[str, str] | None = None

@@ -153,7 +153,7 @@ def _plans(
         return replace(job, extractor=extractor)
 
     return tuple(
-        job if arm.extractor or job.panel.extract_per_judge else with_extractor(job)
+        job if arm.extractor else with_extractor(job)
         for arm, job in zip(design.arms, plans, strict=True)
     )
 

@@ -12,7 +12,6 @@ from claimeval.runs.views import (
     Cell,
     Column,
     Data,
-    Sentence,
     Table,
     caution,
     confusion,
@@ -94,9 +93,7 @@ def view(
     if report.pairs:
         yield pairs(report, names)
     if report.alpha and report.ac1:
-        later = " and ".join(names[name] for name in report.asked_later)
-        notes = [Sentence(f"without {later}, who saw disputed claims only")] if later else []
-        yield table("reliability", RELIABILITY, [report], "Judges with each other", notes)
+        yield table("reliability", RELIABILITY, [report], "Judges with each other")
     yield from judges(report.judges, names)
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:

@@ -112,7 +112,6 @@ MEASURES = (
     "statements_lost",
     "numbers_lost",
     "names_lost",
-    "negations_lost",
 )
 
 

@@ -264,7 +264,7 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
     if not found:
         return
     yield heading(f"Panel of {len(found.judges)}", f": {_rules(manifest.panel, len(found.judges))}")
-    yield from _agreement(found, names)
+    yield from _agreement(found)
     if found.judge_pairs:
         pairs = (*found.judge_pairs, *found.judge_vs_panel)
         who = [
@@ -272,7 +272,7 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
             for pair in pairs
         ]
         rows = [
-            (Data(both + " *" * pair.disputed_only), pair.claims, pair.raw_agreement, pair.kappa)
+            (Data(both), pair.claims, pair.raw_agreement, pair.kappa)
             for both, pair in zip(who, pairs, strict=True)
         ]
         yield kappas("claims", rows, [pair.kappa for pair in pairs], PAIRS, "number")
@@ -294,33 +294,24 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
         )
         changed = f"contradicted itself on {noise.inconsistent} of {noise.claims} repeated claims"
         yield line(Data(names[judge]), f": {changed}{of}")
-    if summary.cost and summary.cost.skipped:
-        yield line(f"escalation spared {summary.cost.skipped} calls")
     if found.disputes:
         yield line("The claims that divide them most:")
         yield from disputes(found.disputes, names, DISPUTES)
 
 
 def _rules(panel: Panel, judges: int) -> str:
-    if panel.extract_per_judge:
-        return (
-            "each judge extracts and assesses separate claims; a sample's score is the mean over"
-            " judges"
-        )
     ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
     if judges > 1:
         parts.append(f"quorum {panel.needed(judges)}")
     if panel.replicates > 1:
         parts.append(f"{panel.replicates} repeats a judge")
-    if panel.escalate:
-        parts.append(f"the first {panel.escalate} are asked first")
     same = {"no-vote": "do not vote", "skip": "are not asked"}.get(str(panel.on_same_family))
     return ", ".join((*parts, *([f"judges of the same family {same}"] if same else ())))
 
 
-def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]:
-    if len(found.judges) < 2 or not found.measured_on:
+def _agreement(found: PanelSummary) -> Iterator[Block]:
+    if len(found.judges) < 2:
         return
     yield line(
         f"{found.claims} claims: {found.unanimous} with equal labels, {found.split} with different"
@@ -328,13 +319,6 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
         " quorum"
     )
     yield line(f"Krippendorff's alpha {decimal(found.alpha)}, Gwet's AC1 {decimal(found.ac1)}")
-    if len(found.measured_on) < len(found.judges):
-        yield line(
-            "these cover ",
-            Data(" and ".join(names[judge] for judge in found.measured_on)),
-            ", who saw all claims; the scores of the other judges, and pairs marked *, cover"
-            " disputed claims only",
-        )
 
 
 def disputes(found: Sequence[Dispute], names: Mapping[str, str], most: int) -> Iterator[Line]:

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.judging.panel import Panel
 from claimeval.testing import claims_reply, verdicts_reply
@@ -73,26 +71,6 @@ def test_a_repeat_that_fails_leaves_the_others() -> None:
     assert [v.unassessed for v in result.assessments[0].verdicts] == [None, "provider_error", None]
 
 
-def test_escalation_asks_the_third_judge_only_about_claims_that_divide_the_first_two() -> None:
-    executor = Scripted(EXTRACTED, [said("+0-"), said("++-"), said("0")])
-    result = run(executor, Panel(escalate=2))
-    assert questions(executor)[2] == ("three", 0, ["answer-2"])
-    assert [a.label for a in result.assessments] == ["supported", "not_found", "contradicted"]
-    assert [len(a.verdicts) for a in result.assessments] == [2, 3, 2]
-
-
-def test_escalation_asks_nobody_more_when_the_first_agree() -> None:
-    executor = Scripted(EXTRACTED, [said("+0-"), said("+0-")])
-    assert run(executor, Panel(escalate=2))["faithfulness"].value == 1 / 3
-
-
-def test_a_first_judge_that_fails_counts_as_divided() -> None:
-    executor = Scripted(EXTRACTED, [said("+0-"), FAILED, said("+0+")])
-    result = run(executor, Panel(escalate=2))
-    assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
-    assert result.assessments[2].unassessed == "tie"
-
-
 def test_an_outage_of_one_judge_leaves_the_vote_to_the_others() -> None:
     result = run(Scripted(EXTRACTED, [said("++0"), FAILED, said("+00")]), Panel())
     assert [(a.label, a.unassessed) for a in result.assessments] == [
@@ -150,56 +128,3 @@ def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
     earlier = run(Scripted([FAILED]), Panel(), [judge("one")])
     result = run(Scripted(EXTRACTED, [said("+++")]), Panel(), [judge("one")], item=earlier)
     assert result["faithfulness"].value == 1.0
-
-
-def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
-    result = run(
-        Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="weighted")
-    )
-    assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
-
-
-def test_every_judge_may_take_its_own_claims_and_assess_those_alone() -> None:
-    """One takes two claims and supports both, two takes one and does not, three finds none."""
-    executor = Scripted(
-        [claims_reply(*CLAIMS[:2]), claims_reply(CLAIMS[2]), claims_reply()],
-        [said("++"), said("0")],
-    )
-    result = run(executor, Panel(extract_per_judge=True))
-    assert [(claim.id, claim.extractor) for claim in result.claims] == [
-        ("answer-1", "one"),
-        ("answer-2", "one"),
-        ("answer-3", "two"),
-    ]
-    assert [(name, ids) for name, _, ids in questions(executor)] == [
-        ("one", ["answer-1", "answer-2"]),
-        ("two", ["answer-3"]),
-    ]
-    assert [a.label for a in result.assessments] == ["supported", "supported", "not_found"]
-    score = result["faithfulness"]
-    assert score.value == (2 / 2 + 0 / 1) / 2  # three says nothing
-    assert (score.hits, score.judged, score.total, score.bounds) == (2, 3, 3, (0.5, 0.5))
-
-
-def test_a_judge_that_takes_many_claims_weighs_no_more_than_one_that_takes_few() -> None:
-    """One takes three claims and supports one; two takes one, supports it; three takes one and
-    gives no verdict."""
-    executor = Scripted(
-        [claims_reply(*CLAIMS[:3]), claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])],
-        [said("+00"), said("+"), FAILED],
-    )
-    score = run(executor, Panel(extract_per_judge=True))["faithfulness"]
-    assert score.value == pytest.approx((1 / 3 + 1) / 2)
-    assert score.bounds == pytest.approx(((1 / 3 + 1 + 0) / 3, (1 / 3 + 1 + 1) / 3))
-    assert (score.hits, score.judged, score.total) == (2, 4, 5)
-
-
-def test_a_judge_that_cannot_take_claims_leaves_the_others_theirs() -> None:
-    executor = Scripted(
-        [FAILED, claims_reply(CLAIMS[0]), claims_reply(CLAIMS[1])], [said("+"), said("0")]
-    )
-    result = run(executor, Panel(extract_per_judge=True))
-    assert (result.unextracted, len(result.claims)) == ({}, 2)
-    assert [call.message for call in result.calls if call.failed] == ["status 503: overloaded"]
-    nobody = run(Scripted([FAILED] * 3), Panel(extract_per_judge=True))
-    assert nobody["faithfulness"].because == "provider_error"

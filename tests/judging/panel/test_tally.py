@@ -109,65 +109,12 @@ def test_agreement_by_hand() -> None:
     assert (with_panel["c"].claims, with_panel["c"].raw_agreement) == (4, 2 / 4)
 
 
-def test_agreement_under_escalation_is_that_of_the_judges_who_saw_all_claims() -> None:
-    """a: + 0 + 0 0; b: + 0 + 0 +; c, asked only where these differ, says 0 of the last claim."""
-    settings = Panel(escalate=2)
-    escalated = summary(
-        result("++", "00", "++", "00", "0+0", settings=settings), settings=settings
-    ).panel
-    both = summary(result("++", "00", "++", "00", "0+", judges=JUDGES[:2]), judges=JUDGES[:2]).panel
-    assert escalated is not None
-    assert both is not None
-    assert escalated.measured_on == ("a", "b")
-    assert (escalated.unanimous, escalated.split, escalated.alpha, escalated.ac1) == (
-        4,
-        1,
-        both.alpha,
-        both.ac1,
-    )
-    # coincidences: 9 of 10 values in equal pairs of 4, one pair differs; 5 "+" and 5 "0": 1 - 9 * 2
-    # / (2 * 5 * 5)
-    assert escalated.alpha == pytest.approx(1 - 9 * 2 / 50)
-    assert [
-        (p.first, p.second, p.disputed_only)
-        for p in (*escalated.judge_pairs, *escalated.judge_vs_panel)
-    ] == [
-        ("a", "b", False),
-        ("a", "c", True),
-        ("b", "c", True),
-        ("a", "panel", False),
-        ("b", "panel", False),
-        ("c", "panel", True),
-    ]
-
-
-def test_nothing_is_said_of_agreement_where_every_judge_has_claims_of_its_own() -> None:
-    settings = Panel(extract_per_judge=True)
-    found = summary(result("+", "0", settings=settings), settings=settings).panel
-    assert found is not None
-    assert (found.measured_on, found.judge_pairs, found.judge_vs_panel) == ((), (), ())
-    assert (found.alpha, found.ac1, found.unanimous, found.split) == (None, None, 0, 0)
-
-
 def printed(settings: Panel, *rows: str) -> str:
     """What the table says of a panel of a, b and c over one sample."""
     manifest = Manifest.model_construct(judges=JUDGES, extractor=JUDGES[0], panel=settings)
     with redirect_stdout(io.StringIO()) as out:
         Output().draw(panel(manifest, summary(result(*rows, settings=settings), settings=settings)))
     return out.getvalue()
-
-
-def test_the_table_says_whose_agreement_it_is_under_escalation() -> None:
-    said = " ".join(printed(Panel(escalate=2), "++", "00", "0+0").split())
-    assert "these cover a and b, who saw all claims; the scores of the other judges" in said
-    assert "b / c *" in said
-    assert "a / b *" not in said
-
-
-def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own() -> None:
-    said = printed(Panel(extract_per_judge=True), "+", "0")
-    assert "each judge extracts and assesses separate claims" in said
-    assert all(word not in said for word in ("vote", "quorum", "alpha", "equal", "pair", "ties"))
 
 
 def test_the_most_disputed_claims_come_first() -> None:
@@ -300,7 +247,6 @@ def call(judge: str, **fields: object) -> Call:
 
 
 def test_calls_are_counted_by_where_they_come_from() -> None:
-    settings = Panel(escalate=2)
     calls = tuple(call(judge, reply="{}") for judge in "ab")
     calls = (
         call("a", step="extract", reused=True, reply="{}"),
@@ -310,6 +256,6 @@ def test_calls_are_counted_by_where_they_come_from() -> None:
     )
     one = result("++x", "+0+").model_copy(update={"calls": (*calls, call("b", failed="timeout"))})
     two = result("++", "00", number=2).model_copy(update={"calls": calls[:3]})
-    found = summary(one, two, settings=settings).cost
+    found = summary(one, two).cost
     assert found is not None
-    assert (found.total.calls, found.total.reused, found.skipped) == (6, 2, 1)
+    assert (found.total.calls, found.total.reused) == (6, 2)

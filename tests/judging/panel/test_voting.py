@@ -326,27 +326,11 @@ def test_one_repeat_alone_is_no_share_of_repeats() -> None:
     )
 
 
-def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
-    settings = Panel()
-    assert not voting.disputed(verdicts("++"), settings)
-    assert voting.disputed(verdicts("+0"), settings)
-    assert voting.disputed(verdicts("+x"), settings)
-    assert not voting.disputed(verdicts("-0"), settings)
-
-
-def test_judges_are_divided_when_grades_differ() -> None:
-    settings = Panel(scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
-    assert voting.disputed(grades_of([0, 1], settings.scale), settings)
-    assert not voting.disputed(grades_of([1, 1], settings.scale), settings)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"tie": "gpt"}, "unknown tie rule or judge 'gpt'"),
         ({"quorum": 4}, "can never be met"),
-        ({"escalate": 3}, "none of 3"),
-        ({"escalate": 2, "extract_per_judge": True}, "leave out extract_per_judge or escalate"),
         ({"weights": {"z": 1.0}}, "unknown judge with a weight"),
         ({"vote": "weighted", "weights": {"a": 1.0}}, "'b' has none"),
         ({"vote": "weighted"}, "'a' has none"),
@@ -357,19 +341,6 @@ def test_settings_that_do_not_fit_the_judges_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         panel.check(Panel(**settings), ["a", "b", "c"])
-
-
-@pytest.mark.parametrize("settings", [{"escalate": 2}, {"extract_per_judge": True}])
-def test_escalation_and_claims_of_each_judge_are_each_allowed_alone(
-    settings: dict[str, Any],
-) -> None:
-    panel.check(Panel(**settings), ["a", "b", "c"])
-
-
-def test_weights_are_learned_from_labels_only_where_none_are_given() -> None:
-    panel.check(Panel(vote="weighted"), ["a", "b"], with_labels=True)
-    with pytest.raises(UsageError, match="'b' has none"):
-        panel.check(Panel(vote="weighted", weights={"a": 1.0}), ["a", "b"], with_labels=True)
 
 
 def test_documents_have_no_more_other_orders_than_there_are() -> None:

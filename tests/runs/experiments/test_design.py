@@ -235,11 +235,11 @@ def test_an_arm_takes_what_score_takes(tmp_path: Path) -> None:
     """A panel file, and settings that only panels have; what does not fit together is refused for
     the arm."""
     (tmp_path / "panel.yaml").write_text("judges: [openai:a, openai:b, openai:c]\nquorum: 1\n")
-    arms = "- {name: x, judges: panel.yaml, escalate: 2, shuffle_contexts: 1, tie: 'openai:b'}"
+    arms = "- {name: x, judges: panel.yaml, replicates: 2, shuffle_contexts: 1, tie: 'openai:b'}"
     (arm,) = read(tmp_path, f"arms:\n  {arms}\n").arms
     job = experiments.plan(arm, select_metrics(["faithfulness"]))
     assert [judge.name for judge in job.judges] == ["openai:a", "openai:b", "openai:c"]
-    assert (job.panel.quorum, job.panel.escalate, job.panel.shuffle_contexts) == (1, 2, 1)
+    assert (job.panel.quorum, job.panel.replicates, job.panel.shuffle_contexts) == (1, 2, 1)
     (arm,) = read(tmp_path, "arms:\n  - {name: x, judges: openai:a, tie: 'openai:b'}\n").arms
     with pytest.raises(UsageError, match=r"arm 'x': .*openai:b"):
         experiments.plan(arm, select_metrics(["faithfulness"]))

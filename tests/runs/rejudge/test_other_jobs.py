@@ -4,7 +4,6 @@ prompts."""
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -108,61 +107,6 @@ def test_a_vote_that_needs_the_whole_run_comes_to_the_same_in_the_run_and_afterw
     assert asked == dict.fromkeys("abc", 4 if door is ce.rate else 8)
 
 
-@pytest.mark.parametrize(
-    ("door", "lines", "weights"),
-    [
-        # of 4 answers a rates 2 as people do, b 3 and c 4: (hits + 1) / (4 + 2) is p, log(2 p / (1
-        # - p)) the weight
-        (ce.rate, "id,label\none,no\ntwo,No\nthree,partly\nfour,fully\n", (2, 4, 10)),
-        # of 8 documents a grades 4 so, b 6 and c 8: (hits + 1) / (8 + 2) is p, log(3 p / (1 - p))
-        # the weight
-        (
-            ce.grade,
-            "id,document,grade\n"
-            + "".join(
-                f"{name},{d},{n}\n"
-                for name, n in zip(WORDS, (0, 0, 2, 3), strict=True)
-                for d in "ab"
-            ),
-            (3, 7, 27),
-        ),
-    ],
-)
-def test_weights_are_learned_from_labels_of_answers_and_of_documents(
-    door: Any, lines: str, weights: tuple[int, ...], asked: Counter[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "labels.csv"
-    file.write_text(lines)
-    panel = PanelOptions(vote="weighted", labels=file)
-    options = RunOptions(cache=tmp_path / "cache")
-    keywords: dict[str, Any] = {"ask": "relevance"} if door is ce.rate else {}
-    line_up = judges(asked)
-    run = door(SAMPLES, judges=line_up, options=options, panel=panel, **keywords)
-    question = run.manifest.questions[0]
-    expected = {name: math.log(weight) for name, weight in zip("abc", weights, strict=True)}
-    assert question.panel.weights == run.manifest.panel.weights == pytest.approx(expected)
-    # a and b together weigh less than c, who alone is right about the first sample
-    words = (
-        ["no", "no", "partly", "fully"] if door is ce.rate else [n for n in "0023" for _ in "ab"]
-    )
-    assert labels(run, question.name) == words
-    plain = door(
-        SAMPLES, judges=line_up, options=options, panel=PanelOptions(vote="unanimous"), **keywords
-    )
-    assert ce.rejudge(plain, panel=panel).summary == run.summary
-
-
-def test_labels_of_several_ratings_say_which_they_are_of(
-    asked: Counter[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "labels.csv"
-    file.write_text("id,label\none,no\n")
-    panel = PanelOptions(vote="weighted", labels=file)
-    with pytest.raises(UsageError, match="say in a column `against`"):
-        ce.rate(SAMPLES, judges=judges(asked), ask="relevance,faithfulness", panel=panel)
-    assert not asked
-
-
 def test_a_judge_joins_those_of_a_run_of_grades(asked: Counter[str], tmp_path: Path) -> None:
     options = RunOptions(cache=tmp_path / "cache")
     run = ce.grade(SAMPLES, judges=judges(asked, "a"), options=options)
@@ -171,9 +115,8 @@ def test_a_judge_joins_those_of_a_run_of_grades(asked: Counter[str], tmp_path: P
     both = ce.rejudge(run, judges=judges(asked, "xyz")[2], keep_verdicts=True, options=options)
     assert asked == {"z": 8}
     assert [judge.name for judge in both.manifest.judges] == ["a", "z"]
-    assert both.qrels == {
-        name: dict.fromkeys("ab", GRADES[min(WORDS[name][::2], key=GRADES.get)]) for name in WORDS
-    }  # type: ignore[arg-type]  # every word has a grade
+    lowest = {name: min(GRADES[word] for word in WORDS[name][::2]) for name in WORDS}
+    assert both.qrels == {name: dict.fromkeys("ab", grade) for name, grade in lowest.items()}
     assert ce.rejudge(both, judges="a", options=RunOptions(offline=True)).qrels == run.qrels
 
 

@@ -332,8 +332,8 @@ def test_results_of_another_tool_are_judged_again(first: ThreadHandle, tmp_path:
     counted = rejudge(path)
     assert values(counted, "faithfulness") == values(counted, "claim_recall") == [1.0]
     assert values(rejudge(path, metrics=["ragchecker"]), "hallucination") == [0.0]
-    lacking = rejudge(path, metrics=["by_topic"]).results[0]
-    assert {lacking[name].because for name in ("on_topic", "not_found_on_topic")} == {
+    lacking = rejudge(path, metrics=["long_form_f1_on_topic@5"]).results[0]
+    assert {lacking[name].because for name in ("on_topic", "long_form_f1_on_topic@5")} == {
         "not_in_cache"
     }
     again = rejudge(path, judges=[spec(first)], metrics=["faithfulness"])
