@@ -583,15 +583,13 @@ class _Walk(_Planner, Generic[T]):
         )
 
     def _basis(self, ratio: Range | None) -> Iterator[str]:
-        if any(
-            workload.possible.calls or workload.possible.unknown
-            for workload in self._workloads.values()
-        ):
-            if self._job.manifest.panel.per_document is True:
-                yield (
-                    "all documents together, asked only about claims that none supports alone: from"
-                    " never to always"
-                )
+        possible = [workload.possible for workload in self._workloads.values()]
+        undecided = any(steps.calls or steps.unknown for steps in possible)
+        if undecided and self._job.manifest.panel.per_document is True:
+            yield (
+                "all documents together, asked only about claims that none supports alone: from"
+                " never to always"
+            )
 
 
 class _ClaimsWalk(_Walk[Sample | SampleResult]):

@@ -382,9 +382,8 @@ def test_shards_scored_elsewhere_are_the_same(
     for number in (1, 2):
         part = Part(tmp_path / "run", Shard(number, 2))
         places = cut(len(samples), part.shard)
-        sent_recipe, sent = pickle.loads(
-            pickle.dumps((recipe, samples[places.start : places.stop]))
-        )  # noqa: S301
+        posted = pickle.dumps((recipe, samples[places.start : places.stop]))
+        sent_recipe, sent = pickle.loads(posted)  # noqa: S301
         result, _ = asyncio.run(score_shard(sent_recipe, sent))
         write_part(recipe, part, places, result)
     merged = ce.Run.merge(tmp_path / "run")
