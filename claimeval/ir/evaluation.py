@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -198,7 +199,7 @@ def count_columns(ranked: Ranked, level: float) -> QueryCounts:
 
 def count_queries(ranked: Mapping[str, RankedQuery], level: float) -> QueryCounts:
     """Count the queries and documents of rankings, without missing queries."""
-    grades = [grade for ranking in ranked.values() for grade in ranking.pool.grades]
+    grades = list(chain.from_iterable(ranking.pool.grades for ranking in ranked.values()))
     return QueryCounts(
         queries=len(ranked),
         no_relevant=tuple(
@@ -422,7 +423,7 @@ class Evaluator:
         zero = self._missing == "zero"
         ranked: dict[str, RankedQuery] = {}
         values: dict[str, Mapping[str, float | None]] = {}
-        for query in sorted(judgments) if zero else sorted(run) if len(run) > 1 else run:
+        for query in sorted(judgments if zero else run):
             if query in judgments:
                 ranking = ranked[query] = self._rank(query, run.get(query, {}))
                 values[query] = self._measure(ranking)
@@ -472,8 +473,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a run: the values of each query, their means, and what is missing.
 
-    >>> result = evaluate({"q1": {"a": 1, "b": 2}}, {"q1": {"b": 0.9, "x": 0.8, "a": 0.7}}, "P@2,recip_rank")
-    >>> result.mean
+    >>> qrels = {"q1": {"a": 1, "b": 2}}
+    >>> evaluate(qrels, {"q1": {"b": 0.9, "x": 0.8, "a": 0.7}}, "P@2,recip_rank").mean
     {'P@2': 0.5, 'recip_rank': 1.0}
 
     The values are those of trec_eval 10.0, which compares scores as 64-bit numbers (9.x: 32 bits).
@@ -546,11 +547,9 @@ def _written(qrels: Qrels) -> FileContent | None:
     """Write judgments as the text of a file; None if that is impossible."""
     if not all(isinstance(pool, Mapping) and pool for pool in qrels.values()):
         return None
-    lines = [
-        f"{query} 0 {document} {grade}"
-        for query, pool in qrels.items()
-        for document, grade in pool.items()
-    ]
+    lines: list[str] = []
+    for query, pool in qrels.items():
+        lines.extend(f"{query} 0 {document} {grade}" for document, grade in pool.items())
     text = "\n".join(lines)
     if text.count("\n") != len(lines) - 1:
         return None

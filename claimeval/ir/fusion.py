@@ -56,7 +56,8 @@ def fuse(
 
     >>> fuse([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 9.0}}])["q"]["b"] == 1 / 62 + 1 / 61
     True
-    >>> fuse([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 8.0, "a": 0.0}}], "sum", weights=[0.75, 0.25])
+    >>> trec_runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 8.0, "a": 0.0}}]
+    >>> fuse(trec_runs, "sum", weights=[0.75, 0.25])
     {'q': {'a': 0.75, 'b': 0.25}}
 
     Args:
@@ -94,7 +95,7 @@ def fuse(
     read = [run if isinstance(run, Mapping) else read_run(run) for run in loaded]
     normalize = partial(_reciprocal, k) if method == "rrf" else _NORMALIZE[normalization]
     fused: dict[str, dict[str, float]] = {}
-    for query in sorted({query for run in read for query in run}):
+    for query in sorted(set().union(*read)):
         pairs = [
             (run[query], factor) for run, factor in zip(read, factors, strict=True) if query in run
         ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from claimeval.ir import formulas
@@ -354,27 +355,25 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     specs = [
         name if isinstance(name, str | Measure) else str(name) for name in listed
     ]  # ir_measures has objects
-    texts = [part for text in specs if isinstance(text, str) for part in split_names(text)]
+    texts = list(chain.from_iterable(split_names(text) for text in specs if isinstance(text, str)))
     explicit = [text for text in texts if text not in GROUPS]
-    grouped = [name for text in texts for name in GROUPS.get(text, "").split()]
+    grouped = list(chain.from_iterable(GROUPS.get(text, "").split() for text in texts))
     left_out = tuple(
         dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC)
     )
     no_values = {"runid", *left_out}
 
     selected = {measure.name: measure for measure in specs if isinstance(measure, Measure)}
-    selected |= {
-        measure.name: measure
-        for text in explicit
-        if text not in no_values
-        for measure in _read_one(text)
-    }
+    for text in explicit:
+        if text not in no_values:
+            selected.update((measure.name, measure) for measure in _read_one(text))
     explicit_rows = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
-    for measure in (
-        measure for name in grouped if name not in no_values for measure in _read_one(name)
-    ):
-        if (measure.row.name, measure.cutoff is None) not in explicit_rows:
-            selected.setdefault(measure.name, measure)
+    for name in grouped:
+        if name in no_values:
+            continue
+        for measure in _read_one(name):
+            if (measure.row.name, measure.cutoff is None) not in explicit_rows:
+                selected.setdefault(measure.name, measure)
     if not selected and not left_out:
         raise UsageError("no measure was requested; give names such as 'ndcg@10,map'")
     return MeasureList(tuple(selected.values()), left_out, "runid" in (*explicit, *grouped))
@@ -415,9 +414,15 @@ def _key(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
 
 
-_ROWS = {
-    _key(name): row for row in MEASURES for name in (row.name, *row.aliases, row.trec_cut) if name
-}
+def _rows_by_key() -> dict[str, MeasureDefinition]:
+    by_key: dict[str, MeasureDefinition] = {}
+    for row in MEASURES:
+        names = (row.name, *row.aliases, row.trec_cut)
+        by_key.update((_key(name), row) for name in names if name)
+    return by_key
+
+
+_ROWS = _rows_by_key()
 
 
 def _read_one(text: str) -> list[Measure]:
@@ -488,9 +493,8 @@ def _read_trec(row: MeasureDefinition, parameters: str, text: str) -> list[Measu
 def _row(name: str) -> MeasureDefinition:
     row = _ROWS.get(_key(name))
     if row is None:
-        raise unknown_name(
-            "measure", name, {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
-        )
+        first_names = chain.from_iterable((row.name, *row.aliases[:1]) for row in MEASURES)
+        raise unknown_name("measure", name, set(first_names))
     return row
 
 

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from typing import Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -489,7 +489,7 @@ def join(parts: Sequence[Ranked]) -> Ranked:
     numbered = list(zip(parts, offsets, strict=False))
     judged = [part.judged for part in parts if part.judged is not None]
     return Ranked(
-        queries=tuple(query for part in parts for query in part.queries),
+        queries=tuple(chain.from_iterable(part.queries for part in parts)),
         retrieved=np.concatenate([part.retrieved for part in parts]),
         judged=np.concatenate(judged) if judged else None,
         query=np.concatenate([part.query + offset for part, offset in numbered]),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from claimeval.lexical.citations import marks, masked, name_key
@@ -87,11 +88,16 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
 
 def cited_contexts(sample: Sample) -> frozenset[int]:
     """Return the ranks of the contexts that the answer cites."""
-    return frozenset(_ranks(name for citation in of(sample) for name in citation.cited))
+    names = chain.from_iterable(citation.cited for citation in of(sample))
+    return frozenset(_ranks(names))
 
 
 def _ranks(cited: Iterable[Cited]) -> set[int]:
-    return {rank for name in cited if not isinstance(name, str) for rank in name}
+    ranks: set[int] = set()
+    for name in cited:
+        if not isinstance(name, str):  # a name that no context has means no rank
+            ranks.update(name)
+    return ranks
 
 
 class CitedClaim(NamedTuple):
@@ -179,7 +185,7 @@ def table(m: Matrix) -> CitationTable:
     )
     for claim, cells, single, whole in zip(*columns, strict=True):
         numbers = _sentences(claim, spans)
-        names = dict.fromkeys(name for number in numbers for name in cited.get(number, ()))
+        names = dict.fromkeys(chain.from_iterable(cited.get(number, ()) for number in numbers))
         by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
         claims.append(CitedClaim(numbers, tuple(names), *by_rank, whole, or_(single) or whole))
         for number in numbers:
@@ -233,10 +239,10 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
         truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
         if truth is not False:
             return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
-        others = sorted(
-            {rank for claim in claims for rank, single in claim.single.items() if single}
-        )
-        instead = ", ".join(contexts[rank - 1].id for rank in others)
+        others: set[int] = set()
+        for claim in claims:
+            others.update(rank for rank, single in claim.single.items() if single)
+        instead = ", ".join(contexts[rank - 1].id for rank in sorted(others))
         return False, f"not supported by {ids}" + (
             f", supported by {instead} instead" if instead else ""
         )
@@ -245,7 +251,9 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
     for start, end, sentence, cited in known.citations:
         said = [words(known.sentences[sentence].claims, name) for name in cited]
         truth = or_(truth for truth, _ in said)
-        label: Label | None = None if truth is None else "supported" if truth else "not_found"
+        label: Label | None = None
+        if truth is not None:
+            label = "supported" if truth else "not_found"
         document = next(
             (contexts[name[0] - 1].id for name in cited if not isinstance(name, str)), None
         )
@@ -360,9 +368,15 @@ def _grades(sentence: CitedSentence, unplaced: Sequence[CitedClaim]) -> Iterator
         yield 0.0
         return
     here = [claim.support(sentence.cited[0]) for claim in sentence.claims]
-    for cells in [here, here + [claim.support(sentence.cited[0]) for claim in unplaced]][
-        : 2 if unplaced else 1
-    ]:
+    possible = [here]
+    if unplaced:
+        possible.append(here + [claim.support(sentence.cited[0]) for claim in unplaced])
+    for cells in possible:
         for unknown in (0.0, 1.0) if None in cells else (0.0,):
-            if values := [unknown if cell is None else cell for cell in cells]:
-                yield 1.0 if min(values) == 1 else 0.5 if max(values) > 0 else 0.0
+            values = [unknown if cell is None else cell for cell in cells]
+            if not values:
+                continue
+            if min(values) == 1:
+                yield 1.0
+            else:
+                yield 0.5 if max(values) > 0 else 0.0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, product, starmap
 from typing import Literal, NamedTuple
 
 from claimeval.metrics import citations, formulas
@@ -114,6 +115,23 @@ _SINGLE: tuple[tuple[str, tuple[str, ...], Formula, str], ...] = (
         "right claims that no single context has",
     ),
 )
+_NUGGETS = {"vital": (1.0, 0.0), "": (1.0, 1.0), "weighted": (1.0, 0.5)}
+"""By kind of nugget recall, the weights of a vital nugget and of an okay one."""
+
+
+def _nugget_recall(kind: str, strict: bool) -> DerivedMetric:
+    vital, okay = _NUGGETS[kind]
+    return DerivedMetric(
+        f"nugget_recall{kind and '_' + kind}{'_strict' if strict else ''}",
+        (_Q,) if vital == okay else (_Q, "vital"),
+        formulas.nuggets(vital, okay, strict=strict),
+        f"{kind or 'all'} gold claims in the"
+        f" answer{', partial support not counted' if strict else ''}",
+        partial=not strict,
+        empty_reason="no_claims",
+    )
+
+
 DERIVED = {
     row.name: row
     for row in (
@@ -164,19 +182,7 @@ DERIVED = {
             DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True)
             for name, formula, description in _CITATIONS
         ),
-        *(
-            DerivedMetric(
-                f"nugget_recall{kind and '_' + kind}{'_strict' if strict else ''}",
-                (_Q,) if vital == okay else (_Q, "vital"),
-                formulas.nuggets(vital, okay, strict=strict),
-                f"{kind or 'all'} gold claims in the"
-                f" answer{', partial support not counted' if strict else ''}",
-                partial=not strict,
-                empty_reason="no_claims",
-            )
-            for kind, vital, okay in (("vital", 1.0, 0.0), ("", 1.0, 1.0), ("weighted", 1.0, 0.5))
-            for strict in (False, True)
-        ),
+        *starmap(_nugget_recall, product(_NUGGETS, (False, True))),
     )
 }
 
@@ -289,11 +295,9 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
     Raises UsageError if a name is unknown or if a custom metric has the name of a derived one.
     """
     specs_read = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
-    flat = [
-        name
-        for spec in specs_read
-        for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))
-    ]
+    flat: list[str | Metric] = []
+    for spec in specs_read:
+        flat.extend(GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))
     plain = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
     names = tuple(
         dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec))
@@ -308,7 +312,7 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
                 f"metric name {row.name!r} is taken by a built-in metric; choose another name"
             )
     have = {row.name for row in chosen}
-    required = dict.fromkeys(need for name in names for need in derived(name).needs)
+    required = dict.fromkeys(chain.from_iterable(derived(name).needs for name in names))
     return MetricSelection(
         (*chosen, *(METRICS[name] for name in required if name not in have)) or rows(()), names
     )

@@ -157,12 +157,12 @@ class FlipTally:
     def add_same(self, result: ScoredSample) -> None:
         """Count the claims of a sample that is equal in both runs."""
         of = {claim.id: claim.of for claim in result.claims}
-        self._compared.update(
-            pair
-            for a in result.labels
-            if a.subject in of
-            if (pair := (of[a.subject], a.against)) in self._scored
-        )
+        for assessment in result.labels:
+            if assessment.subject not in of:
+                continue
+            parts = of[assessment.subject], assessment.against
+            if parts in self._scored:
+                self._compared[parts] += 1
 
     def discordant(self, of: Part, against: Part) -> tuple[int, int] | None:
         """Return the numbers of claims that only a and only b supports; None if no claim of these

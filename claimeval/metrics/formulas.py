@@ -359,10 +359,8 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
             support = [None if s is None else float(s) for s in m.labeled("reference", "answer")]
         else:
             support = m.support("reference", "answer")
-        weights = [
-            (okay, vital) if v is None else (vital, vital) if v else (okay, okay)
-            for v in importance
-        ]
+        ends = {None: (okay, vital), True: (vital, vital), False: (okay, okay)}
+        weights = [ends[v] for v in importance]
         rows = [(w, s) for w, s in zip(weights, support, strict=True) if max(w)]
         judged = [(low, s) for (low, high), s in rows if low == high and s is not None]
         if not judged:

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from pydantic import Field
@@ -99,21 +100,23 @@ def unasked(
 ) -> dict[tuple[Part, Part], list[Assessment]]:
     """Return the assessments against empty parts, which support no claim, so that no judge is
     asked."""
-    return {
-        (metric.claims_of, metric.against): [
+    columns: dict[tuple[Part, Part], list[Assessment]] = {}
+    for metric in metrics:
+        of_part = [claim for claim in claims if claim.of == metric.claims_of]
+        if not of_part or sample.documents(metric.against) != ():
+            continue
+        question = claims_question(metric.claims_of, metric.against)
+        columns[metric.claims_of, metric.against] = [
             Assessment(
                 subject=claim.id,
-                question=claims_question(metric.claims_of, metric.against),
+                question=question,
                 against=metric.against,
                 verdicts=(),
                 label="not_found",
             )
             for claim in of_part
         ]
-        for metric in metrics
-        if sample.documents(metric.against) == ()
-        if (of_part := [claim for claim in claims if claim.of == metric.claims_of])
-    }
+    return columns
 
 
 def scores(
@@ -149,18 +152,14 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
     failures.
     """
     parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
-    failed = {
-        pair: [
-            a.unassessed
-            for a in assessments
-            if a.unassessed and a.unassessed not in NOT_APPLICABLE | ABSTAINED
-        ]
-        for pair, assessments in result.columns().items()
-    }
+    failed: dict[tuple[Part, Part], list[Reason]] = {}
+    for pair, assessments in result.columns().items():
+        reasons_of_pair = [a.unassessed for a in assessments if a.unassessed]
+        failed[pair] = [r for r in reasons_of_pair if r not in NOT_APPLICABLE | ABSTAINED]
     scored = dict(result.scores)
     for name, sample_score in scored.items():
         pairs = [parts[name]] if name in parts else [*failed]  # a derived metric needs several
-        reasons = Counter(reason for pair in pairs for reason in failed.get(pair, ()))
+        reasons = Counter(chain.from_iterable(failed.get(pair, ()) for pair in pairs))
         if sample_score.value is not None and reasons:
             scored[name] = sample_score.model_copy(
                 update={"value": None, "because": reasons.most_common(1)[0][0]}

@@ -11,6 +11,7 @@ does, kappa and alpha are low at high raw agreement, but AC1 is not. So report a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -69,7 +70,7 @@ def _count_labels(
 ) -> tuple[Floats, tuple[Hashable, ...]]:
     """Return a table, in which `table[i, c]` raters gave item i the label `scale[c]`, and the
     scale."""
-    all_labels = [label for item in ratings for label in item]
+    all_labels = list(itertools.chain.from_iterable(ratings))
     scale = label_scale(all_labels, labels)
     items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
     codes = label_codes(all_labels, scale)

@@ -100,9 +100,8 @@ def calibration(
     if not (n := sum(group.n for group in filled)):
         return Calibration(0, (), None, None)
     error = math.fsum(group.n * abs(group.share - group.probability) for group in filled) / n
-    squares = math.fsum(
-        (probability - truth) ** 2 for items in grouped.values() for probability, truth in items
-    )
+    assessed = itertools.chain.from_iterable(grouped.values())
+    squares = math.fsum((probability - truth) ** 2 for probability, truth in assessed)
     return Calibration(n, tuple(filled), error, squares / n)
 
 
@@ -405,7 +404,9 @@ def midranks(values: Floats) -> Floats:
 
 
 def _moments(x: Floats, y: Floats) -> Floats:
-    x, y = x - x.mean() if len(x) else x, y - y.mean() if len(y) else y
+    if len(x):
+        x = x - x.mean()
+        y = y - y.mean()
     return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y])
 
 
@@ -421,7 +422,8 @@ def _pearson(sums: Floats) -> Floats:
 
 def _reranked(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Return Spearman's correlation of items that occur `weights[r]` times in resample r."""
-    x, y = _weighted_ranks(x, weights), _weighted_ranks(y, weights)
+    x = _weighted_ranks(x, weights)
+    y = _weighted_ranks(y, weights)
     count = weights.sum(axis=1, keepdims=True)
     x = x - (weights * x).sum(axis=1, keepdims=True) / count
     y = y - (weights * y).sum(axis=1, keepdims=True) / count

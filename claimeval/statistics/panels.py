@@ -150,7 +150,10 @@ def variance_components(
     )
     rows = list(zip(times, filled, means, strict=True))
     size = (total - sum(n * len(group) ** 2 for n, group, _ in rows) / total) / (count - 1)
-    inside = math.fsum(n * (x - mean) ** 2 for n, group, mean in rows for x in group)
+    deviations: list[float] = []
+    for n, group, mean in rows:
+        deviations.extend(n * (x - mean) ** 2 for x in group)
+    inside = math.fsum(deviations)
     across = math.fsum(n * len(group) * (mean - overall) ** 2 for n, group, mean in rows)
     within = inside / (total - count)
     between = max(0.0, (across / (count - 1) - within) / size)

@@ -152,12 +152,10 @@ def labels_for_power(gain: float, candidates: int = 10) -> int | None:
 
 def _log_binomial(n: int, k: int, p: float) -> float:
     """Return the logarithm of the binomial probability of k of n."""
+    if not 0 < p < 1:
+        return 0.0 if k == n * p else -math.inf
     choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return (
-        choose + k * math.log(p) + (n - k) * math.log(1 - p)
-        if 0 < p < 1
-        else (0.0 if k == n * p else -math.inf)
-    )
+    return choose + k * math.log(p) + (n - k) * math.log(1 - p)
 
 
 def _seen(differing: int, better: float) -> float:

@@ -327,6 +327,12 @@ def test_a_list_of_sources_says_what_numbers_mean_and_cites_nothing() -> None:
     assert cited("Rain fell [^x].\n\n[^x]: See <https://b.org/1>.", ["b.org/1"]) == [(1,)]
 
 
+def test_the_characters_of_a_name_that_no_context_has_are_no_ranks() -> None:
+    answer = "Rain [kb_7]. Snow [kb_99]. Hail [4]."
+    sample = result(answer, [], ids=["kb_7", "kb_8"]).sample
+    assert cited_contexts(sample) == {1}
+
+
 def test_a_mark_after_the_full_stop_or_on_its_own_line_belongs_to_the_sentence_before() -> None:
     sample = result("Rain fell. [1] Snow fell.\n[2]\nHail (Source: a).", [], ids=["a", "b"]).sample
     assert [(citation.sentence, citation.cited) for citation in of(sample)] == [
