@@ -220,7 +220,7 @@ def draw(
     rows = sampling.draw(
         _log_rows(log, path, question),
         n,
-        source=path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows",
+        source=_log_name(log, path),
         every=every,
         seed=seed,
         stratify=stratify,
@@ -236,6 +236,12 @@ def draw(
 def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows as JSON Lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _log_name(log: Data, path: Path | None) -> str:
+    if path:
+        return path.name
+    return "standard input" if isinstance(log, (str, Path)) else "rows"
 
 
 def _log_rows(log: Data, path: Path | None, question: str | None) -> Iterable[SourceRow]:
@@ -281,13 +287,11 @@ def import_replies(
     from claimeval.data.recorded import field_map, read_mapping
     from claimeval.runs.import_replies import import_judged, open_file, repeats
 
-    chosen = (
-        field_map(mapping)
-        if isinstance(mapping, Mapping)
-        else read_mapping(Path(mapping))
-        if mapping
-        else None
-    )
+    chosen = None
+    if isinstance(mapping, Mapping):
+        chosen = field_map(mapping)
+    elif mapping:
+        chosen = read_mapping(Path(mapping))
     recorded = open_file(Path(file), chosen)
     if note := repeats(recorded):
         warnings.warn(note, NoteWarning, stacklevel=2)

@@ -209,13 +209,14 @@ def arm_forecasts(
 
 
 def _forecast_arms(arms: Mapping[str, Forecast]) -> Forecast:
-    lines = tuple(
-        line.model_copy(update={"judge": f"{name}: {line.judge}"})
-        for name, arm in arms.items()
-        for line in arm.lines
-    )
-    basis = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.basis))
-    return Forecast(samples=next(iter(arms.values())).samples, lines=lines, basis=basis)
+    lines = []
+    basis = dict[str, None]()
+    for name, arm in arms.items():
+        for line in arm.lines:
+            lines.append(line.model_copy(update={"judge": f"{name}: {line.judge}"}))
+        basis.update(dict.fromkeys(arm.basis))
+    samples = next(iter(arms.values())).samples
+    return Forecast(samples=samples, lines=tuple(lines), basis=tuple(basis))
 
 
 def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:

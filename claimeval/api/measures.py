@@ -141,7 +141,9 @@ def extraction(
     """
     read = Read(mapping, limit, skip_malformed, group)
     samples = samples_of(source, read)
-    run = source if isinstance(source, Run) else Run.load(str(source)) if is_run(source) else None
+    run = source if isinstance(source, Run) else None
+    if run is None and is_run(source):
+        run = Run.load(str(source))
     of_run = run is not None and any(result.claims for result in run.results)
     examination = Examination(samples, source, read, options)
     of_whole_run = run is not None and of_run and claims is None and extractor is None

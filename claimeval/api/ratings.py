@@ -265,7 +265,7 @@ def graded_samples(
     runs = [ir.read_run(Path(path)) for path in trec_runs]
     ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
     queries = read_queries(Path(corpus) if data is None else _path(data))
-    names_needed = {name for names in ids.values() for name in names}
+    names_needed = set(itertools.chain.from_iterable(ids.values()))
     documents = {
         document.id: document
         for document in read_corpus(Path(corpus))

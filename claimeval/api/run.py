@@ -149,7 +149,9 @@ class Run:
     @property
     def claims(self) -> Iterator[tuple[SampleResult, Claim]]:
         """Every claim with the result that it belongs to."""
-        return ((result, claim) for result in self.results for claim in result.claims)
+        for result in self.results:
+            for claim in result.claims:
+                yield result, claim
 
     @property
     def attached(self) -> Mapping[str, Run]:
@@ -298,14 +300,8 @@ class Run:
         for limits, word in ((fail_under, "below"), (fail_over, "above")):
             for name, limit in limits.items():
                 metric = self[name]
-                bound = (
-                    None
-                    if metric.ends != "bounds"
-                    else metric.low
-                    if word == "below"
-                    else metric.high
-                )
-                value = metric.mean if bound is None else bound
+                bound = metric.low if word == "below" else metric.high
+                value = bound if metric.ends == "bounds" and bound is not None else metric.mean
                 if value is None or (value < limit if word == "below" else value > limit):
                     is_what = "is undefined" if value is None else f"is {decimal(value)}"
                     if bound is not None:
@@ -353,9 +349,9 @@ class Run:
             value: float | None = getattr(metric, figure)
             if value is None or not value >= limit:
                 what = name if figure == "mean" else f"{name}: {figure}"
-                is_what = (
-                    "undefined" if value is None else decimal(value) if of_share else str(value)
-                )
+                is_what = "undefined"
+                if value is not None:
+                    is_what = decimal(value) if of_share else str(value)
                 lines.append(f"{what} is {is_what}, below {limit:g}")
             if metric.failure_rate > MAX_MISSING:
                 lines.append(

@@ -185,7 +185,8 @@ class WatchedJob:
 
     async def evaluate(self, item: tuple[int, Any], executor: Executor) -> SampleResult:
         """Return the result of an item, and record its start and end."""
-        (position, sample), crashes = item, self.attempts.crashes
+        position, sample = item
+        crashes = self.attempts.crashes
         if crashes.get(position, 0) >= CRASHES:
             return await self.job.evaluate(sample, _Died())
         async with (
@@ -220,12 +221,10 @@ class WatchedMeasure(ComputedJob[SampleResult]):
             numbered, key=lambda numbered: numbered[0] if numbered[0] in crashes else None
         ):
             if suspect is not None and crashes[suspect] >= CRASHES:
-                units = {
-                    name: unit for source in self.job.sources for name, unit in source.units.items()
-                }
-                scores = {
-                    name: Score.undefined("worker_died", unit) for name, unit in units.items()
-                }
+                scores = {}
+                for source in self.job.sources:
+                    for name, unit in source.units.items():
+                        scores[name] = Score.undefined("worker_died", unit)
                 yield from (SampleResult.of(sample, scores=scores) for _, sample in group)
                 continue
             positions: deque[int] = deque()

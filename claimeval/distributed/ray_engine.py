@@ -488,7 +488,8 @@ class _Cluster:
             )
             await self._look(progress)
             for future in finished:
-                (work, _), worked = self._refs.pop(future), future.result()
+                work, _ = self._refs.pop(future)
+                worked = future.result()
                 if not worked.status.complete:
                     await self.drain()  # other shards may wait for paid replies
                     return worked.status

@@ -7,6 +7,7 @@ Server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME. 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -76,11 +77,9 @@ def push(run: Run, settings: Settings) -> Pushed:
 def _metrics(run: Run) -> dict[str, float]:
     from claimeval.metrics.scoring import figures
 
-    told = {
-        figure: value
-        for name, metric in run.summary.items()
-        for figure, value in figures(name, metric).items()
-    }
+    told: dict[str, float | str] = {}
+    for name, metric in run.summary.items():
+        told.update(figures(name, metric))
     return {
         _name(figure): float(value) for figure, value in told.items() if not isinstance(value, str)
     }
@@ -250,15 +249,13 @@ def sample_of(
         expectations: The expected answer.
         trace: Its trace, which may have retrieved documents.
     """
-    given = [
-        key
-        for part in (inputs, outputs)
-        if isinstance(part, Mapping)
-        for key in part
-        if "context" in str(key)
-    ]
+    parts = [part for part in (inputs, outputs) if isinstance(part, Mapping)]
+    given = any("context" in str(key) for key in itertools.chain(*parts))
     spans = [] if given or trace is None else trace.search_spans(span_type="RETRIEVER")
-    pages = [page for span in spans if isinstance(span.outputs, list) for page in span.outputs]
+    pages = []
+    for span in spans:
+        if isinstance(span.outputs, list):
+            pages += span.outputs
     return {
         "answer": {"inputs": inputs, "outputs": outputs, "expectations": expectations},
         "contexts": pages,

@@ -6,6 +6,7 @@ claimeval is imported before the fixture judges an answer.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -301,7 +302,9 @@ class Claimeval:
             and isinstance(error := call.excinfo.value, TypeError)
             and "NoneType" in str(error)
         ):
-            scores = {name: text for answer in judged for name, text in answer.scores.items()}
+            scores: dict[str, str] = {}
+            for answer in judged:
+                scores.update(answer.scores)
             undefined = [
                 f"{name} is {text}" for name, text in scores.items() if text.startswith(UNDEFINED)
             ]
@@ -316,12 +319,8 @@ class Claimeval:
         report = yield
         if report.failed:
             printed = report.longreprtext
-            claims = [
-                text
-                for answer in judged
-                for text in answer.claims
-                if text.partition("\n")[0] not in printed
-            ]
+            judged_claims = itertools.chain.from_iterable(answer.claims for answer in judged)
+            claims = [text for text in judged_claims if text.partition("\n")[0] not in printed]
             if claims:
                 report.sections.append(("claimeval", "\n".join(dict.fromkeys(claims))))
         if report.when == "teardown":
@@ -525,11 +524,10 @@ def _run_of(part: _JobResults) -> Run:
             "created": None,
         }
     )
-    units = {
-        name: score.unit
-        for result in part.results.values()
-        for name, score in result.scores.items()
-    }
+    units = {}
+    for result in part.results.values():
+        for name, score in result.scores.items():
+            units[name] = score.unit
     not_asked = {
         name: Score.undefined("not_asked", units.get(name, "share")) for name in manifest.names
     }

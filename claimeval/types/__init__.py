@@ -33,7 +33,9 @@ _HOMES = {
     ),
     "types.scales": ("Scale",),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF: dict[str, str] = {}
+for _home, _names in _HOMES.items():
+    _HOME_OF.update(dict.fromkeys(_names, _home))
 
 __all__ = sorted(_HOME_OF)
 

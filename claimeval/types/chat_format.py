@@ -263,10 +263,10 @@ def read_chat(
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _error(f"the reply has no choices: {_preview(body)}")
     finish = _str(choices[0].get("finish_reason"))
-    if finish and finish.startswith(
-        "content_filter"
-    ):  # Gemini adds the category and omits the message
-        finish, choices[0] = "content_filter", {"message": {}, **choices[0]}
+    if finish and finish.startswith("content_filter"):
+        # Gemini adds the category and omits the message
+        finish = "content_filter"
+        choices[0] = {"message": {}, **choices[0]}
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")

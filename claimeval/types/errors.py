@@ -7,7 +7,7 @@
     │   ├── DataError         invalid input file or record; names file, line and field
     │   └── PromptError       a prompt is missing, has unknown variables or does not render
     ├── CallError             a failed call to a provider; becomes a Failure record in the results
-    ├── StoreError            the reply cache cannot be read or written, for example a full disk; exit code 3
+    ├── StoreError            the reply cache cannot be read or written, as on full disks; exit 3
     └── StoppedEarly          the run stopped before the last sample and can be resumed; exit code 3
 """
 
@@ -195,8 +195,8 @@ def clash() -> str:
 
 
 HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
-    "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 """Lone surrogates, and control and format characters that no script needs. Joiners, which Persian
 needs, are kept."""

@@ -66,7 +66,8 @@ class Estimate(Record):
     @classmethod
     def of(cls, estimate: _WithInterval) -> Estimate:
         """Return the record of an estimate of the statistics library."""
-        low, high = estimate.low, estimate.high
+        low = estimate.low
+        high = estimate.high
         return Estimate(
             value=estimate.value,
             low=low,

@@ -19,9 +19,11 @@ STYLE = """
 .claimeval h4{margin:1em 0 .3em;font-size:1em;font-weight:600}
 .claimeval small{font-size:.88em;opacity:.78}
 .claimeval svg{display:block;max-width:100%;height:auto;margin:.6em 0}
-.claimeval table{border-collapse:collapse;margin:.5em 0;display:block;max-width:100%;overflow-x:auto}
-.claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;
-border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);background:none}
+.claimeval table{border-collapse:collapse;margin:.5em 0;display:block;
+max-width:100%;overflow-x:auto}
+.claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;
+font-variant-numeric:tabular-nums;border:0;
+border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);background:none}
 .claimeval thead th{vertical-align:bottom;overflow-wrap:normal}
 .claimeval td.words{white-space:normal;min-width:8em}
 .claimeval tr>:first-child,.claimeval tr>.words{text-align:left}
@@ -29,7 +31,8 @@ border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)
 .claimeval li{margin:.5em 0}
 .claimeval blockquote{margin:.2em 0;padding:.1em .8em;
 border-left:2px solid color-mix(in srgb,currentColor 30%,transparent)}
-.claimeval .supported,.claimeval .contradicted,.claimeval .not_found,.claimeval .unassessed{padding-left:.4em;
+.claimeval .supported,.claimeval .contradicted,.claimeval .not_found,
+.claimeval .unassessed{padding-left:.4em;
 border-left:.3rem solid color-mix(in srgb,currentColor 35%,transparent)}
 .claimeval .supported{border-color:#128a74}
 .claimeval .contradicted{border-color:#d8463b}

@@ -125,4 +125,6 @@ class Probe(Record):
 
 
 def _words(value: bool | None, yes: str, no: str, unknown: str) -> str:
-    return unknown if value is None else yes if value else no
+    if value is None:
+        return unknown
+    return yes if value else no

@@ -155,8 +155,9 @@ class Progress:
         """Return the progress line: samples, calls, rates, cost, failures, remaining time and
         waits.
 
-        `120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420  3 failed (timeout 3)  16 in flight
-        1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`
+        `120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420
+        3 failed (timeout 3)  16 in flight  1:05 left
+        waiting for openai:gpt-5-mini: rate limit until 16:40:03`
         """
         done = f"{self.done}/{self.total}" if self.total else str(self.done)
         parts = [f"{done} {self.unit}", f"{self.calls} call{'' if self.calls == 1 else 's'}"]

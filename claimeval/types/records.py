@@ -949,12 +949,14 @@ class SampleResult(ScoredSample, extra="forbid"):
         `against` select the part of the claims and of the evidence; None for all.
         """
         claims = {claim.id: claim for claim in self.claims}
-        failed = [
-            FailedClaim(FAILED.index(a.support), self._in_words(claims[a.subject], a))
-            for a in self.whole
-            if a.support != "supported" and a.subject in claims
-            if of in (None, claims[a.subject].of) and against in (None, a.against)
-        ]
+        failed: list[FailedClaim] = []
+        for assessment in self.whole:
+            claim = claims.get(assessment.subject)
+            if claim is None or assessment.support == "supported":
+                continue
+            if of in (None, claim.of) and against in (None, assessment.against):
+                words = self._in_words(claim, assessment)
+                failed.append(FailedClaim(FAILED.index(assessment.support), words))
         unsupported = [
             FailedClaim(len(FAILED), f"no claims of {part}: {REASONS[why]}")
             for part, why in self.unextracted.items()
@@ -970,7 +972,7 @@ class SampleResult(ScoredSample, extra="forbid"):
             if reason:
                 lines.append(f"{verdict.judge}: {visible(reason, SHOWN)}")
         documents = self.sample.documents(assessment.evidence) or ()
-        cited = {name for verdict in assessment.verdicts for name in verdict.cites}
+        cited = set[str]().union(*(verdict.cites for verdict in assessment.verdicts))
         shown = [document for document in documents if document.id in cited] or documents[
             :SHOWN_DOCUMENTS
         ]

@@ -298,13 +298,11 @@ class Judge(Record):
         """Return the judge with the settings of its requests before each lesson and after the
         last."""
         learned = self.learned
-        lessons = [
-            learned.model_copy(
-                update={"refused": learned.refused[:count], "context_tokens": window}
-            )
-            for count in range(len(learned.refused) + 1)
-            for window in dict.fromkeys((None, learned.context_tokens))
-        ]
+        lessons = []
+        for count in range(len(learned.refused) + 1):
+            for window in dict.fromkeys((None, learned.context_tokens)):
+                lesson = {"refused": learned.refused[:count], "context_tokens": window}
+                lessons.append(learned.model_copy(update=lesson))
         return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
 
 

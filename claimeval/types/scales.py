@@ -370,11 +370,9 @@ def criterion_question(name: str, sentence: str) -> RatingQuestion:
             " NAME:reference=SENTENCE also show these texts"
         )
     metric, against = match.groups()
-    taken = {
-        *ANSWER_QUESTIONS,
-        *(word for q in ANSWER_QUESTIONS.values() for word in (q.metric, *q.flags)),
-        "answered",
-    }
+    taken = {*ANSWER_QUESTIONS, "answered"}
+    for asked in ANSWER_QUESTIONS.values():
+        taken.update((asked.metric, *asked.flags))
     if metric in taken:
         raise UsageError(
             f"criterion {metric!r}: the name is that of another question; choose one of your own"

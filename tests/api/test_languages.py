@@ -119,8 +119,9 @@ def test_samples_of_several_languages_are_asked_in_english(start_server: StartSe
 def test_what_is_not_there_in_a_language_is_said_before_any_call(
     wanted: dict[str, str], says: str
 ) -> None:
+    settings: dict[str, Any] = {"judges": "openai:m@http://localhost:9/v1", **wanted}
     with pytest.raises(UsageError, match=says):
-        ce.score([{"id": "1", **DATA["ar"]}], judges="openai:m@http://localhost:9/v1", **wanted)  # type: ignore[arg-type]
+        ce.score([{"id": "1", **DATA["ar"]}], **settings)
 
 
 def test_an_experiment_varies_the_language(tmp_path: Path) -> None:

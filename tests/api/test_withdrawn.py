@@ -223,4 +223,6 @@ def test_a_score_of_metrics_with_bounds_has_its_own(folder: Path) -> None:
     assert f1.ends == "bounds"
     assert f1.bounds
     # both are there
-    assert f1.low < f1.bounds[0] < f1.bounds[1] < f1.high, "with sampling error"  # type: ignore[operator]
+    assert f1.low is not None
+    assert f1.high is not None
+    assert f1.low < f1.bounds[0] < f1.bounds[1] < f1.high, "with sampling error"

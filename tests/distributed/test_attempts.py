@@ -18,7 +18,8 @@ SCRIPT = """
 import json, os, sys
 from pathlib import Path
 import claimeval as ce
-import claimeval.api.claims, claimeval.api.run, claimeval.distributed.parts  # once, and not in each process
+# once, and not in each process
+import claimeval.api.claims, claimeval.api.run, claimeval.distributed.parts
 from claimeval.testing import claims_reply, verdicts_reply
 
 log = Path("asked")
@@ -30,7 +31,9 @@ def answer(messages):
         file.write(name + "\\n")
     if name == "q3":
         os._exit(9)
-    return claims_reply("It is so.") if "claims" in text and "verdict" not in text else verdicts_reply(["supported"])
+    if "claims" in text and "verdict" not in text:
+        return claims_reply("It is so.")
+    return verdicts_reply(["supported"])
 
 judge = ce.Judge.from_callable("house", answer, model="house")
 same = {"answer": "It is so.", "contexts": ["It is so."]}

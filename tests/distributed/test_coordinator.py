@@ -58,7 +58,8 @@ class Handle:
             return _copy(await method(*arguments, **named))
         except Exception as error:
             # as Ray has it
-            failed: Any = RayTaskError(method.__name__, "", _copy(error), "actor", 1, "127.0.0.1")  # type: ignore[no-untyped-call]
+            details = (method.__name__, "", _copy(error), "actor", 1, "127.0.0.1")
+            failed: Any = RayTaskError(*details)  # type: ignore[no-untyped-call]
             raise failed.as_instanceof_cause() from error
 
 

@@ -101,7 +101,7 @@ def files(run: Path) -> list[bytes]:
     ]
 
 
-def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_a_node_to_the_bytes_of_one_process(
+def test_a_run_goes_on_after_cap_deaths_and_a_lost_node_to_the_bytes_of_one_process(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     """Four times the same command: to its cap, to the asker's death, to the head's, and over a
@@ -286,7 +286,8 @@ run = ce.measure(sys.argv[1], {"length": poisonous}, options=ce.RunOptions(engin
 scores = {result.sample.id: result["length"] for result in run.results}
 print("answer:", json.dumps({name: [score.value, score.because] for name, score in scores.items()}))
 judges = json.loads(sys.argv[3])
-run = ce.score(sys.argv[1], judges=judges, metrics="faithfulness", options=ce.RunOptions(engine="ray"))
+options = ce.RunOptions(engine="ray")
+run = ce.score(sys.argv[1], judges=judges, metrics="faithfulness", options=options)
 print("answer:", json.dumps([[one.label for one in result.assessments] for result in run.results]))
 
 
@@ -304,7 +305,7 @@ refused(ce.measure, "token_f1")
 """
 
 
-def test_poisoned_samples_are_failures_local_models_are_asked_on_nodes_and_what_nodes_lack_is_refused(
+def test_poisoned_samples_fail_local_models_run_on_nodes_and_what_nodes_lack_is_refused(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     samples = data(tmp_path, 6)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,10 +60,10 @@ def plain(data: Path) -> Path:
     return folder
 
 
-def score(data: Path, folder: Path, shard: str, **settings: object) -> ce.Run:
+def score(data: Path, folder: Path, shard: str, **settings: Any) -> ce.Run:
     """One shard of the run."""
     options = ce.RunOptions(cache=data.parent / "cache", shard=shard)
-    return ce.score(data, judges=JUDGE, out=folder, options=options, **settings)  # type: ignore[arg-type]
+    return ce.score(data, judges=JUDGE, out=folder, options=options, **settings)
 
 
 def equal(folder: Path, plain: Path) -> bool:

@@ -21,7 +21,8 @@ HEIGHT = "test_bot.py::test_height"
 TESTS = """
 from claimeval.testing import ScriptedJudge
 
-JUDGE = ScriptedJudge({"It is 58 m high.": "supported", "It is red.": "contradicted"}, default="not_found")
+LABELS = {"It is 58 m high.": "supported", "It is red.": "contradicted"}
+JUDGE = ScriptedJudge(LABELS, default="not_found")
 DOCS = ["The tower is 58 m high.", "It was built by Swedes."]
 
 def test_height(claimeval):
@@ -29,7 +30,8 @@ def test_height(claimeval):
 """
 RED = """
 def test_colour(claimeval):
-    claimeval.check("It is 58 m high. It is red.", DOCS, judge=JUDGE).assert_at_least(faithfulness=0.9)
+    result = claimeval.check("It is 58 m high. It is red.", DOCS, judge=JUDGE)
+    result.assert_at_least(faithfulness=0.9)
 
 def test_colour_by_a_plain_assertion(claimeval):
     result = claimeval.check("It is 58 m high. It is blue.", DOCS, judge=JUDGE)
@@ -38,7 +40,12 @@ def test_colour_by_a_plain_assertion(claimeval):
 ROWS = """
 ROWS = [
     {"id": "a", "question": "How high?", "answer": "It is 58 m high.", "contexts": DOCS},
-    {"id": "b", "question": "What colour?", "answer": "It is red. It is 58 m high.", "contexts": DOCS},
+    {
+        "id": "b",
+        "question": "What colour?",
+        "answer": "It is red. It is 58 m high.",
+        "contexts": DOCS,
+    },
 ]
 """
 
@@ -134,10 +141,12 @@ def test_mean(claimeval):
     claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness").assert_at_least(faithfulness=0.75)
 
 def test_low(claimeval):
-    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness").assert_at_least("low", faithfulness=0.74)
+    run = claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness")
+    run.assert_at_least("low", faithfulness=0.74)
 
 def test_count(claimeval):
-    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness").assert_at_least("hits", faithfulness=3)
+    run = claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness")
+    run.assert_at_least("hits", faithfulness=3)
 """
     done = session(pytester, TESTS + ROWS + tests)
     done.assert_outcomes(passed=2, failed=2)
@@ -306,13 +315,16 @@ def test_answers_that_were_asked_about_in_other_ways_are_a_run_beside(
     """Other metrics are the same run; another judge, or another job, is another."""
     tests = """
 def test_gold(claimeval):
-    claimeval.check("It is 58 m high.", judge=JUDGE, reference_answers="58 m", metrics="correctness")
+    gold = {"reference_answers": "58 m", "metrics": "correctness"}
+    claimeval.check("It is 58 m high.", judge=JUDGE, **gold)
 
 def test_other_judge(claimeval):
-    claimeval.check("It is 58 m high.", DOCS, judge=ScriptedJudge(default="not_found", name="strict"))
+    strict = ScriptedJudge(default="not_found", name="strict")
+    claimeval.check("It is 58 m high.", DOCS, judge=strict)
 
 def test_words(claimeval):
-    claimeval.measure([{**ROWS[0], "reference_answers": ["58 m"]}], "token_recall").assert_at_least(token_recall=1)
+    rows = [{**ROWS[0], "reference_answers": ["58 m"]}]
+    claimeval.measure(rows, "token_recall").assert_at_least(token_recall=1)
 """
     session(pytester, TESTS + ROWS + tests).assert_outcomes(passed=4)
     run = of_session(pytester)
@@ -406,7 +418,8 @@ import json, sys
 
 def test_it():
     with open("loaded.json", "w") as file:
-        json.dump([name for name in sys.modules if name.split(".")[0] in ("claimeval", "pydantic", "openai")], file)
+        ours = ("claimeval", "pydantic", "openai")
+        json.dump([name for name in sys.modules if name.split(".")[0] in ours], file)
 """)
     pytester.runpytest_subprocess("-p", PLUGIN).assert_outcomes(passed=1)
     loaded = json.loads((pytester.path / "loaded.json").read_text())

@@ -75,7 +75,8 @@ def test_records_are_frozen_and_can_be_sent_to_another_process() -> None:
     with pytest.raises(FrozenInstanceError):
         options.max_cost = 3.0  # type: ignore[misc]  # what is refused
     assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301  # of this process
-    assert pickle.loads(pickle.dumps(PanelOptions(vote="any"))) == PanelOptions(vote="any")  # noqa: S301
+    panel = PanelOptions(vote="any")
+    assert pickle.loads(pickle.dumps(panel)) == panel  # noqa: S301  # of this process
 
 
 def test_what_was_not_given_is_left_to_others(tmp_path: Path) -> None:

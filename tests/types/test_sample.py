@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import claimeval as ce
 
 
 def test_a_sample_with_texts_and_without_id_is_read_as_the_dict() -> None:
-    fields = {"question": "Q?", "answer": "A.", "contexts": ["one", "two"]}
-    # typed as they are kept
-    assert list(ce.read_samples([ce.Sample(**fields)])) == list(ce.read_samples([fields]))  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"question": "Q?", "answer": "A.", "contexts": ["one", "two"]}
+    assert list(ce.read_samples([ce.Sample(**fields)])) == list(ce.read_samples([fields]))
 
 
 def test_samples_without_id_are_numbered_as_rows_are() -> None:
