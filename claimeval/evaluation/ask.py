@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
@@ -104,7 +104,7 @@ async def ask_windows(
     too long.
     """
     first = await ask(windows[0], limit)
-    if all(is_too_long(value) for values in first.values.values() for value in values):
+    if all(map(is_too_long, chain.from_iterable(first.values.values()))):
         return [first]
     return [first, *await gather_all([ask(window, first.limit) for window in windows[1:]])]
 

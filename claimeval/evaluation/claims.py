@@ -61,6 +61,7 @@ from claimeval.types.records import (
     Document,
     Evidence,
     Part,
+    Reason,
     Sample,
     SampleResult,
     Verdict,
@@ -386,17 +387,13 @@ class ClaimsJob(QuestionJob):
             [judged(of, against) for of, against in pairs]
         )
         steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
-        calls = earlier.calls + tuple([call for step in steps for call in step.calls])
+        calls = earlier.calls + tuple(chain.from_iterable(step.calls for step in steps))
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
         unscored = SampleResult(
             sample=sample,
             claims=tuple(chain.from_iterable(claims.values())),
             unextracted={
-                part: (
-                    extraction.value.reason
-                    if isinstance(extraction.value, Failure)
-                    else "no_claims"
-                )
+                part: _why_without_claims(extraction)
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
@@ -500,6 +497,12 @@ def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
     }
 
 
+def _why_without_claims(extraction: Extracted) -> Reason:
+    """Return why a text has no claims: the failure of its extraction, or that it states nothing."""
+    value = extraction.value
+    return value.reason if isinstance(value, Failure) else "no_claims"
+
+
 async def _claims(
     sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
 ) -> Extracted:
@@ -534,7 +537,7 @@ async def _extract(
     pairs = [(text, extraction.value) for text, extraction in zip(texts, extractions, strict=True)]
     return Extracted.only(
         extract.join_alternatives(part, pairs),
-        tuple(call for extraction in extractions for call in extraction.calls),
+        tuple(chain.from_iterable(extraction.calls for extraction in extractions)),
     )
 
 

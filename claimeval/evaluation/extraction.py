@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -193,11 +194,10 @@ def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
             for value in _items(values)
             if isinstance(value, dict) and value.get(name) is not None
         ]
-    return (
-        tuple(text for value in values for text in _claim_texts(value, path.rpartition(".")[2]))
-        if values
-        else None
-    )
+    if not values:
+        return None
+    name = path.rpartition(".")[2]
+    return tuple(chain.from_iterable(_claim_texts(value, name) for value in values))
 
 
 def _items(values: Iterable[Any]) -> Iterator[Any]:

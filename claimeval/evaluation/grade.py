@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -275,9 +276,8 @@ class GradeJob(QuestionJob):
                     for number, (name, pairs) in enumerate(unmatched(sample).items(), 1)
                 ]
             )
-        calls = context.earlier.calls + tuple(
-            call for subjects in judged for call in subjects.calls
-        )
+        new_calls = chain.from_iterable(subjects.calls for subjects in judged)
+        calls = (*context.earlier.calls, *new_calls)
         assessments = votes(judged, self.records, calls)
         if self.against == "question":
             by_id = {vote.subject: vote for vote in assessments}

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.evaluation.ask import (
@@ -90,14 +90,12 @@ class EarlierVerdicts:
         self.calls = earlier.calls if earlier else ()
         self._earlier = earlier
         self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
-        self._verdicts = {
-            (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): self._read(
-                verdict
-            )
-            for a in (earlier.assessments if earlier else ())
-            for verdict in a.verdicts
-            if verdict.unassessed != "not_in_cache"
-        }
+        self._verdicts: dict[tuple[str, str, Evidence, str, int], ReadVerdict] = {}
+        for a in earlier.assessments if earlier else ():
+            for verdict in a.verdicts:
+                if verdict.unassessed != "not_in_cache":
+                    key = (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate)
+                    self._verdicts[key] = self._read(verdict)
 
     def verdicts(
         self,
@@ -295,11 +293,10 @@ class JudgedSubjects(NamedTuple):
             calls: The calls that gave them.
         """
         names = [record.name for record in question.records]
-        by_record = {
-            (name, subject): [verdict]
-            for subject, of_subject in verdicts.items()
-            for name, verdict in zip(names, of_subject, strict=True)
-        }
+        by_record = {}
+        for subject, of_subject in verdicts.items():
+            for name, verdict in zip(names, of_subject, strict=True):
+                by_record[name, subject] = [verdict]
         return cls({evidence: by_record}, calls)
 
     @classmethod
@@ -328,21 +325,21 @@ def votes(
     """
     places = {call.key: place for place, call in reversed([*enumerate(calls)])}
     panels = {record.name: record.panel for record in records}
-    return tuple(
-        [
-            voting.vote(
-                subject,
-                evidence,
-                [verdict.placed(places) for verdict in verdicts],
-                panels[name],
-                same_family=of.same_family,
-                question=name,
-            )
-            for of in judged
-            for evidence, by_record in of.verdicts.items()
-            for (name, subject), verdicts in by_record.items()
-        ]
-    )
+    voted = []
+    for of in judged:
+        for evidence, by_record in of.verdicts.items():
+            for (name, subject), verdicts in by_record.items():
+                placed = [verdict.placed(places) for verdict in verdicts]
+                vote = voting.vote(
+                    subject,
+                    evidence,
+                    placed,
+                    panels[name],
+                    same_family=of.same_family,
+                    question=name,
+                )
+                voted.append(vote)
+    return tuple(voted)
 
 
 async def judge(
@@ -356,8 +353,11 @@ async def judge(
     """
     whole = question.evidence
     names = [record.name for record in question.records]
-    keys = [(name, subject.id) for subject in subjects for name in names]
-    judged = [JudgedSubjects({whole: dict.fromkeys(keys, ())})]
+    keys = product((subject.id for subject in subjects), names)
+    unasked: dict[tuple[str, str], Sequence[ReadVerdict]] = {
+        (name, subject): () for subject, name in keys
+    }
+    judged = [JudgedSubjects({whole: unasked})]
     judged += await _ask_judges(question, subjects, context.job.judges, context)
     return JudgedSubjects.joined(judged)._replace(same_family=context.same_family)
 
@@ -381,13 +381,9 @@ async def _ask_judges(
             return _ask_in_parts(question, about, judge, replicate, context)
         return _ask_at(question.evidence, question, about, judge, replicate, context)
 
+    asked = [judge for judge in judges if judge.name not in excluded]
     judged = await gather_all(
-        [
-            ask(judge, n)
-            for judge in judges
-            if judge.name not in excluded
-            for n in range(panel.replicates)
-        ]
+        [ask(judge, replicate) for judge, replicate in product(asked, range(panel.replicates))]
     )
     skipped = [
         _unassessed(question, subjects, judge, "same_family")

@@ -7,6 +7,7 @@ import hashlib
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -354,7 +355,7 @@ def versions(*judges: Judge | None) -> dict[str, str]:
     """Return the versions of Python and of the packages that process the replies of these
     judges."""
     present = [judge for judge in judges if judge]
-    packages = {package for judge in present for package in row_of(judge).packages}
+    packages = set(chain.from_iterable(row_of(judge).packages for judge in present))
     if any(map(reads_prompts, present)):
         packages.add("jinja2")
     found = {"python": platform.python_version(), "pydantic": pydantic.VERSION}

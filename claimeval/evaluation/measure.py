@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import tee
-from typing import ClassVar, NamedTuple, Protocol
+from itertools import chain, tee
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue
 
@@ -37,6 +37,7 @@ from claimeval.types.requests import Judge
 NAME = "measure"
 OwnMetric = Callable[[Sample], float | None]
 """A custom metric: returns the value of a sample, None if it is undefined."""
+T = TypeVar("T")
 Scored = Callable[[int], None]
 """Called with the number of texts that a local model has just scored."""
 
@@ -342,10 +343,8 @@ class MeasureJob(ComputedJob[SampleResult]):
         """All settings that affect numbers."""
         return Manifest(
             job=self.name,
-            metrics=tuple(name for source in self.sources for name in source.units),
-            settings={
-                name: value for source in self.sources for name, value in source.settings.items()
-            },
+            metrics=tuple(chain.from_iterable(source.units for source in self.sources)),
+            settings=merged(source.settings for source in self.sources),
             cluster=self.cluster,
             versions=versions(),
         )
@@ -379,9 +378,17 @@ class MeasureJob(ComputedJob[SampleResult]):
         for sample, *measured in zip(samples, *rows, strict=True):
             yield SampleResult.of(
                 sample,
-                scores={name: score for row in measured for name, score in row.scores.items()},
-                details={name: detail for row in measured for name, detail in row.details.items()},
+                scores=merged(row.scores for row in measured),
+                details=merged(row.details for row in measured),
             )
+
+
+def merged(mappings: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    """Return the entries of several mappings; of equal keys, the last one counts."""
+    entries: dict[str, T] = {}
+    for mapping in mappings:
+        entries.update(mapping)
+    return entries
 
 
 def texts_counted(progress: Progress) -> Scored:
@@ -456,8 +463,9 @@ _LOCAL_MODELS: dict[str, type[QueryLikelihood | AnswerReward | AnswerSimilarity]
 def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names of the metrics, with groups and aliases resolved."""
     lists = [metrics] if isinstance(metrics, str) else metrics
-    specs = [spec.strip() for text in lists for spec in split_names(text)]
-    names = [ALIASES.get(name, name) for spec in specs for name in GROUPS.get(spec, (spec,))]
+    specs = [spec.strip() for spec in chain.from_iterable(map(split_names, lists))]
+    members = chain.from_iterable(GROUPS.get(spec, (spec,)) for spec in specs)
+    names = [ALIASES.get(name, name) for name in members]
     if not names:
         raise UsageError("name a metric to measure, as in rouge_l,recall@5")
     available = {*lexical.ALL_METRICS, *_LOCAL_MODELS}
@@ -468,7 +476,7 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
             except UsageError as error:
                 if not str(error).startswith("unknown measure"):
                     raise
-                ranks = {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
+                ranks = set(chain.from_iterable((row.name, *row.aliases[:1]) for row in MEASURES))
                 raise unknown_name(
                     "metric without a judge", name, {*available, *GROUPS, *ranks}
                 ) from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Literal
 
 from pydantic import JsonValue
@@ -261,6 +261,13 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
     return result.model_copy(update={"context_tokens": known_window(judge)})
 
 
+def _key_accepted(trial: _Trial, statuses: Set[int | None]) -> bool | None:
+    """Return whether the server took the key; None if no reply says so."""
+    if trial.replies:
+        return True
+    return False if statuses & {401, 403} else None
+
+
 def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
     statuses = {error.status for error in trial.errors}
     learned = trial.lessons.learned([judge])[judge.name]
@@ -268,7 +275,7 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
     aloud = [_THINKS.search(reply.text or "") is not None for reply in trial.replies]
     changes: dict[str, object] = {
         "reachable": bool(trial.replies) or bool(statuses - {None, 200}),
-        "key_accepted": True if trial.replies else False if statuses & {401, 403} else None,
+        "key_accepted": _key_accepted(trial, statuses),
         "problem": next((step.problem for step in steps if step.problem), None),
         "served_model": next(
             (reply.served_model for reply in trial.replies if reply.served_model), None
@@ -291,8 +298,9 @@ def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue
     adapted = trial.lessons.judge(judge)
     refused = {name for error in trial.errors for name in error.refused}
     of_user = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")
+    refused_of_user = [name for name in of_user if name in refused]
     settings: dict[str, JsonValue] = {
-        name: None for name in of_user if name in refused and getattr(judge, name) is not None
+        name: None for name in refused_of_user if getattr(judge, name) is not None
     }
     at_once = providers.claims_per_call(judge)
     if result.of_twenty == len(MANY) > at_once:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import starmap
+from itertools import chain, product, starmap
 from typing import NamedTuple, cast
 
 from pydantic import JsonValue
@@ -154,7 +154,7 @@ class RateJob(QuestionJob):
         """All settings that affect numbers."""
         return Manifest(
             job=self.name,
-            metrics=tuple(name for put in self.questions for name in put.metrics),
+            metrics=tuple(chain.from_iterable(put.metrics for put in self.questions)),
             questions=self.records,
             judges=self.judges,
             prompts=tuple(prompt.record for prompt in self.prompts),
@@ -167,7 +167,7 @@ class RateJob(QuestionJob):
     @property
     def records(self) -> tuple[QuestionRecord, ...]:
         """The questions and their flags."""
-        return tuple(record for put in self.questions for record in put.records)
+        return tuple(chain.from_iterable(put.records for put in self.questions))
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
@@ -202,9 +202,8 @@ class RateJob(QuestionJob):
                 if put.missing(sample, None if earlier is None else earlier.whole) is None
             ]
         )
-        calls = context.earlier.calls + tuple(
-            call for subjects in judged for call in subjects.calls
-        )
+        new_calls = chain.from_iterable(subjects.calls for subjects in judged)
+        calls = (*context.earlier.calls, *new_calls)
         assessments = votes(judged, self.records, calls)
         return self.scored(
             SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls)
@@ -226,7 +225,8 @@ class RateJob(QuestionJob):
 
 def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> dict[str, Score]:
     """Return the scores of a question from the votes on it and on its flags."""
-    question, vote = put.question, votes[put.question.metric]
+    question = put.question
+    vote = votes[question.metric]
     if question == ABSTENTION:
         return _abstention(sample, vote.positive, vote.unassessed)
     rated = Score.share(
@@ -442,13 +442,8 @@ def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, 
 
 def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
     """Return the number of answered and declined questions, by whether they are answerable."""
-    counts: Counter[str] = Counter(
-        {
-            f"{kind}_{reaction}": 0
-            for kind in ("answerable", "unanswerable")
-            for reaction in ("answered", "declined")
-        }
-    )
+    cells = product(("answerable", "unanswerable"), ("answered", "declined"))
+    counts = Counter({f"{kind}_{reaction}": 0 for kind, reaction in cells})
     for result in results:
         answered = result.scores[ANSWERED].value if ANSWERED in result.scores else None
         if result.sample.is_answerable is not None and answered is not None:

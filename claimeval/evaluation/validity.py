@@ -136,7 +136,10 @@ def validity(
     relevant_from = int(scale.positive_from)
     most = scale.steps[-1]
     highest = max(joined.human)
-    human_relevant_from = relevant_from if highest == most else 2 if highest > 2 else 1
+    if highest == most:
+        human_relevant_from = relevant_from
+    else:
+        human_relevant_from = 2 if highest > 2 else 1
     labels = tuple(range(max([*(g for g in joined.assessor if g is not None), highest, most]) + 1))
     same_scale = highest <= most
     graded = sum(grade is not None for grade in joined.assessor)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -112,7 +113,7 @@ class WriteQueriesJob:
         checked = await gather_all(
             [self._check(query, item, executor) for query in reply.value[: self.per_document]]
         )
-        calls = (*reply.calls, *(call for _, check_calls in checked for call in check_calls))
+        calls = (*reply.calls, *chain.from_iterable(check_calls for _, check_calls in checked))
         return _with_queries(SampleResult.of(sample, calls=calls), [query for query, _ in checked])
 
     async def _check(
@@ -210,10 +211,14 @@ WORDS = (3, 60)
 counted."""
 
 _POINTS = re.compile(
-    r"\b(?:(?:this|the|that|given|provided|above|following)\s+(?:document|passage|text|excerpt|article|paragraph|"
-    r"section|page|context|table|figure|chapter|snippet)|(?:mentioned|described|stated|listed|shown|discussed)\s+"
-    r"(?:above|here|below))\b",
-    re.IGNORECASE,
+    r"""\b(?:
+    (?:this|the|that|given|provided|above|following)\s+
+    (?:document|passage|text|excerpt|article|paragraph|section|page|context|table|figure|chapter
+    |snippet)
+    |
+    (?:mentioned|described|stated|listed|shown|discussed)\s+(?:above|here|below)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -101,9 +101,9 @@ class Summary(Record):
     @property
     def lost(self) -> dict[Reason, FailureExample]:
         """An example for each reason for which samples or claims were lost to failures."""
-        reasons = {
-            r for metric in self.metrics.values() for r in (*metric.missing, *metric.unassessed)
-        }
+        reasons: set[Reason] = set()
+        for metric in self.metrics.values():
+            reasons.update(metric.missing, metric.unassessed)
         return {
             reason: example
             for reason, example in self.failures.items()

@@ -127,12 +127,10 @@ class OrderTally(Tally):
 def _most_cited(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
     """Return the index in the original order of the document cited most for support; the first
     among equals."""
-    cited = Counter(
-        document
-        for assessment in assessments
-        for verdict in assessment.verdicts
-        if verdict.support == "supported"
-        for document in set(verdict.cites)
-    )
+    cited: Counter[str] = Counter()
+    for assessment in assessments:
+        for verdict in assessment.verdicts:
+            if verdict.support == "supported":
+                cited.update(set(verdict.cites))
     counts = [cited[document] for document in documents]
     return counts.index(max(counts)) if any(counts) else None

@@ -10,7 +10,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -338,7 +338,7 @@ class _PairwiseTally:
             a[both] * size + b[both], weights=self._times[both], minlength=size * size
         )
         counts = [int(n) for n in cells]
-        pairs = [(i, j) for i in range(size) for j in range(size)]
+        pairs = list(product(range(size), range(size)))
         claims = sum(counts)
         return RaterAgreement(
             first=self._raters[first],
@@ -500,7 +500,8 @@ def _is_counted(score: Score, claim: Claim | None) -> bool:
 
 def _score(panels: Score, counts: _Counts) -> Score | None:
     """Return one judge's score of the sample; None if it was not asked about any claim."""
-    judged, total = counts.judged, counts.judged + len(counts.reasons)
+    judged = counts.judged
+    total = judged + len(counts.reasons)
     if judged:
         return Score.counted(counts.hits, judged, total)
     if total:
