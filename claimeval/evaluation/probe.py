@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Set
+from itertools import chain
 from typing import Literal
 
 from pydantic import JsonValue
@@ -296,7 +297,7 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
 def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue]:
     """Return settings for a judge file that fit the results."""
     adapted = trial.lessons.judge(judge)
-    refused = {name for error in trial.errors for name in error.refused}
+    refused = set(chain.from_iterable(error.refused for error in trial.errors))
     of_user = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")
     refused_of_user = [name for name in of_user if name in refused]
     settings: dict[str, JsonValue] = {

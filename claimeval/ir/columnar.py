@@ -519,9 +519,9 @@ def _document_ranks(
     def members(groups: list[Tied]) -> list[list[bytes]]:
         """Return the ids of each group of equal scores."""
         alike: list[int] = []
-        for query, first, last, value in groups:
-            begin, end = starts[query], starts[query + 1]
-            if query in order.resorted:
+        for group, first, last, value in groups:
+            begin, end = starts[group], starts[group + 1]
+            if group in order.resorted:
                 alike.extend((np.flatnonzero(scores[begin:end] == value) + begin).tolist())
             else:
                 alike.extend(range(begin + first, begin + last))

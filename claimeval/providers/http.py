@@ -371,7 +371,7 @@ def _skips_proxy(host: str) -> bool:
         return True
     exempt = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
     names = [name.strip().lstrip(".") for name in exempt if name.strip()]
-    return any(name == "*" or host == name or host.endswith("." + name) for name in names)
+    return any(name in ("*", host) or host.endswith("." + name) for name in names)
 
 
 @asynccontextmanager

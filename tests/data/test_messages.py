@@ -160,7 +160,7 @@ def test_a_claim_from_the_conversation_is_supported_where_the_metric_names_it() 
         "contexts": ["Rivers flow slowly towards lakes."],
         "question": "What do they eat?",
         "answer": "Penguins eat fish in Antarctica.",
-    }  # noqa: E501
+    }
     (result,) = ce.score(
         [row], judges="local:lexical", metrics="faithfulness,grounded=answer:contexts+history"
     )

@@ -119,8 +119,8 @@ class Bench:
         _PORTS.clear()
         self.steps: list[dict[str, Json]] = []
         data = ROOT / "examples" / "data"
-        for name in ("demo.jsonl", "demo_labels.jsonl"):
-            Path(name).write_bytes((data / name).read_bytes())
+        for file in ("demo.jsonl", "demo_labels.jsonl"):
+            Path(file).write_bytes((data / file).read_bytes())
         lines = Path("demo.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         Path("few.jsonl").write_text("".join(lines[::4]), encoding="utf-8")
 

@@ -132,16 +132,16 @@ class BatchLifecycle:
                 if error.status != 409:  # the batch has ended already
                     raise
             return
-        async with self._locked(batch.name) as (batch, locked):
-            if locked and batch.open and not await self._find_submitted(batch):
-                self.release(batch, self._state.end(batch.name, "dropped"))
+        async with self._locked(batch.name) as (current, locked):
+            if locked and current.open and not await self._find_submitted(current):
+                self.release(current, self._state.end(current.name, "dropped"))
 
     async def forget(self, batch: Batch) -> None:
         """Drop a batch without asking its provider. The cost reserved for its requests stays
         spent."""
-        async with self._locked(batch.name) as (batch, locked):
-            if locked and batch.open:
-                self._state.end(batch.name, "dropped")
+        async with self._locked(batch.name) as (current, locked):
+            if locked and current.open:
+                self._state.end(current.name, "dropped")
 
     def release(self, batch: Batch, released: ReleasedRequests) -> None:
         """Return the reserved cost of requests that were not sent to the run's ledger."""

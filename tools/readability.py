@@ -1,0 +1,203 @@
+"""How much a reader must hold at once, by room: `python tools/readability.py [FOLDER]`.
+
+A line of code counts if it has a token that is neither comment nor docstring. Complexity is that of
+McCabe with every operand of `and` and `or` and every comprehension counted as a branch, as radon
+counts it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).parents[1] / "claimeval"
+
+_LAYOUT = frozenset(
+    {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
+    }
+)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BRANCHES = (
+    ast.If,
+    ast.IfExp,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ExceptHandler,
+    ast.Assert,
+    ast.Lambda,
+    ast.comprehension,
+    ast.match_case,
+)
+
+
+class Readability(NamedTuple):
+    """The figures of one room."""
+
+    room: str
+    code_lines: int
+    tokens: int
+    functions: int
+    above_10: int
+    """Functions whose complexity is above 10."""
+    above_20: int
+    highest: int
+    packed: int
+    """Assignments of several values to several names."""
+    heavy: int
+    """Comprehensions with two `for`, or with several `if`."""
+    nested: int
+    """Conditional expressions inside one another."""
+
+    @property
+    def tokens_a_line(self) -> float:
+        """Mean number of tokens of a line of code."""
+        return self.tokens / self.code_lines if self.code_lines else 0.0
+
+
+def measure(room: str, files: list[Path]) -> Readability:
+    """Return the figures of the files of a room."""
+    tokens = 0
+    code_lines = 0
+    complexities: list[int] = []
+    packed = 0
+    heavy = 0
+    nested = 0
+    for path in files:
+        tokens_here, lines_here = _density(path)
+        tokens += tokens_here
+        code_lines += lines_here
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        complexities += [complexity(function) for function in _functions(tree)]
+        for node in ast.walk(tree):
+            packed += _is_packed(node)
+            heavy += _is_heavy(node)
+            nested += _is_nested(node)
+    return Readability(
+        room=room,
+        code_lines=code_lines,
+        tokens=tokens,
+        functions=len(complexities),
+        above_10=sum(found > 10 for found in complexities),
+        above_20=sum(found > 20 for found in complexities),
+        highest=max(complexities, default=0),
+        packed=packed,
+        heavy=heavy,
+        nested=nested,
+    )
+
+
+def rooms(package: Path = PACKAGE) -> list[Readability]:
+    """Return the figures of each room of a package, and of the files beside the rooms."""
+    by_room: dict[str, list[Path]] = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).parts
+        by_room.setdefault(parts[0] if len(parts) > 1 else "", []).append(path)
+    return [measure(room, files) for room, files in sorted(by_room.items())]
+
+
+def complexity(function: ast.AST) -> int:
+    """Return the number of branches of a function plus one; functions inside it count by
+    themselves."""
+    count = 1
+    for node in _own(function):
+        if isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, _BRANCHES):
+            count += 1
+        if isinstance(node, ast.comprehension):
+            count += len(node.ifs)
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While, ast.Try)):
+            count += bool(node.orelse)
+    return count
+
+
+def _own(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without those of functions and classes inside it."""
+    waiting = list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            continue
+        yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.AST]:
+    return (node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS))
+
+
+def _is_packed(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Tuple):
+        return False
+    return isinstance(node.targets[0], ast.Tuple) and len(node.value.elts) > 1
+
+
+def _is_heavy(node: ast.AST) -> bool:
+    if not isinstance(node, _COMPREHENSIONS):
+        return False
+    conditions = sum(len(generator.ifs) for generator in node.generators)
+    return len(node.generators) > 1 or conditions > 1
+
+
+def _is_nested(node: ast.AST) -> bool:
+    if not isinstance(node, ast.IfExp):
+        return False
+    return any(isinstance(part, ast.IfExp) for part in (node.test, node.body, node.orelse))
+
+
+def _density(path: Path) -> tuple[int, int]:
+    """Return the number of tokens of a file, and of the lines that they are on."""
+    tokens = 0
+    lines: set[int] = set()
+    begins = True
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type in _LAYOUT:
+                begins = begins or token.type != tokenize.COMMENT
+                continue
+            is_docstring = begins and token.type == tokenize.STRING and '"""' in token.string[:4]
+            begins = False
+            if is_docstring:
+                continue
+            tokens += 1
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return tokens, len(lines)
+
+
+def main() -> None:
+    """Print a row for each room, and the whole."""
+    found = rooms(Path(sys.argv[1])) if len(sys.argv) > 1 else rooms()
+    print(
+        f"{'room':14}{'lines':>7}{'tokens a line':>15}{'above 10':>10}{'above 20':>10}"
+        f"{'highest':>9}{'packed':>8}{'heavy':>7}{'nested':>8}"
+    )
+    for row in found:
+        print(
+            f"{row.room or '-':14}{row.code_lines:7}{row.tokens_a_line:15.2f}{row.above_10:10}"
+            f"{row.above_20:10}{row.highest:9}{row.packed:8}{row.heavy:7}{row.nested:8}"
+        )
+    lines = sum(row.code_lines for row in found)
+    functions = sum(row.functions for row in found)
+    above_10 = sum(row.above_10 for row in found)
+    print(
+        f"{lines} lines, {sum(row.tokens for row in found) / lines:.2f} tokens a line;"
+        f" {functions} functions, {1000 * above_10 / functions:.0f} in a thousand above 10,"
+        f" {sum(row.above_20 for row in found)} above 20"
+    )
+
+
+if __name__ == "__main__":
+    main()
