@@ -47,7 +47,8 @@ _LITERAL = re.compile(
 _PRINTED = re.compile(r"""\s*(?:[\[{]|(?:np\.)?array\(|\(\s*(?:np\.\w+\()?["'])""")
 """The beginning of a list or object, or of a tuple or array of texts."""
 _LOOKS_LIKE_A_LIST = re.compile(
-    r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$|(?:np\.)?array\(\s*\[|\(\s*(["'])[^"']*\1\s*,\s*["'])"""
+    r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$"""
+    r"""|(?:np\.)?array\(\s*\[|\(\s*(["'])[^"']*\1\s*,\s*["'])"""
 )
 
 
@@ -62,13 +63,9 @@ def read_cell(text: str) -> object:
         value = ast.literal_eval(_with_commas(text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
-    return (
-        list(value)
-        if isinstance(value, tuple)
-        else value
-        if isinstance(value, (list, dict))
-        else text
-    )
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (list, dict)) else text
 
 
 def _with_commas(text: str) -> str:

@@ -8,6 +8,7 @@ and `annotator`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ NAMES = {
     "design": ("design",),
 }
 """Field names in a row."""
-_TEXTS = frozenset(name for field in ("sample", "claim_id", "text") for name in NAMES[field])
+_TEXTS = frozenset((*NAMES["sample"], *NAMES["claim_id"], *NAMES["text"]))
 
 _EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
@@ -78,7 +79,7 @@ class LabelFile:
     def __iter__(self) -> Iterator[HumanLabel]:
         self.blank = self.undecided = labeled = 0
         columns: dict[str, None] = {}
-        for row in (row for path in self._paths for row in label_rows(path)):
+        for row in chain.from_iterable(map(label_rows, self._paths)):
             if not labeled:
                 columns |= dict.fromkeys(row.fields)
             if human_label := label(row, self._words):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from claimeval.data.documents import document
@@ -60,7 +61,7 @@ class Layout(NamedTuple):
         """Return the layout of a table with these names; `columns` are those that are read as a
         field of a sample."""
         contexts = columns.get("contexts", ())
-        used = {name for of_field in columns.values() for name in of_field}
+        used = set(chain.from_iterable(columns.values()))
         unread = (name for name in names if name not in used and _words(name) & _DOCUMENT)
         document = contexts[0] if contexts else next(unread, None)
         other = tuple(name for name in names if name != document and not _describes_document(name))

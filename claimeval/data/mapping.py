@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -197,27 +198,29 @@ def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
 def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
     """Return the mapping of a recognized export with a line that says which of its paths are in the
     rows."""
-    used = {
-        field: dict.fromkeys(
-            name
-            for path in paths
-            for row in rows
-            if path and _has(row.fields, (path,), any)
-            for name in (
-                roots(tuple(row.fields), path)
-                if is_pattern(path) and field not in LISTS
-                else (path,)
-            )
-        )
-        for field, paths in mapping.fields.items()
-        if field in ("question", "answer", "contexts", "reference_answers")
-    }
-    parts = ", ".join(
-        f"{field} from {' or '.join(paths)}" for field, paths in used.items() if paths
+    parts = []
+    for field, paths in mapping.fields.items():
+        if field in ("question", "answer", "contexts", "reference_answers"):
+            used = _paths_with_values(field, paths, rows)
+            parts += [f"{field} from {' or '.join(used)}"] if used else []
+    read_as = (
+        f"read as {mapping.preset}: {', '.join(parts)}" if parts else f"read as {mapping.preset}"
     )
-    return mapping.model_copy(
-        update={"read_as": f"read as {mapping.preset}{parts and f': {parts}'}"}
-    )
+    return mapping.model_copy(update={"read_as": read_as})
+
+
+def _paths_with_values(
+    field: str, paths: Sequence[str], rows: Sequence[SourceRow]
+) -> dict[str, None]:
+    """Return the paths of a field that some row has, and for a pattern the columns it matches."""
+    used: dict[str, None] = {}
+    for path in filter(None, paths):
+        columns_matched = is_pattern(path) and field not in LISTS
+        for row in rows:
+            if _has(row.fields, (path,), any):
+                names = roots(tuple(row.fields), path) if columns_matched else (path,)
+                used.update(dict.fromkeys(names))
+    return used
 
 
 def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[SourceRow | Sample]:
@@ -268,7 +271,7 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
         values[column] = _value(row.fields, field, paths, mapping)
         if field == "id" and not given and values[column] is None:
             values[column] = row.number
-        used.update(name for found in starts for name in found)
+        used.update(chain.from_iterable(starts))
     kept = {name: value for name, value in row.fields.items() if name not in used}
     return row._replace(fields={**kept, **values}, raw=row.fields)
 
@@ -283,12 +286,8 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
         if not found:
             empty = [] if field in LISTS and _is_empty_list(row, path) else empty
         elif field in _DOCUMENT_LISTS:
-            merged += [
-                item
-                for value in found
-                for item in _documents(value, mapping.split)
-                if item not in merged
-            ]
+            items = chain.from_iterable(_documents(value, mapping.split) for value in found)
+            merged += [item for item in items if item not in merged]
             empty = []
         elif field in LISTS:
             return _one(found)

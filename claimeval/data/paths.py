@@ -72,16 +72,18 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
             name, _, after = path.partition(".")
             selector, rest = (name, after) if name.isdecimal() else ("*", path)
         for item in _items(value, selector):
-            yield from values_at(item, rest) if rest else (() if item is None else (item,))
+            if rest:
+                yield from values_at(item, rest)
+            elif item is not None:
+                yield item
 
 
 def flat(values: Iterable[Any]) -> list[Any]:
     """Return the values with those of lists in them."""
-    return [
-        inner
-        for value in values
-        for inner in (flat(value) if isinstance(value, (list, tuple)) else [value])
-    ]
+    flattened: list[Any] = []
+    for value in values:
+        flattened += flat(value) if isinstance(value, (list, tuple)) else [value]
+    return flattened
 
 
 def _items(values: list[Any], selector: str) -> list[Any]:

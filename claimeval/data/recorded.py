@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -189,7 +189,9 @@ def value_at(row: SourceRow, path: str | None, *, optional: bool = False) -> Any
         )
     if not values and not optional:
         raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
-    return (values[0] if len(values) == 1 else values) if values else None
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else values
 
 
 class _Reply(NamedTuple):
@@ -242,9 +244,9 @@ class RecordedReplies:
             for answered in self._by_claim(rows).values():
                 if not (fields.claim_id or fields.document):
                     repeated += _repeating_rows(answered)
-                times = Counter(
-                    (reply.judge, reply.document) for _, replies in answered for reply in replies
-                )
+                times = Counter[tuple[str, str | None]]()
+                for _, replies in answered:
+                    times.update((reply.judge, reply.document) for reply in replies)
                 for (name, _), count in times.items():
                     judges[name] = max(judges[name], count)
         if not judges:
@@ -379,7 +381,7 @@ class RecordedReplies:
             )
             verdicts: dict[str | None, list[Verdict]] = {}
             times = Counter[tuple[str, str | None]]()
-            for reply in (reply for _, replies in answered for reply in replies):
+            for reply in chain.from_iterable(replies for _, replies in answered):
                 replicate = times[reply.judge, reply.document]
                 times[reply.judge, reply.document] += 1
                 evidence = evidence_of.get(reply.document, self._evidence)
@@ -544,8 +546,9 @@ def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
 def _texts(row: SourceRow, path: str | None) -> tuple[str, ...]:
     """Return the text or the list of texts at a path; none if there is nothing."""
     value = value_at(row, path, optional=True)
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return tuple(map(str, values))
+    if value is None:
+        return ()
+    return tuple(map(str, value if isinstance(value, list) else [value]))
 
 
 def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:

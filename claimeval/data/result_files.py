@@ -155,12 +155,15 @@ BEST_FIRST = (*_RAGCHECKER_LABELS.values(),)
 them."""
 
 
+def _has_lists(labels: object) -> bool:
+    return isinstance(labels, list) and any(isinstance(words, list) for words in labels)
+
+
 def _of_ragchecker(path: Path) -> RecordedResults:
     contexts = [_VERDICTS[part, "contexts"] for part in _CLAIMS]
-    labels = (row.first(names) for row in read_rows(path) for names in contexts)
-    per_document = any(
-        isinstance(words, list) for listed in labels if isinstance(listed, list) for words in listed
-    )
+    per_document = False
+    for row in read_rows(path):
+        per_document = per_document or any(_has_lists(row.first(names)) for names in contexts)
     names = (
         (*GROUPS["ragchecker"], "contradiction_rate")
         if per_document

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -119,10 +119,12 @@ def read_rows(
 
 
 def _within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
-    items = ((row.location, item) for row in rows for item in flat(values_at(row.fields, under)))
-    for number, (outer, item) in enumerate(items, 1):
-        location = f"{outer}, {under} {number}"
-        yield SourceRow(location, number, _object(item, location))
+    number = 0
+    for row in rows:
+        for item in flat(values_at(row.fields, under)):
+            number += 1
+            location = f"{row.location}, {under} {number}"
+            yield SourceRow(location, number, _object(item, location))
 
 
 def count_rows(path: Path) -> int:
@@ -294,7 +296,7 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
     if values and all(isinstance(value, dict) for value in values):
         if all(str(label).isdecimal() for label in table):
             return values
-        labels = dict.fromkeys(label for column in values for label in column)
+        labels = dict.fromkeys(chain.from_iterable(values))
         return [{column: cells.get(label) for column, cells in table.items()} for label in labels]
     if values and all(isinstance(value, (list, tuple)) for value in values):
         if not any(values):
@@ -310,17 +312,13 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
 def _container(table: Mapping[str, Any]) -> str | None:
     """Return the path of the rows in an object: a known one, else that of its only list of
     objects."""
-    if known := next(
-        (name for name in CONTAINERS if any(isinstance(at, list) for at in values_at(table, name))),
-        None,
-    ):
-        return known
-    inner = {
-        f"{name}.{key}": item
-        for name, at in table.items()
-        if isinstance(at, dict)
-        for key, item in at.items()
-    }
+    for name in CONTAINERS:
+        if any(isinstance(value, list) for value in values_at(table, name)):
+            return name
+    inner: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            inner |= {f"{name}.{key}": item for key, item in value.items()}
     lists = [
         path
         for path, value in {**table, **inner}.items()

@@ -304,7 +304,8 @@ def seeded(key: str, seed: int) -> int:
 
 def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
-    value = next((value for name in names for value in values_at(row.fields, name)), None)
+    values = itertools.chain.from_iterable(values_at(row.fields, name) for name in names)
+    value = next(values, None)
     if value is None and not row.fields.keys().isdisjoint(names):
         return ""
     if not isinstance(value, str):

@@ -250,7 +250,8 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     metadata = Counter[str]()
     contexts = array("l")
     example: Sample | None = None
-    parts = sorted({part for metric in metrics for part in (metric.claims_of, metric.against)})
+    claimed = {metric.claims_of for metric in metrics}
+    parts = sorted(claimed | {metric.against for metric in metrics})
     lacks: dict[tuple[bool, ...], list[tuple[str, Part]]] = {}
     """The missing part of each metric, by the presence of each of `parts`."""
     for sample in samples:

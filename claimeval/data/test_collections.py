@@ -197,13 +197,7 @@ def read_names(path: Path) -> tuple[str, ...]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON: {error}") from error
-    lists = (
-        [content]
-        if isinstance(content, list)
-        else list(content.values())
-        if isinstance(content, dict)
-        else []
-    )
+    lists = list(content.values()) if isinstance(content, dict) else [content]
     names = [
         names
         for names in lists
