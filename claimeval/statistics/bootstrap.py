@@ -43,7 +43,7 @@ else:
     np = LazyModule("numpy")
     Floats = Integers = Mask = Statistic = None
 
-Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "none"]
+Method = Literal["bca", "symmetric", "wilson", "mover", "rule_of_three", "normal", "t", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def bootstrap_sums(
         return tuple(without_interval(None, n, 0, level, because) for _ in statistics)
     total = rows.sum(axis=0) if occurrences is None else occurrences @ rows
     points = [float(statistic(total[None, :])[0]) for statistic in statistics]
-    reason = no_interval_because or _no_interval_because(resamples, count)
+    reason = no_interval_because or why_no_interval(resamples, count)
     sums = rows[:0] if reason else resample_sums(distinct, times, resamples, seed)
     estimates = []
     for statistic, point in zip(statistics, points, strict=True):
@@ -400,7 +400,7 @@ def quotient(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
 
 
-def _no_interval_because(resamples: int, clusters: int) -> str | None:
+def why_no_interval(resamples: int, clusters: int) -> str | None:
     """Return why this number of clusters is not resampled; None if it is."""
     if clusters == 1:
         return "one cluster has no spread to measure"

@@ -430,7 +430,7 @@ def rogan_gladen(
 
     def rate(chosen: Mask, label: float) -> Rate | None:
         """Return how often the judge gives the label to these items."""
-        return _rate(items.judge[chosen] == label, keys[chosen].tolist())
+        return effective_rate(items.judge[chosen] == label, keys[chosen].tolist())
 
     yes = rate(~labeled, 1.0)
     specificity = rate(items.human == 0, 0.0)
@@ -504,7 +504,10 @@ def rogan_gladen_rate(
     )
 
 
-def _rate(hits: Mask, clusters: Sequence[Hashable]) -> Rate | None:
+def effective_rate(hits: Mask, clusters: Sequence[Hashable]) -> Rate | None:
+    """Return the proportion of hits with the number of independent items that say as much: n over
+    the design effect; the number of clusters, if all items are hits or none is. None without
+    items."""
     if not len(hits):
         return None
     share = float(hits.mean())

@@ -67,6 +67,29 @@ def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> 
     )
 
 
+def edge_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
+    """Return Wilson's interval of a proportion, with the exact end on the side of the nearer edge.
+
+    Wilson's interval of 9 hits among 10 ends at .982 and excludes the likely truth .99, while its
+    other end reaches far enough; Brown, Cai & DasGupta (2001, section 4.1.1) replace the same end.
+    The exact end is Clopper and Pearson's. A single item, of which Wilson's interval excludes .8
+    after a miss, has Jeffreys' interval. `n` may be an effective number.
+    """
+    if n < 2:
+        hits = share * n
+        tail = (1 - level) / 2
+        low = beta_quantile(tail, hits + 0.5, n - hits + 0.5) if share > 0 else 0.0
+        high = beta_quantile(1 - tail, hits + 0.5, n - hits + 0.5) if share < 1 else 1.0
+        return Interval(min(share, low), max(share, high))
+    low, high = wilson_interval(share, n, level=level)
+    exact = clopper_pearson_interval(share, n, level=level)
+    if share >= 0.5:
+        high = max(high, exact.high)
+    if share <= 0.5:
+        low = min(low, exact.low)
+    return Interval(low, high)
+
+
 def _common_value(rows: Floats, limit: int) -> float | None:
     """Return the value of more than half of the clusters, if effectively fewer than `limit` differ;
     else `None`.

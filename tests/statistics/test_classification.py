@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from claimeval.statistics import binary_report, confusion
@@ -41,6 +43,48 @@ def test_every_rate_has_an_interval_around_it() -> None:
         assert estimate.value is not None
         assert estimate.high is not None
         assert estimate.low < estimate.value < estimate.high
+
+
+def test_the_interval_of_balanced_accuracy_knows_what_few_wrong_items_cannot_show() -> None:
+    """Recall 185 of 190, specificity 10 of 10; scipy 1.17.1:
+    proportion_ci(185, 190, method="wilson") has the low end .939886, that of "exact" the high end
+    .991401; Wilson's of 10 of 10 is .722467 to 1.
+
+    low = .986842 - sqrt((.973684 - .939886)^2 + (1 - .722467)^2) / 2 = .847050,
+    high = .986842 + (.991401 - .973684) / 2 = .995701.
+    """
+    judge = [True] * 185 + [False] * 15
+    human = [True] * 190 + [False] * 10
+    estimate = binary_report(judge, human).balanced_accuracy
+    assert estimate.value == pytest.approx(0.986842, abs=1e-6)
+    assert (estimate.low, estimate.high) == (
+        pytest.approx(0.847050, abs=1e-6),
+        pytest.approx(0.995701, abs=1e-6),
+    )
+    assert (estimate.method, estimate.n, estimate.clusters) == ("mover", 200, 200)
+    singles = binary_report(judge, human, clusters=range(200)).balanced_accuracy
+    assert singles == estimate
+
+
+def test_balanced_accuracy_is_less_certain_if_the_judge_is_wrong_on_whole_questions() -> None:
+    """Twenty questions of five items; in four of them everything is wrong."""
+    human = [True, True, True, False, False] * 20
+    judge = [not label if item < 20 else label for item, label in enumerate(human)]
+    keys = [item // 5 for item in range(100)]
+    by_item = binary_report(judge, human).balanced_accuracy
+    by_question = binary_report(judge, human, clusters=keys).balanced_accuracy
+    assert by_item.value == by_question.value == pytest.approx(0.8)
+    assert by_item.width is not None
+    assert by_question.width is not None
+    assert by_question.width > 2 * by_item.width
+
+
+def test_balanced_accuracy_has_an_interval_if_only_one_item_is_wrong() -> None:
+    """Jeffreys' interval of 1 of 1 begins at .146745 (scipy 1.17.1: beta(1.5, .5).ppf(.025)); the
+    judge finds 19 of 19 right items, whose Wilson interval begins at .831821."""
+    estimate = binary_report([True] * 19 + [False], [True] * 19 + [False]).balanced_accuracy
+    low = 1 - math.hypot(1 - 0.146745, 1 - 0.831821) / 2
+    assert (estimate.low, estimate.high) == (pytest.approx(low, abs=1e-5), 1.0)
 
 
 def test_unassessed_items_are_counted_and_unlabelled_ones_are_not() -> None:
