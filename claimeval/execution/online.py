@@ -129,7 +129,8 @@ class OnlineExecutor(Executor):
 
     def _record_error(self, request: Request, error: CallError) -> None:
         """Stop the judge if no further call can succeed."""
-        judge, step = request.judge.name, (request.judge.name, request.prompt)
+        judge = request.judge.name
+        step = (judge, request.prompt)
         if error.fatal:
             self.stop(judge, error.message)
         elif error.refused or (error.context_tokens and request.judge.context_tokens is None):

@@ -178,11 +178,15 @@ def as_chat(content: bytes) -> bytes:
     blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
     calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    text = _json_text(calls[0]) if calls else "".join(texts) if texts else None
+    text = _json_text(calls[0]) if calls else "".join(texts)
     reason = message.get("stop_reason")
     choice = {
         "index": 0,
-        "message": {"role": "assistant", "content": text, "refusal": _refusal(message)},
+        "message": {
+            "role": "assistant",
+            "content": text if calls or texts else None,
+            "refusal": _refusal(message),
+        },
         "finish_reason": _FINISH.get(reason, reason) if isinstance(reason, str) else None,
     }
     return json.dumps(
@@ -446,25 +450,24 @@ def _status(batch: Mapping[str, Any]) -> BatchStatus:
         if type(count) is int
     }
     status = str(batch.get("processing_status"))
-    phase: Phase = "under_way"
-    if status == "ended":
-        phase = (
-            "cancelled"
-            if batch.get("cancel_initiated_at")
-            else "expired"
-            if counts.get("expired")
-            else "ended"
-        )
     return BatchStatus(
         id=str(batch["id"]),
         name=None,
-        phase=phase,
+        phase=_phase(batch, status, expired=bool(counts.get("expired"))),
         status=status,
         files=(str(batch["id"]),) if status == "ended" and batch.get("results_url") else (),
         total=sum(counts.values()),
         answered=counts.get("succeeded", 0),
         failed=sum(counts.get(name, 0) for name in ("errored", "canceled", "expired")),
     )
+
+
+def _phase(batch: Mapping[str, Any], status: str, *, expired: bool) -> Phase:
+    if status != "ended":
+        return "under_way"
+    if batch.get("cancel_initiated_at"):
+        return "cancelled"
+    return "expired" if expired else "ended"
 
 
 PROVIDER = Provider(

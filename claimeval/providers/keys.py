@@ -39,7 +39,8 @@ _PARAMETER = re.compile(r"(?<=[?&])([^=&?\s]+)=(?!\$)[^&\s'\"]+")
 _ESCAPED = re.compile(r"\\u00[2-7]|\\/")
 """A character of a key as a JSON escape, which is rare in replies."""
 _SECRET = re.compile(
-    r"auth|(?<!cache_)key|token(?!iz)|secret|cookie|password|credential|signature|^(?:code|sig|pat|pwd)$",
+    r"auth|(?<!cache_)key|token(?!iz)|secret|cookie|password|credential|signature|"
+    r"^(?:code|sig|pat|pwd)$",
     re.IGNORECASE,
 )
 """Names of headers, query parameters and body fields with secret values."""

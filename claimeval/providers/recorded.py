@@ -4,8 +4,8 @@ model or network.
 A file is JSON Lines. Each line holds the claims of a text, or verdicts on claims against some
 evidence::
 
-    {"text": "It is 63 m high.", "claims": [{"claim": "The tower is 63 m high.", "sentences": [1]}]}
-    {"evidence": ["It is 58 m high."], "verdicts": [{"claim": "The tower is 63 m high.", "label": "contradicted"}]}
+    {"text": "It is 63 m high.", "claims": [{"claim": "It is 63 m high.", "sentences": [1]}]}
+    {"evidence": ["58 m"], "verdicts": [{"claim": "It is 63 m high.", "label": "contradicted"}]}
 
 They are found by text, claim and evidence and not by request, so they also answer requests with
 other claims together or documents in another order. What the file lacks is `not_in_cache`.
@@ -41,7 +41,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 Texts = frozenset[str]
 """The texts of documents, in any order."""
-LABELS = frozenset(word for scale in SCALES.values() for word in scale.words) | {ABSTAIN}
+LABELS = frozenset({ABSTAIN}).union(*(scale.words for scale in SCALES.values()))
 
 
 class _ClaimEntry(Record):

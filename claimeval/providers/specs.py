@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from glob import escape
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -160,7 +161,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     extractor.
     """
     forms = {name: _forms(name) for name in names}
-    uses = Counter(form for shorter in forms.values() for form in set(shorter))
+    uses = Counter(chain.from_iterable(set(shorter) for shorter in forms.values()))
     return {
         name: next((form for form in shorter if uses[form] == 1), name)
         for name, shorter in forms.items()

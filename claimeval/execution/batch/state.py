@@ -36,12 +36,14 @@ MAX_TRIES = 3
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS batch (
-    name TEXT PRIMARY KEY, judge TEXT NOT NULL, grouping TEXT NOT NULL, run TEXT NOT NULL, state TEXT NOT NULL,
-    requests INTEGER NOT NULL, size INTEGER NOT NULL, at REAL NOT NULL, upload TEXT, id TEXT,
-    status TEXT NOT NULL, answered INTEGER NOT NULL, failed INTEGER NOT NULL, problem TEXT NOT NULL);
+    name TEXT PRIMARY KEY, judge TEXT NOT NULL, grouping TEXT NOT NULL, run TEXT NOT NULL,
+    state TEXT NOT NULL, requests INTEGER NOT NULL, size INTEGER NOT NULL, at REAL NOT NULL,
+    upload TEXT, id TEXT, status TEXT NOT NULL, answered INTEGER NOT NULL,
+    failed INTEGER NOT NULL, problem TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS request (
-    key BLOB PRIMARY KEY, batch TEXT, prompt TEXT NOT NULL, reserved INTEGER NOT NULL, tries INTEGER NOT NULL,
-    reason TEXT, message TEXT NOT NULL, final INTEGER NOT NULL) WITHOUT ROWID;
+    key BLOB PRIMARY KEY, batch TEXT, prompt TEXT NOT NULL, reserved INTEGER NOT NULL,
+    tries INTEGER NOT NULL, reason TEXT, message TEXT NOT NULL,
+    final INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS riding ON request (batch);
 """
 _BATCH = (
@@ -268,9 +270,8 @@ def pending_requests(store: Path) -> int:
     if not (store / FILE).exists():
         return 0
     with BatchState(store) as state:
-        return sum(
-            1 for batch in state.batches("submitted") for _ in state.pending_keys(batch.name)
-        )
+        submitted = state.batches("submitted")
+        return sum(len(list(state.pending_keys(batch.name))) for batch in submitted)
 
 
 def _batch(row: tuple[Any, ...]) -> Batch:

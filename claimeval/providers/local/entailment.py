@@ -343,12 +343,10 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
     async def _findings(
         self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]
     ) -> list[list[ChunkFinding]]:
-        columns = zip(claims, chunks, strict=True)
-        results = iter(
-            await self.ask(
-                [Premise(chunk.text, claim) for claim, pieces in columns for chunk in pieces]
-            )
-        )
+        premises: list[Premise] = []
+        for claim, pieces in zip(claims, chunks, strict=True):
+            premises.extend(Premise(chunk.text, claim) for chunk in pieces)
+        results = iter(await self.ask(premises))
         return [[ChunkFinding(chunk, next(results)) for chunk in pieces] for pieces in chunks]
 
     def _room(self, claim: str) -> int:

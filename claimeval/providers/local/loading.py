@@ -8,6 +8,7 @@ import importlib
 import os
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -121,7 +122,8 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
             raise UsageError(
                 f"the folder {name!r} has no model: config.json and model.safetensors must be in it"
             )
-        files = sorted(path for pattern in (*_TEXTS, *_WEIGHTS) for path in folder.glob(pattern))
+        found = chain.from_iterable(folder.glob(pattern) for pattern in (*_TEXTS, *_WEIGHTS))
+        files = sorted(found)
         states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
         return ModelFiles(name, folder, f"sha256:{_digest(states)}")
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:

@@ -62,7 +62,9 @@ class Seq2Seq:
         """
         for batch in length_buckets([len(source) for source in sources], self._batch_tokens):
             states, mask = self._encode([sources[index] for index in batch])
-            pairs = [(row, target) for row, index in enumerate(batch) for target in targets[index]]
+            pairs: list[tuple[int, Ids]] = []
+            for row, index in enumerate(batch):
+                pairs.extend((row, target) for target in targets[index])
             least = mask.shape[1] // _SHARED
             means = [math.nan] * len(pairs)
             for chosen in length_buckets(

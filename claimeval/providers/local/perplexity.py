@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from claimeval.providers.local.loading import Loaded
 from claimeval.providers.local.networks import Seq2Seq
 from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer
-from claimeval.providers.local.tokens import SourceWindows, Tokenizing, load_prompt
+from claimeval.providers.local.tokens import Ids, SourceWindows, Tokenizing, load_prompt
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions, LongTexts
@@ -89,12 +89,13 @@ class ContextRelevance(Record):
         if not values:
             return dict.fromkeys(METRICS)
         best = sorted(values, reverse=True)
-        means = (
-            math.fsum(ordered[:k]) / len(ordered[:k])
-            for ordered, numbers in ((values, TOP), (best, TOP[1:]))
-            for k in numbers
-        )
-        return dict(zip(METRICS, (best[0], *means), strict=True))
+        first_means = [_mean(values[:k]) for k in TOP]
+        best_means = [_mean(best[:k]) for k in TOP[1:]]
+        return dict(zip(METRICS, (best[0], *first_means, *best_means), strict=True))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
@@ -144,8 +145,11 @@ def _likelihoods(
     for index, pair in enumerate(pairs):
         indices.setdefault(pair.text, []).append(index)
     reads = {text: windows.read(text) for text in indices}
-    texts = [text for text, read in reads.items() for _ in read.sources]
-    sources = [source for read in reads.values() for source in read.sources]
+    texts: list[str] = []
+    sources: list[Ids] = []
+    for text, read in reads.items():
+        texts.extend([text] * len(read.sources))
+        sources.extend(read.sources)
     source_targets = [[targets[pairs[index].question] for index in indices[text]] for text in texts]
     means: dict[str, list[list[float]]] = {text: [] for text in indices}
     for number, values in model.mean_log_probabilities(sources, source_targets):
@@ -184,12 +188,11 @@ def measure(
     """
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
-        pairs = [
-            QuestionTextPair(text.text, s.question)
-            for s in block
-            if s.question.strip()
-            for text in s.contexts or ()
-        ]
+        pairs: list[QuestionTextPair] = []
+        for sample in block:
+            if sample.question.strip():
+                texts = sample.contexts or ()
+                pairs.extend(QuestionTextPair(text.text, sample.question) for text in texts)
         likelihoods = scorer.results(pairs, store, on_scored)
         yield from (_relevance(sample, likelihoods) for sample in block)
 

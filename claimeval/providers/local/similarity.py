@@ -96,11 +96,11 @@ def measure(
         pairs = [
             (answer, [text for text in references if text.strip()]) for answer, references in block
         ]
-        texts = list(
-            dict.fromkeys(
-                t for answer, others in pairs if answer and others for t in (answer, *others)
-            )
-        )
+        distinct: dict[str, None] = {}
+        for answer, others in pairs:
+            if answer and others:
+                distinct.update(dict.fromkeys((answer, *others)))
+        texts = list(distinct)
         rows = dict(zip(texts, scorer.embed(texts), strict=True)) if texts else {}
         for answer, others in pairs:
             if not (answer and answer.strip() and others):

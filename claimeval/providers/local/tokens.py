@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +148,8 @@ class _Stretch(NamedTuple):
 
     def lies_in(self, other: _Stretch) -> bool:
         """Return whether the other stretch covers this one."""
-        (start, end), (first, last) = self.span, other.span
+        start, end = self.span
+        first, last = other.span
         return self.document == other.document and first <= start and end <= last
 
 
@@ -175,11 +177,11 @@ class EvidenceChunks:
         already.
         """
         texts = self._texts(documents)
-        stretches = [
-            _Stretch(index, span) for index, text in enumerate(texts) for span in text.sentences
-        ]
+        stretches: list[_Stretch] = []
+        for index, document in enumerate(texts):
+            stretches.extend(_Stretch(index, span) for span in document.sentences)
         words = [_words(texts[index].text[slice(*span)]) for index, span in stretches]
-        frequency = Counter(word for sentence_words in words for word in sentence_words)
+        frequency = Counter(chain.from_iterable(words))
         weights = [
             sum(1 / frequency[word] for word in sentence_words & _words(claim))
             for sentence_words in words
@@ -212,7 +214,8 @@ def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_Stretch
     token."""
     room -= SLACK
     for index, text in enumerate(texts):
-        start, end = -1, 0
+        start = -1
+        end = 0
         for sentence in text.sentences:
             if start >= 0 and text.tokens(start, sentence.end) > room:
                 yield _Stretch(index, Span(start, end))
