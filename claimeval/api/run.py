@@ -300,8 +300,10 @@ class Run:
         for limits, word in ((fail_under, "below"), (fail_over, "above")):
             for name, limit in limits.items():
                 metric = self[name]
-                bound = metric.low if word == "below" else metric.high
-                value = bound if metric.ends == "bounds" and bound is not None else metric.mean
+                bound = None
+                if metric.ends == "bounds":
+                    bound = metric.low if word == "below" else metric.high
+                value = metric.mean if bound is None else bound
                 if value is None or (value < limit if word == "below" else value > limit):
                     is_what = "is undefined" if value is None else f"is {decimal(value)}"
                     if bound is not None:
