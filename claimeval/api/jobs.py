@@ -188,7 +188,7 @@ async def _run_shard(
     part = Part(folder, shard)
     if index := part.finished(record):
         logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
-        return ShardRun(part, record, tallies_of(record, index), DONE, index)
+        return ShardRun(part, record, tallies_of(record, part, index), DONE, index)
     positions = cut(prepared.count_items(), shard)
     progress = _progress(prepared, len(positions), options)
     budget = prepared.budget(options)

@@ -13,13 +13,11 @@ import json
 import logging
 import os
 import shutil
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
 
@@ -27,6 +25,7 @@ from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, file_digest
 from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import DONE
+from claimeval.providers.prices import Price
 from claimeval.runs.directory import (
     MANIFEST,
     OUTCOME,
@@ -35,6 +34,7 @@ from claimeval.runs.directory import (
     RESULTS_COMPRESSED,
     SUMMARY,
     ResultFiles,
+    RunResults,
     RunWriter,
     check_free,
     draft,
@@ -45,10 +45,9 @@ from claimeval.runs.directory import (
 )
 from claimeval.runs.jobs import RunSink
 from claimeval.runs.lines import Lines, compress
-from claimeval.types.clusters import single_cluster
-from claimeval.types.errors import DataError, UsageError, repeated_id
+from claimeval.types.errors import UsageError, repeated_id
 from claimeval.types.options import Shard
-from claimeval.types.records import Record, SampleResult
+from claimeval.types.records import Record
 from claimeval.types.requests import Learned
 
 logger = logging.getLogger("claimeval")
@@ -68,7 +67,7 @@ class PartFile(Record):
 
 
 class PartIndex(Record):
-    """Index of a finished part: its settings, samples and files, and the tallies of its samples."""
+    """Index of a finished part: its settings, samples and files, and the prices of its judges."""
 
     format: int = RUN_FORMAT
     claimeval: str
@@ -89,8 +88,8 @@ class PartIndex(Record):
     replies: PartFile
     learned: dict[str, Learned] = Field(default_factory=dict)
     """Lessons about the judges' servers, by judge."""
-    tallies: dict[str, Any]
-    """Tallies of the samples, from `SummaryBuilder.state`."""
+    prices: dict[str, Price | None]
+    """The prices that were paid, by judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +211,7 @@ class PartWriter(ResultFiles):
         self,
         manifest: Manifest,
         items: range,
-        tallies: Mapping[str, Any],
+        prices: Mapping[str, Price | None],
         learned: Mapping[str, Learned],
     ) -> PartIndex:
         """Rename the files to their final names and write the index.
@@ -220,7 +219,7 @@ class PartWriter(ResultFiles):
         Args:
             manifest: The manifest of the run.
             items: The positions of its items in the run.
-            tallies: The tallies of its samples.
+            prices: The prices that were paid, by judge.
             learned: Lessons about the judges' servers.
         """
         packed = self.part.replies.with_name(f"{self.part.replies.name}.part")
@@ -238,7 +237,7 @@ class PartWriter(ResultFiles):
                 results=PartFile.of(self.results),
                 replies=PartFile.of(packed),
                 learned=dict(learned),
-                tallies=dict(tallies),
+                prices=dict(prices),
             )
             self.part.index_file.unlink(missing_ok=True)
             self.results.replace(self.part.lines)
@@ -340,35 +339,11 @@ def is_merged(folder: Path, manifest: Manifest) -> bool:
     )
 
 
-class PartTallies(SummaryBuilder):
-    """Tallies of the samples of parts, including duplicate ids."""
-
-    ADDED: ClassVar = (*SummaryBuilder.ADDED, "_ids")
-
-    def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
-        super().__init__(record, prices)
-        self._ids = array("q")
-
-    def add(self, result: SampleResult) -> None:
-        """Add a sample."""
-        super().add(result)
-        self._ids.append(single_cluster(result.sample.id))
-
-    def repeated(self) -> frozenset[int]:
-        """Return the hashes of duplicate ids."""
-        import numpy as np
-
-        values, counts = np.unique(
-            np.frombuffer(self._ids, np.int64) if self._ids else [], return_counts=True
-        )
-        return frozenset(map(int, values[counts > 1]))
-
-
-def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
-    """Return the tallies of a part."""
-    tallies = PartTallies(manifest)
-    if index.samples:
-        tallies.absorb(index.tallies)
+def tallies_of(manifest: Manifest, part: Part, index: PartIndex) -> SummaryBuilder:
+    """Sum up the results of a finished part."""
+    tallies = SummaryBuilder(manifest, known=index.prices)
+    for result in RunResults(part.lines, part.replies):
+        tallies.add(result)
     return tallies
 
 
@@ -420,18 +395,20 @@ def merge(folder: Path, *, compress: bool = False) -> None:
                 f" {part.again}"
             )
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress) as writer:
-        tallies = PartTallies(manifest)
         finished = list(zip(parts, indexes, strict=True))
         results = chain.from_iterable(
             _checked(part, part.lines, index.results) for part, index in finished
         )
         replies = chain.from_iterable(_replies(part, index) for part, index in finished)
         writer.add_lines(results, replies, asked=any(index.has_calls for index in indexes))
-        for index in indexes:
-            if index.samples:
-                tallies.absorb(index.tallies)
-        if kind_of(manifest).unique and (repeated := tallies.repeated()):
-            raise _repeated_id(writer.added(), repeated)
+        tallies = SummaryBuilder(manifest, known=indexes[0].prices)
+        numbers: dict[str, int] = {}
+        unique = kind_of(manifest).unique
+        for number, result in enumerate(writer.added(), 1):
+            first = numbers.setdefault(result.id, number)
+            if unique and first != number:
+                raise repeated_id(result.id, first, number)
+            tallies.add(result)
         RunSink(writer, tallies).finish(DONE)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
@@ -449,16 +426,6 @@ def missing_shards(parts: Sequence[Part]) -> list[int]:
     return [
         number for number in range(1, (counts[0] if counts else 0) + 1) if number not in present
     ]
-
-
-def _repeated_id(results: Iterable[SampleResult], hashes: frozenset[int]) -> DataError:
-    """Return the error for the first duplicate id, as for data that are read by one process."""
-    numbers: dict[str, int] = {}
-    for number, result in enumerate(results, 1):
-        name = result.sample.id
-        if single_cluster(name) in hashes and (first := numbers.setdefault(name, number)) != number:
-            return repeated_id(name, first, number)
-    raise AssertionError("some id is a duplicate")
 
 
 def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:

@@ -1,5 +1,4 @@
-"""Shards of a run: running the job for some of its items, and writing their results and tallies as
-a part.
+"""Shards of a run: running the job for some of its items, and writing their results as a part.
 
 A process with one shard calls `run_shard`. An engine for several machines sends a `Recipe` and the
 items, calls `score_shard` on the other machine, and writes the result with `write_part`.
@@ -13,12 +12,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from claimeval.distributed.attempts import Attempts, AttemptsFile, WatchedJob, WatchedMeasure
-from claimeval.distributed.parts import Part, PartIndex, PartTallies, PartWriter
+from claimeval.distributed.parts import Part, PartIndex, PartWriter
 from claimeval.evaluation.job import Job, Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.measure import MeasureJob
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import ComputedJob, ItemJob, RunStatus
 from claimeval.execution.runner import run_job
+from claimeval.providers.prices import Price
 from claimeval.runs import lines
 from claimeval.runs.lines import WrittenResult
 from claimeval.types.options import RunOptions, Shard
@@ -43,10 +44,10 @@ class Recipe:
 
 
 class ShardResult(NamedTuple):
-    """The serialized results of a shard, and their tallies."""
+    """The serialized results of a shard, and the prices of its judges."""
 
     written: Sequence[WrittenResult]
-    tallies: Mapping[str, Any]
+    prices: Mapping[str, Price | None]
 
 
 def cut(items: int, shard: Shard) -> range:
@@ -57,7 +58,7 @@ def cut(items: int, shard: Shard) -> range:
 
 async def run_shard(
     recipe: Recipe, part: Part, items: Iterable[Any], positions: range, progress: Progress, run: str
-) -> tuple[PartIndex | None, PartTallies, RunStatus]:
+) -> tuple[PartIndex | None, SummaryBuilder, RunStatus]:
     """Run the job for the items of a shard, and write its part if it is complete.
 
     Args:
@@ -77,7 +78,7 @@ async def run_shard(
         tallies, status = await _run(recipe, items, writer.add, progress, run=run, attempts=watch)
         index = None
         if status.complete:
-            index = writer.finish(recipe.manifest, positions, tallies.state(), status.learned)
+            index = writer.finish(recipe.manifest, positions, tallies.prices, status.learned)
             attempts.forget()
     return index, tallies, status
 
@@ -94,7 +95,7 @@ async def score_shard(
         Progress(),
         attempts=attempts,
     )
-    return ShardResult(written, tallies.state()), status
+    return ShardResult(written, tallies.prices), status
 
 
 def write_part(
@@ -116,7 +117,7 @@ def write_part(
     with PartWriter(part) as writer:
         for written in result.written:
             writer.write(written)
-        return writer.finish(recipe.manifest, positions, result.tallies, learned or {})
+        return writer.finish(recipe.manifest, positions, result.prices, learned or {})
 
 
 async def _run(
@@ -127,9 +128,9 @@ async def _run(
     *,
     run: str = "",
     attempts: Attempts | None = None,
-) -> tuple[PartTallies, RunStatus]:
+) -> tuple[SummaryBuilder, RunStatus]:
     """Run the job for the items with `run_job`, and return the tallies of their results."""
-    tallies = PartTallies(recipe.manifest, recipe.options.prices)
+    tallies = SummaryBuilder(recipe.manifest, recipe.options.prices)
 
     def take(result: SampleResult) -> None:
         tallies.add(result)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from claimeval.metrics.scoring import MetricSummary, failure_rate
-from claimeval.metrics.tally import Tally
 from claimeval.statistics import NO_INTERVAL, Resampling, difference_interval, ratio_interval
 from claimeval.statistics.bootstrap import (
     STANDARD,
@@ -125,11 +124,10 @@ def ratio_score(name: str, hits: int, of: int) -> Score:
     )
 
 
-class RatioTally(Tally):
+class RatioTally:
     """Adds up one measure over texts: numerators and denominators, with the clusters of the
     texts."""
 
-    ADDED = ("_values", "_clusters")
     width = 2
 
     def __init__(self, name: str) -> None:

@@ -14,7 +14,6 @@ from pydantic import Field
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
-from claimeval.metrics.tally import Tally
 from claimeval.statistics import Resampling, mean_interval
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.estimates import Ends, Estimate
@@ -310,26 +309,8 @@ def abstentions(reasons: Mapping[Any, int]) -> int:
     return sum(n for reason, n in reasons.items() if reason in ABSTAINED)
 
 
-class MetricTally(Tally):
+class MetricTally:
     """Adds up one metric sample by sample, with a few bytes of memory per sample."""
-
-    ADDED = (
-        "_unit",
-        "_values",
-        "_clusters",
-        "_lows",
-        "_highs",
-        "_bounded",
-        "_samples",
-        "_missing",
-        "_unassessed",
-        "_counted",
-        "_hits",
-        "_judged",
-        "_total",
-        "_ungrounded",
-        "_unasked",
-    )
 
     def __init__(self) -> None:
         self._unit = "share"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import claimeval as ce
 from claimeval.evaluation.summary.cost import JudgeCost, total
 from claimeval.execution.budget import Budget, Ledger, Spending, check_caps, cost
-from claimeval.providers.prices import Price, cost_bound
+from claimeval.providers.prices import Price, cost_bound, price_of
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.records import Call
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request, Usage
@@ -68,7 +68,7 @@ def test_a_summary_has_no_dollars_for_tokens_that_were_not_counted(
     tmp_path: Path, prompt: int | None, completion: int | None, dollars: float | None
 ) -> None:
     (tmp_path / "prices.yaml").write_text("openai:m: {input: 2.0, output: 8.0}\n")
-    tally = JudgeCost(JUDGE, tmp_path / "prices.yaml")
+    tally = JudgeCost(price_of(JUDGE, tmp_path / "prices.yaml"))
     tally.add(
         Call(
             key="k",

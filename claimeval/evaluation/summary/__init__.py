@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
-from claimeval.evaluation.summary.cost import CostTally, RunCost, long_evidence, windows_of
+from claimeval.evaluation.summary.cost import (
+    NO_PRICES,
+    CostTally,
+    RunCost,
+    long_evidence,
+    windows_of,
+)
 from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
 from claimeval.evaluation.summary.panel import (
     FamilyTally,
@@ -25,7 +31,8 @@ from claimeval.judging.replies import UNCLEAR
 from claimeval.metrics.derived import derived, missing_reasons
 from claimeval.metrics.extraction import ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary, MetricTally, counted
-from claimeval.metrics.tally import Keyed, Tally
+from claimeval.metrics.tally import Keyed
+from claimeval.providers.prices import Price
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Estimate, LongEvidence
@@ -111,26 +118,23 @@ class Summary(Record):
         }
 
 
-class SummaryBuilder(Tally):
+class SummaryBuilder:
     """Computes the summary of a run, sample by sample."""
 
-    ADDED: ClassVar[tuple[str, ...]] = (
-        *(
-            "_clusters",
-            "_of_rows",
-            "_derived",
-            "_others",
-            "_members",
-            "_panel",
-            "_preferences",
-            "_kinship",
-            "_cost",
-        ),
-        *("_orders", "_extraction", "_long", "_unclear"),
-    )
+    def __init__(
+        self,
+        record: Manifest,
+        prices: str | Path | None = None,
+        known: Mapping[str, Price | None] = NO_PRICES,
+    ) -> None:
+        """Start the summary of a run.
 
-    def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
-        """Start the summary of a run; `prices` is a price file."""
+        Args:
+            record: The manifest of the run.
+            prices: A price file.
+            known: Prices by judge that take precedence over those of the file, such as those that
+                a shard has paid.
+        """
         judges = record.judges
         extractor = record.extractor
         panel = record.panel
@@ -163,7 +167,7 @@ class SummaryBuilder(Tally):
         self._judges = record.asked
         self._unclear = 0
         self._long = Keyed[str, "array[int]"](lambda judge: array("q"))
-        self._cost = CostTally(judges, extractor, prices)
+        self._cost = CostTally(judges, extractor, prices, known)
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:
@@ -222,19 +226,6 @@ class SummaryBuilder(Tally):
             self.add(result)
             yield result
 
-    def state(self) -> dict[str, Any]:
-        """Return the current state as JSON."""
-        failures = {
-            reason: example.model_dump(mode="json") for reason, example in self._failures.items()
-        }
-        return {**super().state(), "failures": failures}
-
-    def absorb(self, state: dict[str, Any]) -> None:
-        """Add the state of a summary of the samples that follow."""
-        super().absorb(state)
-        for reason, example in state["failures"].items():
-            self._failures.setdefault(reason, FailureExample(**example))
-
     def _add_failure(self, result: SampleResult, assessment: Assessment, because: Reason) -> None:
         """Keep the call that left the subject without a verdict as the example of its reason."""
         judges = {verdict.judge for verdict in assessment.verdicts if verdict.unassessed == because}
@@ -246,6 +237,11 @@ class SummaryBuilder(Tally):
             ):
                 self._failures[because] = _example(result, call)
                 return
+
+    @property
+    def prices(self) -> dict[str, Price | None]:
+        """The price of each judge, which may be unknown."""
+        return self._cost.prices
 
     def summary(self, *, stopped: str | None = None, complete: bool = True) -> Summary:
         """Return the summary of the samples so far."""

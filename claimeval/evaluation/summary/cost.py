@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
-from claimeval.metrics.tally import Keyed, Tally
+from claimeval.metrics.tally import Keyed
 from claimeval.providers.prices import Price, counted, price_of
 from claimeval.providers.windows import known_window
 from claimeval.types.estimates import Cost, LongEvidence
 from claimeval.types.records import Call, Record, SampleResult
 from claimeval.types.requests import Judge, Usage
+
+NO_PRICES: Mapping[str, Price | None] = MappingProxyType({})
 
 
 class StepCost(Record):
@@ -30,24 +32,12 @@ class RunCost(Record):
     by: tuple[StepCost, ...]
 
 
-class JudgeCost(Tally):
+class JudgeCost:
     """Adds up the calls of one judge."""
 
-    ADDED = (
-        "_calls",
-        "_reused",
-        "_verdicts",
-        "_prompt",
-        "_completion",
-        "_cached",
-        "_written",
-        "_milliseconds",
-        "uncounted",
-    )
-
-    def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
-        """`judge` is None for a judge that is not in the manifest, whose price is unknown."""
-        self._price = price_of(judge, prices) if judge else None
+    def __init__(self, price: Price | None) -> None:
+        """`price` is None if it is unknown, as for a judge that is not in the manifest."""
+        self._price = price
         self._calls = self._reused = self._verdicts = 0
         self._prompt: int | None = None
         self._completion: int | None = None
@@ -56,16 +46,6 @@ class JudgeCost(Tally):
         self._milliseconds: int | None = None
         self.uncounted = 0
         """Replies without a token count of the prompt or the reply."""
-
-    def state(self) -> dict[str, Any]:
-        """Return the current state, with the price, as JSON."""
-        price = self._price and self._price._replace(as_of=None)._asdict()
-        return {**super().state(), "price": price}
-
-    def absorb(self, state: dict[str, Any]) -> None:
-        """Add the state of a tally of the same judge, and take over its price."""
-        super().absorb(state)
-        self._price = Price(**state["price"]) if state["price"] else None
 
     def add(self, call: Call) -> None:
         """Add one call. Without a reply it took its time, but has no verdicts, costs nothing and is
@@ -142,23 +122,22 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-class CostTally(Tally):
+class CostTally:
     """Computes the cost of a run."""
-
-    ADDED = ("_costs",)
 
     def __init__(
         self,
         judges: Sequence[Judge],
         extractor: Judge | None,
         prices: str | Path | None,
+        known: Mapping[str, Price | None] = NO_PRICES,
     ) -> None:
+        """`prices` is a price file; `known` are prices by judge that take precedence over it."""
         everyone = (*judges, *([extractor] if extractor else ()))
-        self._judges = {judge.name: judge for judge in everyone}
-        for judge in everyone:
-            price_of(judge, prices)  # an unreadable price file is refused at the start
+        self.prices = {judge.name: price_of(judge, prices) for judge in everyone} | dict(known)
+        """The price of each judge, which may be unknown."""
         self._costs = Keyed[tuple[str, str], JudgeCost](
-            lambda key: JudgeCost(self._judges.get(key[0]), prices)
+            lambda key: JudgeCost(self.prices.get(key[0]))
         )
 
     def add(self, result: SampleResult) -> None:
@@ -168,7 +147,7 @@ class CostTally(Tally):
 
     def summary(self) -> RunCost | None:
         """Return the costs so far; None for a run without judges."""
-        if not self._judges:
+        if not self.prices:
             return None
         by = tuple(
             StepCost(judge=judge, step=step, cost=costs.cost())

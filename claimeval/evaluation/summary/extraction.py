@@ -10,16 +10,13 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.lexical.extraction import MEASURES
 from claimeval.metrics.extraction import ExtractionSummary, F1Tally, RatioTally, metric_summary
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.metrics.tally import Tally
 from claimeval.statistics.formatting import decimal
 from claimeval.types.clusters import cluster_of
 from claimeval.types.records import Reason, SampleResult
 
 
-class ExtractionTallies(Tally):
+class ExtractionTallies:
     """Computes the summary of an extraction run."""
-
-    ADDED = ("_ratios", "_missing", "_people", "_kinds", "_texts", "_with_gold", "_all")
 
     def __init__(self, record: Manifest) -> None:
         self._record = record

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from claimeval.metrics.flips import counted_differently
-from claimeval.metrics.tally import Tally
 from claimeval.statistics import mean_interval
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Evidence, Record, Sample, SampleResult
@@ -50,10 +49,8 @@ class OrderEffects(Record):
     without one are left out."""
 
 
-class OrderTally(Tally):
+class OrderTally:
     """Computes the effects of other orders, sample by sample."""
-
-    ADDED = ("_shares", "_clusters", "_claims", "_flipped", "_lost", "_gained", "_places")
 
     def __init__(self, orders: int) -> None:
         self._orders = orders

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, choice
 from claimeval.metrics.scoring import MetricSummary, MetricTally, best
-from claimeval.metrics.tally import Keyed, Tally
+from claimeval.metrics.tally import Keyed
 from claimeval.types.estimates import Estimate
 from claimeval.types.families import Families
 from claimeval.types.records import (
@@ -146,10 +146,8 @@ PANEL = "panel"
 Votes = tuple[str | None, ...]
 
 
-class PanelTally(Tally):
+class PanelTally:
     """Counts claims by their pattern of votes, from which agreement is computed."""
-
-    ADDED = ("_patterns", "_ties", "_no_quorum", "_claims", "_repeats", "_changed", "_stopped")
 
     def __init__(self, judges: Sequence[str], panel: Panel) -> None:
         self._judges = tuple(judges)
@@ -186,26 +184,6 @@ class PanelTally(Tally):
                 self._count_repeats(assessment.verdicts)
             if assessment.entropy:
                 self._add_dispute(result.sample, claims[assessment.subject], assessment, ballots)
-
-    def state(self) -> dict[str, Any]:
-        """Return the current state as JSON."""
-        disputed = [
-            [entropy, order, dispute.model_dump(mode="json")]
-            for entropy, order, dispute in self._disputed
-        ]
-        return {**super().state(), "disputed": disputed}
-
-    def absorb(self, state: dict[str, Any]) -> None:
-        """Add the state of a tally of the claims that follow."""
-        added = [
-            (entropy, order - self._claims, Dispute(**fields))
-            for entropy, order, fields in state["disputed"]
-        ]
-        self._disputed = heapq.nlargest(
-            DISPUTES, [*self._disputed, *added], key=lambda dispute: dispute[:2]
-        )
-        heapq.heapify(self._disputed)
-        super().absorb(state)
 
     def _count_repeats(self, verdicts: Sequence[Verdict]) -> None:
         for judge in self._judges:
@@ -352,10 +330,8 @@ class _PairwiseTally:
         )
 
 
-class _Groups(Tally):
+class _Groups:
     """Groups of numbers, one group per sample."""
-
-    ADDED = ("_values", "_sizes")
 
     def __init__(self) -> None:
         self._values = array("d")
@@ -372,10 +348,8 @@ class _Groups(Tally):
             start += size
 
 
-class MemberTally(Tally):
+class MemberTally:
     """Computes one metric separately for every judge."""
-
-    ADDED = ("_tallies", "_repeats")
 
     def __init__(self, judges: Sequence[str], panel: Panel, *, takes_best: bool = False) -> None:
         """With `takes_best`, the best of several alternative gold answers counts."""
@@ -511,11 +485,9 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
     return Score.undefined(panels.because, total=panels.total)
 
 
-class _MetricPreferences(Tally):
+class _MetricPreferences:
     """The values of one metric: a column per family of judges, and the generator and cluster of
     each row."""
-
-    ADDED = ("columns", "generators", "clusters")
 
     def __init__(self, families: Iterable[str]) -> None:
         self.columns = {family: array("d") for family in families}
@@ -523,11 +495,9 @@ class _MetricPreferences(Tally):
         self.clusters = array("q")
 
 
-class Preferences(Tally):
+class Preferences:
     """Collects the values that each family of judges gives to answers of each family of
     generators."""
-
-    ADDED = ("_metrics",)
 
     def __init__(self, judges: Mapping[str, str], families: Families) -> None:
         """`judges` maps names to models. A model of unknown family is its own family."""
@@ -578,11 +548,9 @@ class Preferences(Tally):
                 yield SelfPreference(metric=metric, family=family, **estimate.model_dump())
 
 
-class FamilyTally(Tally):
+class FamilyTally:
     """Counts the samples whose answer is from the family of a judge, the extractor or the gold
     answers' author."""
-
-    ADDED = ("_found",)
 
     def __init__(
         self, judges: Mapping[str, str], extractor: tuple[str, str] | None, families: Families
