@@ -69,7 +69,8 @@ def numbers(text: str) -> frozenset[str]:
     """Return the numbers in a text, without thousands separators and trailing decimal zeros
     (`1,200.50` is `1200.5`).
 
-    Digits of all scripts become 0 to 9, and 一九〇四 becomes 1904. Numbers of citations are left out.
+    Digits of all scripts become 0 to 9, and 一九〇四 becomes 1904. Numbers of citations are left
+    out.
     """
     if text.isascii() and not _DIGIT.search(text):
         return frozenset()

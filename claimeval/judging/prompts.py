@@ -70,8 +70,9 @@ _ITEM_FIELDS = {
 
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
 _SPECIAL = re.compile(
-    "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U0010ffff]"
 )
 """Characters that JSON does not escape but that are invisible, change text direction, are
@@ -474,11 +475,11 @@ TRANSLATED: dict[str, tuple[str, ...]] = {
 def shipped(step: str) -> dict[str, Path]:
     """Return the shipped prompts of a step by name (`assess/three_way`, and in German
     `assess/three_way.de`)."""
-    return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))} | {
-        f"{step}/{name}.{language}": path
-        for name in TRANSLATED.get(step, ())
-        for language, path in languages().items()
-    }
+    prompts = {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))}
+    for name in TRANSLATED.get(step, ()):
+        for language, path in languages().items():
+            prompts[f"{step}/{name}.{language}"] = path
+    return prompts
 
 
 @lru_cache(maxsize=1)

@@ -107,10 +107,11 @@ class Vocabulary:
     ) -> None:
         """`meanings` take precedence over `WORDS`; with `binary`, contradicted means not
         supported."""
-        built_in = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
-        self._meanings = built_in | {
-            fold(word): meaning for word, meaning in (meanings or {}).items()
-        }
+        self._meanings: dict[str, Meaning] = {}
+        for meaning, words in WORDS.items():
+            self._meanings |= dict.fromkeys(map(fold, words), meaning)
+        for word, given in (meanings or {}).items():
+            self._meanings[fold(word)] = given
         self._binary = binary
         self.grades = grades
 
@@ -256,14 +257,17 @@ _JUDGED = (
 )
 
 _IS = re.compile(
-    rf"\b{_JUDGED}(?:\s+\d+)?(?:\s+(?:provided|given|statement|above|answer))?\s+(?:is|was)(?P<contracted>n't)?\s+"
+    rf"\b{_JUDGED}(?:\s+\d+)?(?:\s+(?:provided|given|statement|above|answer))?"
+    r"\s+(?:is|was)(?P<contracted>n't)?\s+"
     rf"(?:unclear\s+and\s+)?(?P<adverbs>(?:(?:{_ADVERBS})\s+)*)(?P<adjective>{_GOOD}|{_BAD})\b"
-    r"(?P<restricted>\s+(?:in|about|except|apart|but|regarding|on|if|when|only|as)\b|,\s*(?:but|except|however)\b)?",
+    r"(?P<restricted>\s+(?:in|about|except|apart|but|regarding|on|if|when|only|as)\b"
+    r"|,\s*(?:but|except|however)\b)?",
     re.IGNORECASE,
 )
 _GIVES = re.compile(
     rf"\b{_JUDGED}\s+(?P<not>(?:(?:does|did)\s+not|doesn't|didn't|fails?\s+to|failed\s+to)\s+)?"
-    r"(?:(?:provide|give)[sd]?\s+(?:a|the)\s+(?:correct|right)\s+answer|answers?\s+the\s+question\s+correctly)\b"
+    r"(?:(?:provide|give)[sd]?\s+(?:a|the)\s+(?:correct|right)\s+answer"
+    r"|answers?\s+the\s+question\s+correctly)\b"
     rf"|\b{_JUDGED}\s+(?:provide|give|name)s\s+an?\s+\w+,\s+(?P<other>not)\s+an?\s+\w+",
     re.IGNORECASE,
 )
@@ -367,9 +371,10 @@ class Reader:
         raise Unparsable("no verdict in the given forms")
 
     def _agreed(self, text: str, spec: str, form: Form, signs: list[Sign]) -> RecordedVerdict:
-        others = (
-            [sign for find in _FREE for sign in find(text, self._words, "")] if form.free else []
-        )
+        others: list[Sign] = []
+        if form.free:
+            for find in _FREE:
+                others += find(text, self._words, "")
         meanings = {(sign.meaning, sign.grade) for sign in (*signs, *others)}
         if meanings == {("not_found", None), ("unsure", None)}:
             meanings = {

@@ -371,9 +371,9 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> ParsedR
     for quoted, mark in unmatched:
         if near := _nearest_label(quoted, open_claims):
             marks.setdefault(near, {})[mark] = None
-    entries: list[dict[str, object]] = [
-        {"id": subject, "mark": mark} for subject, several in marks.items() for mark in several
-    ]
+    entries: list[dict[str, object]] = []
+    for subject, several in marks.items():
+        entries += [{"id": subject, "mark": mark} for mark in several]
     return by_id(entries, tuple(claims), "a line", lambda entry: _marked(entry, scale))
 
 

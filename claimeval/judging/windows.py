@@ -7,6 +7,7 @@ overlapping pieces, so that the text around a cut is read together once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from claimeval.judging.prompts import quoted
 from claimeval.judging.requests import document_text
@@ -73,11 +74,9 @@ def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of pieces of at most `room` bytes, each of which repeats the end of the piece
     before it."""
     starts = [0, *(sentence.start for sentence in sentences(text)[1:])]
-    parts = [
-        part
-        for between in zip(starts, [*starts[1:], len(text)], strict=True)
-        for part in _parts(text, *between, room)
-    ]
+    parts: list[tuple[int, int]] = []
+    for start, end in pairwise([*starts, len(text)]):
+        parts += _parts(text, start, end, room)
     sizes = [_bytes(quoted(text[start:end])) for start, end in parts]
     yield from ((parts[first][0], parts[last][1]) for first, last in runs(sizes, room, repeat=True))
 
@@ -153,10 +152,13 @@ def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdic
         return failure
     if best is None or (favor(best) == (min(scale.values), False) and len(labeled) < len(assessed)):
         best = next(verdict for verdict in assessed if verdict.label is None)
-    same = [verdict for verdict in assessed if verdict.label == best.label]
+    cites: dict[str, None] = {}
+    for verdict in assessed:
+        if verdict.label == best.label:
+            cites |= dict.fromkeys(verdict.cites)
     probabilities = [verdict.probability for verdict in assessed if verdict.probability is not None]
     return best._replace(
-        cites=tuple(dict.fromkeys(name for verdict in same for name in verdict.cites)),
+        cites=tuple(cites),
         probability=max(probabilities, default=None),
         windows=len(verdicts),
     )

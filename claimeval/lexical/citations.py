@@ -8,8 +8,8 @@ These are citations, with numbers of up to three digits:
 * marks in square or similar brackets: ``[1]``, ``[1, 2]``, ``[1-3]``, ``[1][2]``,
   ``[[1]](https://...)``, ``[^1]``, ``[^1^]``, ``[^note]``, ``[d1]``, ``[doc_2]``, ``[source: 3]``,
   ``[citation:4]``, ``【1†source】``, ``［１］``, ``〔1〕``;
-* a source in round brackets: ``(Document 2)``, ``(Doc. 2)``, ``(see sources 1 and 3)``, ``（文档2）``,
-  ``([1])``;
+* a source in round brackets: ``(Document 2)``, ``(Doc. 2)``, ``(see sources 1 and 3)``,
+  ``（文档2）``, ``([1])``;
 * a named source in any brackets: ``(Source: handbook.pdf)``, ``[Source: a; b]``, ``(Quelle:
   Handbuch)``;
 * raised numbers after a word or a punctuation mark: ``restorer¹²``, ``restorer.<sup>3</sup>``;
@@ -47,9 +47,11 @@ from typing import NamedTuple
 from claimeval.lexical.words import words_of
 
 _SOURCE = (
-    r"(?:(?:documents?|doc(?:s\b|\b|(?=[\d_]))\.?|sources?|srcs?|passages?|contexts?|ctx|chunks?|excerpts?|snippets?|references?|refs?(?:\b|(?=[\d_]))\.?"
+    r"(?:(?:documents?|doc(?:s\b|\b|(?=[\d_]))\.?|sources?|srcs?|passages?|contexts?|ctx|chunks?"
+    r"|excerpts?|snippets?|references?|refs?(?:\b|(?=[\d_]))\.?"
     r"|citations?|cite|footnotes?|search\sresults?|evidence"
-    r"|dokumente?|quellen?|documentos?|fuentes?|fontes?|documenti?|fonti|документ|источник)(?:\sid)?"
+    r"|dokumente?|quellen?|documentos?|fuentes?|fontes?|documenti?|fonti|документ|источник)"
+    r"(?:\sid)?"
     r"|文档|文件|资料|文献|来源|資料|文書|出典|문서|출처)"
 )
 _STEMS = words_of(
@@ -65,18 +67,25 @@ _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
 _NUMBERS = rf"{_NUMBER}(?:{_AND}(?:{_SOURCE}{_LINK})?{_NUMBER}){{0,19}}+"
 
 _PAGE = r"(?:[,:]?\s(?:pp?\.|s\.|pages?|seiten?)\s?\d{1,4}(?:[–-]\d{1,4})?)"
-_ITEM = rf"[\^#]?(?:(?:{_SOURCE}|[ds]){_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?(?:†[^\[\]【】]{{0,60}})?{_PAGE}?+"
+_ITEM = (
+    rf"[\^#]?(?:(?:{_SOURCE}|[ds]){_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?"
+    rf"(?:†[^\[\]【】]{{0,60}})?{_PAGE}?+"
+)
 _KEYED = (
-    r"(?:sources?|citations?|cite|quellen?|fuentes?|fontes?|fonti|источник|来源|來源|出典|출처)\s?[:：=]\s?"
-    r"[^()（）\[\]\n]{1,200}+"
+    r"(?:sources?|citations?|cite|quellen?|fuentes?|fontes?|fonti|источник|来源|來源|出典|출처)"
+    r"\s?[:：=]\s?[^()（）\[\]\n]{1,200}+"
 )
 _SQUARE = (
-    rf"(?:\[\^[\w-]{{1,20}}+\^?\]|\[cite_start\]|\[\s?{_KEYED}\]|(?!\[\d{{1,3}}(?:,\d{{3}})+\])[\[［【〔〖]\s?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\s?[\]］】〕〗]"
+    rf"(?:\[\^[\w-]{{1,20}}+\^?\]|\[cite_start\]|\[\s?{_KEYED}\]"
+    # not 1,200 in brackets
+    r"|(?!\[\d{1,3}(?:,\d{3})+\])"
+    rf"[\[［【〔〖]\s?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\s?[\]］】〕〗]"
     rf"|\[\[{_ITEM}\]\])(?:\((?:https?:|www\.|[#/])[^()\s]{{0,500}}+\))?"
 )
 _ROUND = (
     rf"[(（]\s?(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?"
-    rf"(?:{_SOURCE}{_LINK}{_NUMBERS}{_PAGE}?|{_KEYED}|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)\s?[)）]"
+    rf"(?:{_SOURCE}{_LINK}{_NUMBERS}{_PAGE}?|{_KEYED}|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)"
+    r"\s?[)）]"
 )
 _RAISED = (
     r"(?:[⁰¹²³⁴-⁹]{1,3}+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}+){0,9}(?![⁻⁺⁰¹²³⁴-⁹A-Za-z])"
@@ -84,7 +93,8 @@ _RAISED = (
 )
 _TAG = r"(?:cite|citation|ref)"
 _TAGGED = (
-    rf"<{_TAG}>(?=[^<]*[\d_.])\s?[\w.:/#-]{{1,80}}+(?:\s?[,;]\s?[\w.:/#-]{{1,80}}+){{0,9}}\s?</{_TAG}>"
+    rf"<{_TAG}>(?=[^<]*[\d_.])\s?[\w.:/#-]{{1,80}}+(?:\s?[,;]\s?[\w.:/#-]{{1,80}}+){{0,9}}"
+    rf"\s?</{_TAG}>"
     rf"|<{_TAG}\s\w{{1,20}}=[\"']?[^<>\"'\n]{{1,200}}+[\"']?\s?/?>|</{_TAG}>"
     r"|\\(?:no|paren|text|auto)?cite[pt]?\*?(?:\[[^\[\]\n]{0,40}\]){0,2}\{[^{}\n]{1,200}+\}"
 )
@@ -92,8 +102,8 @@ TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED}|{_TAGGED})"
 """The pattern of a mark that can follow the full stop of its sentence; it has no groups."""
 
 _MARK = (
-    rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})"
-    rf"|\s{{0,2}}(?:{_TAGGED})"
+    rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+"
+    rf"|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})|\s{{0,2}}(?:{_TAGGED})"
 )
 OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<\\]")
 """The first character of a mark, after white space."""
@@ -107,11 +117,13 @@ _NAMED = (
     rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?![.,]?\d)|(?:{_SOURCE}\s)?{_SQUARE}(?:\s?{_SQUARE}){{0,9}}+)"
 )
 _TELLS = (
-    "stated|mentioned|noted|described|reported|shown|seen|indicated|explained|discussed|outlined|detailed|highlighted|listed"
-    "|cited|specified|given|found|confirmed|evidenced|supported"
+    "stated|mentioned|noted|described|reported|shown|seen|indicated|explained|discussed|outlined"
+    "|detailed|highlighted|listed|cited|specified|given|found|confirmed|evidenced|supported"
 )
 _ATTRIBUTION = (
-    rf"(?P<comma>,\s?)?(?<![^\W_])(?:according\sto|as\s(?:(?:is|was)\s)?(?:{_TELLS})\s(?:in|by)|as\sper|per|based\son|(?P<in>in)"
+    rf"(?P<comma>,\s?)?(?<![^\W_])"
+    rf"(?:according\sto|as\s(?:(?:is|was)\s)?(?:{_TELLS})\s(?:in|by)|as\sper|per|based\son"
+    r"|(?P<in>in)"
     r"|laut|gemäß|selon|d['’]après|según|secondo|segundo|conforme|согласно|根据|据)"
     rf"\s{{0,2}}{_NAMED}(?:所述)?"
     r"(?:(?P<after>\s?[,，:]\s?)|(?=\n|\s?(?:[.;!?)\]。"
@@ -119,9 +131,10 @@ _ATTRIBUTION = (
     r"|ist|sind|war|waren|hat|haben|wird|wurden?)\s|(?-i:[A-Z]))))"
 )
 _STATEMENT = (
-    rf"(?:(?<=\s)(?:(?<=[.!?;:,\n]\s)|(?<=\band\s)|(?<=\bbut\s)|(?<=\bwhile\s))|\A\s{{0,4}}){_NAMED}\s(?:(?:also|further|clearly)\s)?"
-    r"(?:states?|says?|mentions?|notes?|reports?|indicates?|explains?|shows?|confirms?|describes?|suggests?|adds?"
-    r"|claims?|reveals?)\sthat\s"
+    r"(?:(?<=\s)(?:(?<=[.!?;:,\n]\s)|(?<=\band\s)|(?<=\bbut\s)|(?<=\bwhile\s))|\A\s{0,4})"
+    rf"{_NAMED}\s(?:(?:also|further|clearly)\s)?"
+    r"(?:states?|says?|mentions?|notes?|reports?|indicates?|explains?|shows?|confirms?|describes?"
+    r"|suggests?|adds?|claims?|reveals?)\sthat\s"
 )
 
 _BEFORE = 24
@@ -145,7 +158,8 @@ _SCALE_AFTER = re.compile(
     r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])"
 )
 _IDENTIFIER = re.compile(
-    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z",
+    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]"
+    r"|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z",
     re.ASCII,
 )
 """Before a bracket without space, a name as code has; a letter after a number is a unit (`5
@@ -154,8 +168,8 @@ _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
 _UNIT = re.compile(
-    r"(?:miles?|inch(?:es)?|foot|feet|yards?|acres?|(?:kilo|centi|milli)?met(?:re|er)s?|sec(?:ond)?s?)"
-    r"|chi|eta|sin|cos|tan|log|.{1,2}"
+    r"(?:miles?|inch(?:es)?|foot|feet|yards?|acres?|(?:kilo|centi|milli)?met(?:re|er)s?"
+    r"|sec(?:ond)?s?)|chi|eta|sin|cos|tan|log|.{1,2}"
 )
 """Words after which a raised number is a power, including nearly all words of one or two
 letters."""
@@ -337,11 +351,16 @@ class CitationMark(NamedTuple):
 
 
 _PIECE = (
-    r"[\[［【〔〖]{1,2}([^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}(?:\((https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
-    rf"|<{_TAG}(?:>|\s\w+=[\"']?)(?P<tagged>[^<>\"']+)[\"']?\s?(?:</{_TAG}>|/?>)|\\[a-z]+\*?(?:\[[^\[\]]*\])*\{{(?P<command>[^{{}}]+)\}}"
+    r"[\[［【〔〖]{1,2}([^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}"
+    r"(?:\((https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
+    rf"|<{_TAG}(?:>|\s\w+=[\"']?)(?P<tagged>[^<>\"']+)[\"']?\s?(?:</{_TAG}>|/?>)"
+    r"|\\[a-z]+\*?(?:\[[^\[\]]*\])*\{(?P<command>[^{}]+)\}"
     r"|[(（]([^()（）\[\]【】]*)[)）]|(?:<sup>)([^<]*)(?:</sup>)|([⁰¹²³⁴-⁹]+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]+)*)"
 )
-_TITLED = r"(?<!!)\[([^\[\]\n]{1,200})\]\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
+_TITLED = (
+    r"(?<!!)\[([^\[\]\n]{1,200})\]"
+    r"\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
+)
 _BARE = r"[\[(]([^\[\]()\n]{1,100})[\])](?!\()"
 _KIND_OF_NAME = rf"\A(?:@|(?:ids?|{_SOURCE})\s?[:：]\s?|{_SOURCE}\s(?!\d))"
 """What stands before the name of a document in brackets, as in `[doc: kb_7]` and `[@kb_7]`."""
@@ -499,7 +518,8 @@ def _numbers(text: str, count: int = 999) -> Iterator[str]:
     """Yield the numbers in a text; a raised number above `count` is its digits."""
     plain = unicodedata.normalize("NFKC", text.translate(_RAISED_SIGNS))
     for match in _pattern(_RANGE).finditer(plain):
-        low, high = int(match[1]), int(match[2] or match[1])
+        low = int(match[1])
+        high = int(match[2] or low)
         if low < high <= low + _MOST:
             yield from map(str, range(low, high + 1))
         else:

@@ -29,7 +29,8 @@ _LONGEST_BOILERPLATE = 600
 
 _LEAD_IN = (
     r"(?:(?:(?:i'm|i am|we're)\s(?:very\s|so\s)?|i\s)?"
-    r"(?:sorry|apologi[sz]e|apologies|unfortunately|regrettably|however|therefore|but|and|so)\b[,.!:]?\s*"
+    r"(?:sorry|apologi[sz]e|apologies|unfortunately|regrettably|however|therefore|but|and|so)\b"
+    r"[,.!:]?\s*"
     r"|(?:based on|according to|from|in)\s[^,.]{3,80},\s*)*"
 )
 _CANNOT = (
@@ -38,15 +39,15 @@ _CANNOT = (
 )
 _TEXTS = (
     r"(?:(?:(?:provided|given|available|retrieved|supplied|above|following|cited)\s)+(?:\w+\s)?"
-    r"(?:information|content|data|materials?|articles?|results?|documents?|contexts?|passages?|sources?|excerpts?"
-    r"|texts?)"
-    r"|(?:search"
-    r" results?|contexts?|passages?|excerpts?|snippets?|documents?|sources?|texts?)(?:\s(?:provided|given))?)"
+    r"(?:information|content|data|materials?|articles?|results?|documents?|contexts?|passages?"
+    r"|sources?|excerpts?|texts?)"
+    r"|(?:search results?|contexts?|passages?|excerpts?|snippets?|documents?|sources?|texts?)"
+    r"(?:\s(?:provided|given))?)"
 )
 _ARTICLES = r"(?:(?:the|this|these|those|your|any|all|of)\s)*"
 _TELL = (
-    r"(?:contain|mention|provide|include|specify|state|say|give|answer|address|discuss|offer|indicate|cover|describe"
-    r"|have|list)"
+    r"(?:contain|mention|provide|include|specify|state|say|give|answer|address|discuss|offer"
+    r"|indicate|cover|describe|have|list)"
 )
 _REFUSALS = (
     rf"i\s?{_CANNOT}\b",
@@ -73,9 +74,11 @@ _REFUSALS = (
     rf" to|from|in)\s{_ARTICLES}{_TEXTS}[^,.;]{{0,40}},\s(?:it|there)\s(?:is|are)\s(?:no|not"
     r"|unclear|unknown|difficult|hard|impossible)\b",
     r"[^.;(]{1,150}?\b(?:not|never|nowhere|cannot be|can't be)\s(?:\w+ly\s)?"
-    rf"(?:mentioned|stated|specified|determined|discussed|given|found|answered)\b[^.;]{{0,40}}?\s{_TEXTS}\b",
+    r"(?:mentioned|stated|specified|determined|discussed|given|found|answered)\b"
+    rf"[^.;]{{0,40}}?\s{_TEXTS}\b",
     r"there\s(?:is|was|are|were)\s(?:no|not enough|insufficient)\s(?:\w+\s){0,2}?"
-    r"(?:information|mention|details?|answer)\s(?:\S+\s){0,6}?(?:in|about|on|regarding|available|provided|given|to|that)\b",
+    r"(?:information|mention|details?|answer)\s(?:\S+\s){0,6}?"
+    r"(?:in|about|on|regarding|available|provided|given|to|that)\b",
     r"(?:no|not enough|insufficient|not"
     r" sufficient)\s(?:\w+\s){0,2}?(?:information|answer|context|data|details?)\b"
     r"[^.;]{0,60}[.]?$",
@@ -100,8 +103,8 @@ _COURTESIES = (
     r"please\s(?:provide|clarify|specify|rephrase|consult|contact|refer|ask|share)\b",
     r"(?:i'm|i am|i'd be|i would be|we're)\s(?:here|happy|glad|pleased) to\b",
     r"if you (?:have|need|would like|want)\s(?:any|more|further)\b",
-    r"here(?:'s| is|"
-    r" are)\s(?:\S+\s){0,6}?(?:answer|summary|list|overview|breakdown|explanation|response|information)\b"
+    r"here(?:'s| is| are)\s(?:\S+\s){0,6}?"
+    r"(?:answer|summary|list|overview|breakdown|explanation|response|information)\b"
     r"[^.;:]{0,80}[.:!]*$",
     r"(?:best|kind|warm) regards\b|sincerely\b",
     r"(?:source\(s\)|sources?|references?|citations?|see also|further reading|links?)\s*:",
@@ -137,7 +140,9 @@ def clause_kind(clause: str) -> SentenceKind:
     ):
         return "statement"
     _, but, rest = clause.partition(", but ")
-    return clause_kind(rest) if but else "refusal" if empty["refusal"] else "courtesy"
+    if but:
+        return clause_kind(rest)
+    return "refusal" if empty["refusal"] else "courtesy"
 
 
 __all__ = ["SentenceClaim", "SentenceKind", "Span", "sentence_kinds", "sentences", "split_claims"]
@@ -147,11 +152,11 @@ def sentence_kinds(text: str) -> list[tuple[Span, SentenceKind]]:
     """Return the sentences of `text`, as `sentences` does, each with its kind."""
     text_blocks = blocks(text)
     masked_text = masked(text)
-    return [
-        (sentence, _sentence_kind(masked_text, block, following, sentence))
-        for block, following in zip_longest(text_blocks, text_blocks[1:])
-        for sentence in block_sentences(text, block)
-    ]
+    kinds: list[tuple[Span, SentenceKind]] = []
+    for block, following in zip_longest(text_blocks, text_blocks[1:]):
+        for sentence in block_sentences(text, block):
+            kinds.append((sentence, _sentence_kind(masked_text, block, following, sentence)))
+    return kinds
 
 
 def _sentence_kind(

@@ -49,12 +49,14 @@ _OPENERS = words_of(
     " according as under to if because among upon within following"
 )
 _REACHES_OVER_JOINTS = re.compile(
-    r"[\"“”«»]|\b(?:if|unless|whether|either|neither|both|between|said|says|say|claim(?:s|ed)?|stat(?:es|ed)|argu(?:es|ed)"
-    r"|report(?:s|ed)|believ(?:es?|ed)|suggest(?:s|ed)?|announced?|estimat(?:es|ed)|according|alleg(?:es|ed)|would|might)\b",
+    r"[\"“”«»]|\b(?:if|unless|whether|either|neither|both|between|said|says|say|claim(?:s|ed)?"
+    r"|stat(?:es|ed)|argu(?:es|ed)|report(?:s|ed)|believ(?:es?|ed)|suggest(?:s|ed)?|announced?"
+    r"|estimat(?:es|ed)|according|alleg(?:es|ed)|would|might)\b",
     re.IGNORECASE,
 )
 _JOINT = re.compile(
-    r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+|(?P<semicolon>;)\s+"
+    r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+"
+    r"|(?P<semicolon>;)\s+"
 )
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LIKE_BORN = words_of("raised educated brought schooled baptized baptised christened buried")

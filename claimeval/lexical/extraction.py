@@ -85,9 +85,12 @@ class _Words(NamedTuple):
 def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
     """Compare the claims of a text with its sentences.
 
-    >>> result = examine("She was born in 1931. She never married.", [Statement("She was born.", (0,))])
-    >>> result.counts["numbers_lost"], result.counts["statements_lost"], result.sentences["statements_lost"]
-    ((1, 1), (1, 2), [1])
+    >>> claims = [Statement("She was born.", (0,))]
+    >>> result = examine("She was born in 1931. She never married.", claims)
+    >>> result.counts["numbers_lost"], result.counts["statements_lost"]
+    ((1, 1), (1, 2))
+    >>> result.sentences["statements_lost"]
+    [1]
 
     Citations, list markers and code do not count as words.
     """
@@ -249,7 +252,8 @@ def assignment(weights: Matrix) -> list[tuple[int, int]]:
         while here >= 0:
             through = shortest - weights[here] - row_price[here] - column_price
             shorter = ~done & (through < length)
-            length[shorter], before[shorter] = through[shorter], column
+            length[shorter] = through[shorter]
+            before[shorter] = column
             column = int(np.where(done, np.inf, length).argmin())
             shortest = float(length[column])
             here = int(row_of[column])

@@ -127,9 +127,9 @@ def language_of(text: str) -> str | None:
         if _URDU.search(read):
             return "ur"
         return "fa" if len(_PERSIAN.findall(read)) > len(_ARABIC.findall(read)) else "ar"
-    return (
-        _by_words(read, _NEIGHBORS[main]) if main in _NEIGHBORS else main if letters[main] else None
-    )
+    if main in _NEIGHBORS:
+        return _by_words(read, _NEIGHBORS[main])
+    return main if letters[main] else None
 
 
 def _by_words(text: str, of: dict[str, str]) -> str | None:

@@ -497,7 +497,8 @@ def score(
     not grow with the number of samples. `answer_length` is always among the scores, last if not
     requested: recall says little without it.
 
-    >>> [row] = score([LexicalSample("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
+    >>> sample = LexicalSample("It is Paris.", references=["Paris"])
+    >>> [row] = score([sample], ["token_recall", "token_precision"])
     >>> row.scores
     {'token_recall': 1.0, 'token_precision': 0.3333333333333333, 'answer_length': 3.0}
 
@@ -572,7 +573,9 @@ def summarize(rows: Iterable[LexicalScores]) -> dict[str, LexicalMean]:
 
 
 def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> LexicalMean:
-    n, total, absent = len(values), math.fsum(values), missing.total()
+    n = len(values)
+    total = math.fsum(values)
+    absent = missing.total()
     return LexicalMean(
         mean=total / n if n else None,
         n=n,
@@ -607,9 +610,10 @@ def _rows(
             "contexts": texts.contexts is None,
             "references": not texts.references,
         }
-        undefined = {
-            name: reason for need, reason, names in needs if absent[need] for name in names
-        }
+        undefined: dict[str, Undefined] = {}
+        for need, reason, names in needs:
+            if absent[need]:
+                undefined |= dict.fromkeys(names, reason)
         prepared = PreparedSample(
             texts.answer,
             texts.question,

@@ -42,7 +42,10 @@ def sentences(text: str) -> list[Span]:
     a sentence only if the line is short and the next line does not start in lower case. Text
     without letters or digits has no sentences.
     """
-    return [sentence for block in blocks(text) for sentence in block_sentences(text, block)]
+    spans: list[Span] = []
+    for block in blocks(text):
+        spans += block_sentences(text, block)
+    return spans
 
 
 # --- Blocks ---

@@ -176,7 +176,8 @@ _UNSPACED = (
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Burmese
     "\u1780-\u17ff"  # Khmer
     # Han
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
     "\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"  # kana
     "]"
 )
@@ -270,14 +271,13 @@ _ZEROS = (
     0xFF10,
 )
 """The zeros of scripts with their own digits; the other nine digits follow each."""
-_PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {
-    0x66B: ".",
-    0x66C: ",",
-    0xFF0E: ".",
+_PLAIN = {0x66B: ".", 0x66C: ",", 0xFF0E: "."}
+for _zero in _ZEROS:
+    _PLAIN |= {_zero + digit: str(digit) for digit in range(10)}
+_HAN_DIGITS = {sign: value for value, sign in enumerate("〇一二三四五六七八九")} | {
+    "零": 0,
+    "两": 2,
 }
-_HAN_DIGITS = {
-    sign: value for value, signs in enumerate(("〇零", *"一二三四五六七八九")) for sign in signs
-} | {"两": 2}
 _SMALL = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 _IN_DIGITS = re.compile(r"[〇零一二三四五六七八九]{3,}")

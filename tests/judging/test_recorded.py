@@ -19,8 +19,8 @@ NO = "not_found"
 
 
 def read(text: str, *forms: str, **settings: object) -> tuple[str, str]:
-    # of Vocabulary
-    said = Reader(forms or FREE, Vocabulary(binary=True, **settings)).read(text)  # type: ignore[arg-type]
+    vocabulary = Vocabulary(binary=True, **settings)  # type: ignore[arg-type]  # its own
+    said = Reader(forms or FREE, vocabulary).read(text)
     return said.meaning, said.form
 
 

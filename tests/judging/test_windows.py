@@ -54,6 +54,17 @@ def test_a_text_without_sentences_loses_no_character(text: str) -> None:
     assert sum(map(len, pieces)) >= len(text)
 
 
+def test_a_sentence_longer_than_a_window_is_cut_finely_so_that_its_pieces_overlap() -> None:
+    """A quarter of the room is 100 bytes, with quotation marks 98, halved from 100: parts of 50, of
+    which seven fit into a piece, and the next piece repeats the last of them."""
+    before = " ".join(SENTENCES[:10]) + " "
+    text = before + "x" * 3000
+    spans = [span for span in windows.cuts(text, 400) if span[0] >= len(before)]
+    assert {end - start for start, end in spans[:-1]} == {350}
+    assert {first[1] - second[0] for first, second in pairwise(spans)} == {50}
+    assert spans[-1][1] == len(text)
+
+
 def test_no_room_is_no_window() -> None:
     assert windows.split([LONG], windows.SHORTEST - 1) == []
     assert windows.split([], 1000) == []

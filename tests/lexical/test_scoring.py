@@ -94,10 +94,14 @@ def test_unknown_names_are_refused_before_any_sample() -> None:
             LexicalSample("x", references="gold"),
             r"sample 2 '': references is one text, 'gold'; expected a list",
         ),
-        # the point
-        (LexicalSample(float("nan")), r"sample 2 '': nan is a float, expected a text"),  # type: ignore[arg-type]
-        # same
-        (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, expected a text"),  # type: ignore[list-item]
+        (
+            LexicalSample(float("nan")),  # type: ignore[arg-type]  # the point
+            r"sample 2 '': nan is a float, expected a text",
+        ),
+        (
+            LexicalSample("x", contexts=["y", None]),  # type: ignore[list-item]  # same
+            r"None is a NoneType, expected a text",
+        ),
     ],
 )
 def test_what_is_not_a_text_is_refused_by_number_and_id(texts: LexicalSample, message: str) -> None:

@@ -96,13 +96,11 @@ def _together(judge: str, verdicts: Sequence[Given], panel: Panel) -> Ballot:
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
     probabilities = [v.probability for v in labeled if v.probability is not None]
     share = sum(v.support == "supported" for v in labeled) / len(labeled)
-    probability = (
-        sum(probabilities) / len(probabilities)
-        if probabilities
-        else share
-        if len(labeled) > 1
-        else None
-    )
+    probability: float | None = None
+    if probabilities:
+        probability = sum(probabilities) / len(probabilities)
+    elif len(labeled) > 1:
+        probability = share
     winners = leading(
         Counter(chosen for v in labeled if (chosen := choice(v, panel)) is not None), panel
     )
@@ -126,14 +124,12 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
     side_of = {scale.value(word): scale.positive(word) for word in totals}
     first = _largest(values)
     heaviest = _largest({side: sides[side] for side in {side_of[value] for value in first}})
-    return tuple(
-        winner
-        for value in first
-        if side_of[value] in heaviest
-        for winner in _largest(
-            {word: total for word, total in totals.items() if scale.value(word) == value}
-        )
-    )
+    winners: list[str] = []
+    for value in first:
+        if side_of[value] in heaviest:
+            alike = {word: total for word, total in totals.items() if scale.value(word) == value}
+            winners += _largest(alike)
+    return tuple(winners)
 
 
 def representative(alike: Sequence[str], panel: Panel) -> str:
@@ -165,7 +161,10 @@ def unanimous(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value that all judges give, then the most frequent label; different values are a tie."""
     counts = Counter(_choices(ballots))
     values = dict.fromkeys(map(panel.scale.value, counts))
-    return tuple(word for value in values for word in _of_value(counts, value, panel))
+    winners: list[str] = []
+    for value in values:
+        winners += _of_value(counts, value, panel)
+    return tuple(winners)
 
 
 def any_(ballots: Sequence[Ballot], panel: Panel) -> Winners:
@@ -193,7 +192,10 @@ def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     values = set(scale.values) if scale.ordered else {scale.value(word) for word in counts}
     distance = min(abs(value - average) for value in values)
     nearest = sorted(value for value in values if abs(value - average) <= distance + EQUAL)
-    return tuple(word for value in nearest for word in _of_value(counts, value, panel))
+    winners: list[str] = []
+    for value in nearest:
+        winners += _of_value(counts, value, panel)
+    return tuple(winners)
 
 
 def weighted(ballots: Sequence[Ballot], panel: Panel) -> Winners:

@@ -128,7 +128,9 @@ class SentenceIndex:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.spans = [piece for sentence in sentences(text) for piece in _pieces(text, sentence)]
+        self.spans: list[Span] = []
+        for sentence in sentences(text):
+            self.spans += _pieces(text, sentence)
         self.sentences_with: defaultdict[str, list[int]] = defaultdict(list)
         self.pairs: set[tuple[str, str]] = set()
         function_words: set[str] = set()
@@ -159,11 +161,10 @@ class SentenceIndex:
         if digits not in self._rounded:
             self._rounded[digits] = self._rounded_to(digits)
         shifts = range(-9, 10, 3) if digits > 2 else (0,)
-        return [
-            index
-            for shift in shifts
-            for index in self._rounded[digits].get((figure[0], figure[1] + shift), ())
-        ]
+        indices: list[int] = []
+        for shift in shifts:
+            indices += self._rounded[digits].get((figure[0], figure[1] + shift), ())
+        return indices
 
     def _rounded_to(self, digits: int) -> dict[tuple[str, int], list[int]]:
         numbers: defaultdict[tuple[str, int], list[int]] = defaultdict(list)

@@ -72,10 +72,7 @@ def joined(keys_to_join: list[str]) -> list[str]:
     for key in keys_to_join:
         if key[0] == "+":
             value = int(key[1:])
-            room = (
-                100 if spoken % 100 == 0 else 10 if spoken % 10 == 0 and spoken % 100 >= 20 else 0
-            )
-            if spoken and 0 < value < room:
+            if spoken and 0 < value < _room_after(spoken):
                 spoken += value
                 keys[-1] = f"#{spoken}"
             else:
@@ -93,6 +90,16 @@ def joined(keys_to_join: list[str]) -> list[str]:
             spoken = 0
             keys.append(key)
     return keys
+
+
+def _room_after(spoken: int) -> int:
+    """Return the value below which a number word continues a number: 100 after "two hundred", 10
+    after "twenty"."""
+    if spoken % 100 == 0:
+        return 100
+    if spoken % 10 == 0 and spoken % 100 >= 20:
+        return 10
+    return 0
 
 
 def significant(key: str) -> tuple[str, int] | None:
@@ -126,7 +133,10 @@ _TOKEN = re.compile(
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
     r"|[^\W_]{1,40}(?:['’][^\W\d_]{1,40})?"
 )
-_LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff])"
+_LETTER = (
+    r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    r"\u0900-\u0963\u0970-\u0dff])"
+)
 """A letter or a combining sign, because Python does not count Hindi vowel signs as letters."""
 _TOKEN_OF_OTHER_SCRIPT = re.compile(
     rf"(?<![\d.,]){THOUSANDS}(?![\d,])"
@@ -190,12 +200,15 @@ def _lists() -> _Lists:
     for first, second in (map(stem, pair.split("/")) for pair in words["antonyms"].split()):
         opposites.setdefault(first, set()).add(second)
         opposites.setdefault(second, set()).add(first)
+    aliases: dict[str, str] = {}
+    for names in (*months, *ordinals):
+        aliases |= dict.fromkeys(names, stem(names[0].lower()))
     return _Lists(
         function_words=frozenset(words["function_words"].split()),
         negations=frozenset(words["negations"].split()),
         near_negations=frozenset(words["near_negations"].split()),
         months=frozenset(stem(names[0].lower()) for names in months),
-        aliases={name: stem(names[0].lower()) for names in (*months, *ordinals) for name in names},
+        aliases=aliases,
         numbers=words["numbers"],
         powers=words["powers"],
         suffixes=words["suffixes"],
