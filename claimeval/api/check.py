@@ -12,7 +12,7 @@ from pathlib import Path
 from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, blocking, parse_spec
-from claimeval.data.traces import unpacked
+from claimeval.data.objects import unpacked
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
 from claimeval.execution.runner import run_job

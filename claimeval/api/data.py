@@ -20,10 +20,10 @@ from pydantic import BaseModel
 from claimeval.api.run import Run
 from claimeval.data import reading
 from claimeval.data.mapping import LOOKED_AT, MappingSpec, RowMapping, parse_mapping
+from claimeval.data.objects import unpacked
 from claimeval.data.reading import Problems
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
-from claimeval.data.traces import samples_in, unpacked
 from claimeval.evaluation.job import Job, Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
@@ -252,7 +252,11 @@ def _log_rows(log: Data, path: Path | None, question: str | None) -> Iterable[So
         rows = read_json_lines(sys.stdin.buffer, "standard input")
     else:
         rows = (_row(item, number) for number, item in enumerate(_items(log), 1))
-    return (row for row in (rows if question else samples_in(rows)) if isinstance(row, SourceRow))
+    if not question:
+        from claimeval.data.traces import samples_in
+
+        rows = samples_in(rows)
+    return (row for row in rows if isinstance(row, SourceRow))
 
 
 def import_replies(

@@ -3,7 +3,7 @@ lists."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from claimeval.data.cells import read_cell
@@ -175,3 +175,69 @@ def _first(fields: Mapping[str, Any], names: tuple[str, ...], kind: Any) -> Any:
         ):
             return value
     return None
+
+
+_TEXTS_BESIDE = (
+    "contexts",
+    "context",
+    "retrieved_contexts",
+    "retrieved_context",
+    "retrieval_context",
+    "retrieved_documents",
+    "documents",
+    "docs",
+    "source_documents",
+    "sourceDocuments",
+    "source_nodes",
+    "chunks",
+    "passages",
+)
+"""Names of documents beside a message, which may be texts."""
+_OBJECTS_BESIDE = ("search_results", "sources", "results", "references", "reference", "citations")
+"""Names of documents beside a message. Texts under these names are addresses or titles."""
+_SPAN = frozenset(("start", "end", "start_index", "end_index"))
+"""Keys of a citation whose text is a part of the answer, as in Cohere's API."""
+
+
+def beside(fields: Mapping[str, Any]) -> list[Any]:
+    """Return the documents that stand beside the text of a message; empty if there are none."""
+    for name in (*_TEXTS_BESIDE, *_OBJECTS_BESIDE):
+        value = fields.get(name)
+        if isinstance(value, str):
+            value = read_cell(value)
+        if isinstance(value, Mapping) and document(value) is None:
+            value = beside(value)  # as in `context: {"citations": [...]}`
+        items = value if isinstance(value, list) else [value]
+        pages = [page for item in items for page in _pages(item)]
+        is_text = name in _TEXTS_BESIDE
+        if pages and all(_is_document(page, text=is_text) for page in pages):
+            return pages
+    metadata = fields.get("metadata")
+    return beside(metadata) if isinstance(metadata, Mapping) else []
+
+
+def numbered(items: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the documents in messages, with their own ids if these are distinct, else ranks."""
+    pages = [document(item) or {"text": ""} for item in items]
+    names = [str(page.get("id", "")) for page in pages]
+    are_distinct = all(names) and len(set(names)) == len(names)
+    return [
+        {**page, "id": name if are_distinct else str(rank)}
+        for rank, (page, name) in enumerate(zip(pages, names, strict=True), 1)
+    ]
+
+
+def _pages(item: Any) -> list[Any]:
+    """Return the documents in an item: several under `document`, as in Open WebUI's sources."""
+    texts = item.get("document") if isinstance(item, Mapping) else None
+    if not isinstance(texts, list):
+        return [item]
+    source = item.get("source")
+    title = source.get("name") if isinstance(source, Mapping) else None
+    return [{"text": text, "title": title} for text in texts]
+
+
+def _is_document(page: Any, *, text: bool) -> bool:
+    if isinstance(page, str):
+        return text and bool(page.strip())
+    return isinstance(page, Mapping) and document(page) is not None and _SPAN.isdisjoint(page)

@@ -16,9 +16,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from claimeval.data import documents
+from claimeval.data.conversations import spoken
 from claimeval.data.paths import LISTS, is_path, is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow
-from claimeval.data.traces import TRACES, spoken
+from claimeval.data.trace_kinds import TRACES
 from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.records import Record, Sample
 
@@ -327,7 +328,7 @@ def _text(found: list[Any], field: str, join: str | None) -> object:
         field == "question" or all(isinstance(part, str) for part in parts)
     ):
         return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
-    text = spoken(parts, field)
+    text = spoken(parts, "user" if field == "question" else "assistant")
     return value if text is None else text
 
 

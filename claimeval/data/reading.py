@@ -20,6 +20,14 @@ from pydantic import ValidationError
 
 from claimeval.data import documents
 from claimeval.data.cells import looks_like_list, read_cell
+from claimeval.data.conversations import (
+    NO_EXCHANGE,
+    Exchange,
+    Message,
+    exchanges,
+    messages_in,
+    turns_of,
+)
 from claimeval.data.hints import by_shape, describes, options, proposals, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import (
@@ -34,10 +42,10 @@ from claimeval.data.mapping import (
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
 from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow, read_rows
-from claimeval.data.traces import samples_in, trace_kind
+from claimeval.data.trace_kinds import trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, first_problem, unknown_name
-from claimeval.types.records import GivenClaim, References, Sample, Turn
+from claimeval.types.records import GivenClaim, References, Sample
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
@@ -281,6 +289,8 @@ def samples_of_rows(
     overlooked = Overlooked(name, mapping, ALIASES, _reads)
     number = count = rows_after_error = 0
     if mapping.of_spans:
+        from claimeval.data.traces import samples_in
+
         rows = samples_in(rows)
     if mapping.changes_rows:
         rows = mapped(rows, mapping)
@@ -475,12 +485,15 @@ class _CellValues:
             listed = opened(value)
             if value is None or (field == "question" and isinstance(listed, str)):
                 continue
-            turns = turns_in(listed)
-            if not turns and field == "question" and not isinstance(value, list):
+            messages = messages_in(listed)
+            if not messages and field == "question" and not isinstance(value, list):
                 continue
-            if turns is not None:
+            if messages is not None:
                 del self.present[field]
-                self.present["history" if field == "history" else "messages"] = turns
+                if field == "history":
+                    self.present["history"] = turns_of(messages)
+                else:
+                    self.present["messages"] = messages
             elif field in columns:
                 raise self._error(
                     "no messages; give a list of objects with role and content", field=field
@@ -558,34 +571,32 @@ class _CellValues:
         )
 
     def conversation(self) -> dict[str, Any]:
-        """Return the fields of a sample in its messages: the last question, with answer and tool
-        results after it."""
-        turns = cast("tuple[Turn, ...]", self.present["messages"])
-        last = max(
-            (number for number, turn in enumerate(turns) if turn.role == "user"), default=len(turns)
-        )
-        asked = turns[last].content if last < len(turns) else ""
-        after: dict[str, list[str]] = {"assistant": [], "tool": []}
-        for turn in turns[last + 1 :]:
-            after.setdefault(turn.role, []).append(turn.content)
+        """Return the fields of a sample in its messages: the last question, with answer and
+        documents after it."""
+        messages = cast("tuple[Message, ...]", self.present["messages"])
+        found = exchanges(messages)
+        last = found[-1] if found else NO_EXCHANGE
         question = self.text("question")
         answer = self.text("answer")
-        if question is not None and question.strip() != asked.strip():
-            return {"history": turns}
-        said = after["assistant"][-1:]
-        if answer is not None and said and answer.strip() != said[0].strip():
+        is_asked = question is None or question.strip() == last.question.strip()
+        if not is_asked and (last.question or answer is not None):
+            return {"history": turns_of(messages)}
+        said = last.answer
+        if None not in (answer, said) and str(answer).strip() != str(said).strip():
             raise self._error(
                 "the last message of the assistant is not the answer", field="messages"
             )
+        return self._exchange(last) | ({} if is_asked else {"question": question})
+
+    def _exchange(self, exchange: Exchange) -> dict[str, Any]:
         given: dict[str, Any] = {
-            "history": turns[:last],
-            "question": asked,
-            **({"answer": said[0]} if said else {}),
+            "history": turns_of(exchange.before),
+            "question": exchange.question,
         }
-        if after["tool"] and "contexts" not in self.present:
-            given["contexts"] = [
-                {"id": str(i), "text": text} for i, text in enumerate(after["tool"], 1)
-            ]
+        if exchange.answer is not None:
+            given["answer"] = exchange.answer
+        if exchange.documents is not None and "contexts" not in self.present:
+            given["contexts"] = documents.numbered(exchange.documents)
         return given
 
     def _items(self, field: str) -> list[Any] | None:
@@ -838,75 +849,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list) else value
-
-
-_ROLES = {
-    "human": "user",
-    "ai": "assistant",
-    "bot": "assistant",
-    "gpt": "assistant",
-    "model": "assistant",
-}
-"""Names of roles in LangChain, ragas and ShareGPT."""
-
-
-def turns_in(value: object) -> tuple[Turn, ...] | None:
-    """Return the turns in a list of messages or of pairs (user, assistant); None if it is neither.
-
-    Messages without text, such as tool calls, are left out.
-    """
-    if isinstance(value, Mapping):
-        value = value.get("messages")
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        return None
-    turns: list[Turn] = []
-    for item in value:
-        is_pair = isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2
-        if is_pair and all(isinstance(text, str) for text in item):
-            turns += [Turn(role="user", content=item[0]), Turn(role="assistant", content=item[1])]
-            continue
-        role, content = _message(item)
-        if role is None:
-            return None
-        turns += [
-            Turn(role="tool", content=words)
-            for part in _tool_results(item)
-            if (words := _words(part)).strip()
-        ]
-        if content.strip():
-            turns.append(Turn(role=role, content=content))
-    return tuple(turns)
-
-
-def _message(item: object) -> tuple[str | None, str]:
-    if not isinstance(item, Mapping):
-        return None, ""
-    if isinstance(item.get("data"), Mapping):  # LangChain's format
-        item = {"type": item.get("type"), **item["data"]}
-    role = next(
-        (item[name] for name in ("role", "from", "type") if isinstance(item.get(name), str)), None
-    )
-    contents = [item[name] for name in ("content", "value", "text", "tool_calls") if name in item]
-    if role is None or not contents:
-        return None, ""
-    return _ROLES.get(role.lower(), role.lower()), _words(contents[0])
-
-
-def _tool_results(item: Any) -> list[Any]:
-    """Return the tool results in a user's message of Anthropic's API."""
-    parts = item.get("content")
-    if not isinstance(parts, list):
-        return []
-    return [
-        part.get("content")
-        for part in parts
-        if isinstance(part, Mapping) and part.get("type") == "tool_result"
-    ]
-
-
-def _words(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join(filter(None, map(_words, content)))
-    if isinstance(content, Mapping):
-        return _words(content.get("text", ""))
-    return content if isinstance(content, str) else ""

@@ -8,7 +8,6 @@ question, contexts, answer and generator.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import warnings
@@ -17,36 +16,41 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 from typing import Any, NamedTuple, TypeVar
 
-from claimeval.data.cells import parse_json
+from claimeval.data.conversations import parsed, spoken
 from claimeval.data.documents import document, listed
 from claimeval.data.paths import opened, values_at
-from claimeval.data.rows import SourceRow, plain
+from claimeval.data.rows import SourceRow
+from claimeval.data.trace_kinds import OF_OPIK, mlflow_spans, opik_spans, trace_kind
 from claimeval.types.errors import DataError
 
 Other = TypeVar("Other")
 
 _KIND_NAMES = {
-    "retriever": ("retriever", "retrieval"),
+    "retriever": ("retriever", "retrieval", "vector_db_retrieve"),
     "reranker": ("reranker",),
     "llm": ("llm", "chat", "text_completion", "generate_content", "generation", "chat_model"),
     "chain": ("chain", "agent", "invoke_agent", "invoke_workflow", "span", "trace", "workflow"),
     "other": (
-        *(
-            "embedding",
-            "embeddings",
-            "tool",
-            "execute_tool",
-            "guardrail",
-            "evaluator",
-            "event",
-            "prompt",
-        ),
-        *("create_agent", "plan"),
+        "embedding",
+        "embeddings",
+        "tool",
+        "execute_tool",
+        "guardrail",
+        "evaluator",
+        "event",
+        "prompt",
+        "create_agent",
+        "plan",
+        "task",
+        "execute_task",
     ),
 }
-_KINDS = {name: kind for kind, names in _KIND_NAMES.items() for name in names}
+_KINDS: dict[str, str] = {}
+for _kind_name, _names in _KIND_NAMES.items():
+    _KINDS.update(dict.fromkeys(_names, _kind_name))
 """The kind of a span by its OpenInference kind, GenAI operation or Langfuse type."""
-_KIND = ("openinference.span.kind", "gen_ai.operation.name")
+_KIND_UNDER = ("openinference.span.kind", "gen_ai.operation.name", "traceloop.span.kind")
+_RETRIEVING = ("retriever", "reranker")
 _MODEL = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model")
 _PROVIDER = ("llm.provider", "gen_ai.provider.name", "gen_ai.system", "llm.system")
 _SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
@@ -78,6 +82,11 @@ _OF_TOOLS = {
 }
 """Attributes of OpenInference, and their names in the spans of Langfuse, Opik, LangSmith and
 MLflow."""
+_OF_TRACELOOP = (
+    ("input.value", "traceloop.entity.input", "inputs"),
+    ("output.value", "traceloop.entity.output", "outputs"),
+)
+"""Attributes of OpenInference, their names in spans of OpenLLMetry, and the key that holds them."""
 _ASKED = (
     "gen_ai.retrieval.query.text",
     "reranker.query",
@@ -93,46 +102,13 @@ _WHOLE = {*_ASKED, *_SAID, "reference.value", "gen_ai.retrieval.documents", "met
 _WHOLE -= {"llm.input_messages", "llm.output_messages"}
 """Attributes that are values, not prefixes of others."""
 
-_QUESTION = (
-    *(
-        "question",
-        "query",
-        "user_input",
-        "input",
-        "query_str",
-        "user_query",
-        "prompt",
-        "message",
-        "messages",
-    ),
-    *("text", "content", "parts", "kwargs"),
-)
-_ANSWER = (
-    *(
-        "answer",
-        "response",
-        "output",
-        "result",
-        "output_text",
-        "message",
-        "messages",
-        "choices",
-        "generations",
-    ),
-    *("text", "content", "parts", "kwargs"),
-)
-_ROLES = {
-    "user": _QUESTION,
-    "human": _QUESTION,
-    "assistant": _ANSWER,
-    "ai": _ANSWER,
-    "model": _ANSWER,
-}
 _DOCUMENT = re.compile(
-    r"(?P<list>retrieval\.documents|reranker\.output_documents)\.(?P<rank>\d+)\.document\.(?P<field>\w+)"
+    r"(?P<list>retrieval\.documents|reranker\.output_documents)"
+    r"\.(?P<rank>\d+)\.document\.(?P<field>\w+)"
 )
 _MESSAGE = re.compile(
-    r"(?P<list>llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(?P<rank>\d+)\."
+    r"(?P<list>llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)"
+    r"\.(?P<rank>\d+)\."
     r"(?:message\.)?(?P<field>role|content|contents\.\d+\.message_content\.text)"
 )
 _BESIDE = (
@@ -156,31 +132,6 @@ _BESIDE = (
     ),
 )
 """Names of the documents in what went into or came out of a span."""
-_OF_LANGFUSE = frozenset(
-    {
-        "sessionId",
-        "session_id",
-        "userId",
-        "user_id",
-        "projectId",
-        "project_id",
-        "public",
-        "bookmarked",
-    }
-)
-_OF_OPIK = frozenset({"trace_id", "trace_start_time", "span_parent_span_id"})
-"""Columns of the table in which Opik writes the spans of a trace, each beside the trace."""
-TRACES = (
-    *(
-        "OpenTelemetry spans",
-        "Phoenix spans",
-        "Langfuse observations",
-        "Langfuse traces",
-        "LangSmith runs",
-    ),
-    *("MLflow traces of spans", "Opik trace", "TruLens events"),
-)
-"""The kinds of spans that are read as one sample a trace."""
 _EXPECTED = [
     f"assessments[{name}=expected_response].expectation.value"
     for name in ("assessment_name", "name")
@@ -212,6 +163,11 @@ class _Span(NamedTuple):
     said: str | None = None
     """The object with texts that came out, as JSON, if none of its keys is known for an answer."""
 
+    @property
+    def speaks(self) -> bool:
+        """Whether it is a chain or a call of a model that has a text."""
+        return self.kind in ("chain", "llm") and any((self.question, self.answer, self.said))
+
 
 class _Trace:
     """The spans of a trace."""
@@ -237,40 +193,6 @@ def samples_in(rows: Iterable[SourceRow | Other]) -> Iterator[SourceRow | Other]
     if not first or not isinstance(first[0], SourceRow) or not trace_kind(first[0].fields):
         return rows
     return _traces(row for row in rows if isinstance(row, SourceRow))
-
-
-def trace_kind(fields: Mapping[str, Any]) -> str | None:
-    """Return which kind of `TRACES` a row is from: a span, several spans, or a trace with its
-    observations."""
-    names = fields.keys()
-    if "resourceSpans" in names:
-        return "OpenTelemetry spans"
-    if ("context.trace_id" in names and "input" not in names) or (
-        isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]
-    ):
-        return "Phoenix spans"
-    if names >= _OF_OPIK:
-        return "Opik trace"
-    if names & {"traceId", "trace_id"}:
-        if names & {"spanId", "span_id"}:
-            return "OpenTelemetry spans"
-        if names & {"type", "observationType"} and "input" in names:
-            return "Langfuse observations"
-    if isinstance(fields.get("observations"), list):
-        return "Langfuse traces"
-    if _opik_spans(fields) is not None:
-        return "Opik trace"
-    if {"run_type", "inputs", "outputs"} <= names:
-        return "LangSmith runs"
-    if {"event_id", "record_attributes"} <= names:
-        return "TruLens events"
-    if isinstance(_mlflow_spans(fields), list):
-        return "MLflow traces of spans"
-    return (
-        "Langfuse traces"
-        if {"id", "timestamp", "input", "output"} <= names and names & _OF_LANGFUSE
-        else None
-    )
 
 
 def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
@@ -313,12 +235,12 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
         yield from map(
             _span, _listed(list(values_at(fields, "resourceSpans[*].scopeSpans[*].spans[*]")))
         )
-    elif isinstance(observations := fields.get("observations", _opik_spans(fields)), list):
+    elif isinstance(observations := fields.get("observations", opik_spans(fields)), list):
         top = fields["trace"] if isinstance(fields.get("trace"), dict) else fields
         name = str(top.get("id", ""))
         yield _of_tool(top, name)
         yield from (_of_tool(observation, name, name) for observation in _listed(observations))
-    elif fields.keys() >= _OF_OPIK:
+    elif fields.keys() >= OF_OPIK:
         name = str(fields["trace_id"])
         yield _of_tool(_opik_columns(fields, "trace_"), name)
         yield _of_tool(_opik_columns(fields, "span_"), name, name)
@@ -332,7 +254,7 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
             yield from _spans({"trace_id": name, **run})
     elif "record_attributes" in fields:
         yield _trulens(fields)
-    elif spans := _mlflow_spans(fields):
+    elif spans := mlflow_spans(fields):
         info = opened(fields.get("info")) if "info" in fields else fields
         name = _first(info, ("trace_id", "request_id"))
         expected = next(chain.from_iterable(values_at(info, path) for path in _EXPECTED), None)
@@ -382,18 +304,6 @@ def _trulens(fields: Mapping[str, Any]) -> _Span:
     return _of_tool(span, str(recorded.get("record_id")))
 
 
-def _opik_spans(fields: Mapping[str, Any]) -> list[Any] | None:
-    """Return the spans beside a trace in a file of Opik."""
-    spans = fields.get("spans")
-    return (
-        spans
-        if isinstance(fields.get("trace"), dict)
-        and isinstance(spans, list)
-        and "trace_id" not in fields
-        else None
-    )
-
-
 def _opik_columns(fields: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the trace or the span in a row of Opik's table, where names begin with a prefix and
     `_` is for a dot."""
@@ -410,17 +320,6 @@ def _opik_columns(fields: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         }
         own[put] = inner or own.get(put)
     return own
-
-
-def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:
-    """Return the spans of a trace of MLflow, as its data frames, files and records have them."""
-    data = opened(fields.get("data")) if "info" in fields else fields
-    spans = opened(data.get("spans")) if isinstance(data, dict) else None
-    return (
-        spans
-        if isinstance(spans, list) and {"trace_id", "request_id", "info"} & fields.keys()
-        else None
-    )
 
 
 def _any_value(value: Any) -> Any:
@@ -455,23 +354,81 @@ def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Span:
     attributes = {
         name: next(filter(None, map(fields.get, keys)), None) for name, keys in _OF_TOOLS.items()
     }
-    kind = str(_parsed(attributes["openinference.span.kind"]))
+    kind = str(parsed(attributes["openinference.span.kind"]))
     attributes["openinference.span.kind"] = kind if kind.lower() in _KINDS else "chain"
     return _span({**fields, "attributes": {**_attributes(fields), **attributes}}, trace, parent)
 
 
 def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "") -> _Span:
     """Return the relevant content of a span, without a kind if that is unknown."""
+    attributes = _all_attributes(fields)
+    span = _placed(fields, attributes, trace, parent)
+    by_name = {**attributes, **_lists(attributes)}
+    output = attributes.get("output.value")
+    retrieved = next((by_name[name] for name in _RETRIEVED if by_name.get(name)), None)
+    model = _first(attributes, _MODEL)
+    kind = _kind(attributes, output, retrieved, has_model=bool(model))
+    if not kind:
+        return span
+    # a chain is asked by what went into it, a model by the messages that it was sent
+    asked = reversed(_ASKED) if kind == "llm" else _ASKED
+    span = span._replace(kind=kind, question=_spoken_under(asked, by_name, "user"))
+    if kind in _RETRIEVING:
+        return span._replace(documents=_documents(output if retrieved is None else retrieved))
+    documents: list[dict[str, Any]] = []
+    if kind != "llm":
+        documents = (
+            _documents(retrieved or []) or _beside(output) or _beside(attributes.get("input.value"))
+        )
+    answer = _spoken_under(_SAID, by_name, "assistant")
+    provider = _first(attributes, _PROVIDER)
+    return span._replace(
+        answer=answer,
+        said=None if answer else _as_json(output),
+        model=f"{provider}:{model}" if model and provider and ":" not in model else model,
+        response=_first(attributes, ("gen_ai.response.id",)),
+        documents=documents,
+        reference=spoken(attributes.get("reference.value"), "assistant"),
+    )
+
+
+def _all_attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a span by names with dots: its own, those of columns and of
+    events."""
     columns = {name[11:]: value for name, value in fields.items() if name.startswith("attributes.")}
     attributes = dict(_flat({**columns, **_attributes(fields)}))
-    if (kind := fields.get("span_kind")) and isinstance(kind, str):
+    kind = fields.get("span_kind")
+    if kind and isinstance(kind, str):
         attributes.setdefault("openinference.span.kind", kind)
     for event in _listed(fields.get("events")):
         if str(event.get("name", "")).startswith("gen_ai."):
             attributes = {**_attributes(event), **attributes}
+    for name, of_traceloop, within in _OF_TRACELOOP:
+        if of_traceloop in attributes:
+            attributes.setdefault(name, _unwrapped(attributes[of_traceloop], within))
+    return attributes
+
+
+def _unwrapped(value: Any, within: str) -> Any:
+    """Return what OpenLLMetry recorded: tags of LangChain are beside it, and arguments of a
+    function in `args` and `kwargs`."""
+    content = parsed(value)
+    if not isinstance(content, dict):
+        return value
+    if content.get(within) is not None:
+        return content[within]
+    if content.keys() == {"args", "kwargs"}:
+        return content["kwargs"] or next(iter(content["args"] or ()), None)
+    return content
+
+
+def _placed(
+    fields: Mapping[str, Any], attributes: Mapping[str, Any], trace: str | None, parent: str
+) -> _Span:
+    """Return where a span is in its trace."""
     name = _first(fields, _SPAN).removeprefix("0x")
     above = _first(fields, _PARENT).removeprefix("0x") or parent
-    facts = _Span(
+    return _Span(
         trace=_first(fields, _TRACE).removeprefix("0x") if trace is None else trace,
         id=name,
         parent="" if above == name else above,
@@ -479,48 +436,46 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
         start=_first(fields, _START),
         session=_first(attributes, _SESSION),
     )
-    found: dict[str, dict[int, dict[str, Any]]] = {}
+
+
+def _lists(attributes: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the documents and messages whose fields are attributes with the number in the name."""
+    by_list: dict[str, dict[int, dict[str, Any]]] = {}
     for name, value in attributes.items():
         if match := _DOCUMENT.fullmatch(name) or _MESSAGE.fullmatch(name):
             field = match["field"].partition(".")[0].removesuffix("s")
-            found.setdefault(match["list"], {}).setdefault(int(match["rank"]), {})[field] = value
-    by_name = {
-        **attributes,
-        **{name: [entry for _, entry in sorted(ranked.items())] for name, ranked in found.items()},
+            entries = by_list.setdefault(match["list"], {})
+            entries.setdefault(int(match["rank"]), {})[field] = value
+    return {
+        name: [entry for _, entry in sorted(entries.items())] for name, entries in by_list.items()
     }
-    output = attributes.get("output.value")
-    kind = _KINDS.get(_first(attributes, _KIND).lower(), "")
-    documents = next((by_name[name] for name in _RETRIEVED if by_name.get(name)), None)
+
+
+def _kind(attributes: Mapping[str, Any], output: Any, retrieved: Any, *, has_model: bool) -> str:
+    """Return the kind of a span; empty if it is unknown.
+
+    What holds documents is a retrieval, whatever it is called, unless it is a chain with an answer.
+    """
+    named = (_KINDS.get(str(attributes.get(name)).lower()) for name in _KIND_UNDER)
+    kind = next(filter(None, named), "")
+    if kind in (*_RETRIEVING, "llm"):
+        return kind
     pages = _are_pages(output)
-    if kind not in ("retriever", "reranker", "llm") and (documents or pages):
-        kind = "chain" if kind == "chain" and not pages and _text(output, _ANSWER) else "retriever"
-    model = _first(attributes, _MODEL)
-    provider = _first(attributes, _PROVIDER)
-    kind = kind or ("llm" if model else "")
-    if not kind:
-        return facts
-    asked = _ASKED if kind != "llm" else tuple(reversed(_ASKED))
-    question = next((text for name in asked if (text := _text(by_name.get(name), _QUESTION))), None)
-    facts = facts._replace(kind=kind, question=question)
-    if kind in ("retriever", "reranker"):
-        return facts._replace(documents=_documents(output if documents is None else documents))
-    beside = (
-        _documents(documents or []) or _beside(output) or _beside(attributes.get("input.value"))
-    )
-    answer = next((text for name in _SAID if (text := _text(by_name.get(name), _ANSWER))), None)
-    return facts._replace(
-        answer=answer,
-        said=None if answer else _as_json(output),
-        model=f"{provider}:{model}" if model and provider and ":" not in model else model,
-        response=_first(attributes, ("gen_ai.response.id",)),
-        documents=[] if kind == "llm" else beside,
-        reference=_text(attributes.get("reference.value"), _ANSWER),
-    )
+    if retrieved or pages:
+        is_chain = kind == "chain" and not pages and spoken(output, "assistant")
+        return "chain" if is_chain else "retriever"
+    return kind or ("llm" if has_model else "")
+
+
+def _spoken_under(names: Iterable[str], values: Mapping[str, Any], role: str) -> str | None:
+    """Return the first text of a role under one of these names."""
+    texts = (spoken(values.get(name), role) for name in names)
+    return next((text for text in texts if text), None)
 
 
 def _beside(value: Any, depth: int = 2) -> list[dict[str, Any]]:
     """Return the documents under a name for them in an object, or in the objects in it."""
-    value = _parsed(value)
+    value = parsed(value)
     if not isinstance(value, dict):
         return []
     for name in _BESIDE:
@@ -532,61 +487,101 @@ def _beside(value: Any, depth: int = 2) -> list[dict[str, Any]]:
     )
 
 
+class _Parts(NamedTuple):
+    """The spans of a trace that have its question, answer and documents, in their order."""
+
+    speaking: list[_Span]
+    """Chains and calls of models with a text."""
+    top: list[_Span]
+    """The outermost of them."""
+    calls: list[_Span]
+    retrievals: list[_Span]
+
+    @classmethod
+    def of(cls, spans: Sequence[_Span]) -> _Parts:
+        """Return the parts of spans in their order."""
+        speaking = [span for span in spans if span.speaks]
+        parents = {span.id: span.parent for span in spans}
+        depth = {span.id: _depth(span.id, parents) for span in speaking}
+        top_depth = min(depth.values(), default=0)
+        return cls(
+            speaking,
+            [span for span in speaking if depth[span.id] == top_depth],
+            [span for span in speaking if span.kind == "llm"],
+            [span for span in spans if span.kind in _RETRIEVING],
+        )
+
+    @property
+    def question(self) -> str | None:
+        """The question of the outermost chain, else of a retrieval, else of a model."""
+        chains = [span for span in self.top if span.kind == "chain"]
+        asking = [*chains, *self.retrievals, *self.top, *self.calls]
+        return next((span.question for span in asking if span.question), None)
+
+    @property
+    def saying(self) -> list[_Span]:
+        """The spans that may have the answer, likeliest first: the last ones go before others."""
+        return [*reversed(self.top), *reversed(self.calls), *reversed(self.speaking)]
+
+    @property
+    def documents(self) -> Sequence[dict[str, Any]] | None:
+        """What was retrieved, by the last reranker if there is one; else what stands beside a
+        question or an answer."""
+        lists = [span.documents for span in self.retrievals]
+        beside = [*reversed(self.top), *reversed(self.speaking)]
+        documents = next((span.documents for span in beside if span.documents), None)
+        if not self.retrievals or (documents and not any(lists)):
+            return documents
+        reranked = [span.documents for span in self.retrievals if span.kind == "reranker"]
+        return list(chain.from_iterable(reranked[-1:] or lists))
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered."""
+        named = (*reversed(self.calls), *reversed(self.top))
+        return next((span.model for span in named if span.model), None)
+
+
 def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     """Return the row of a trace; None without a question and an answer.
 
     The question and the answer are those of the top spans, else those of the retrieval and of the
     last model call. The documents of a reranker replace those of the retrieval.
     """
-    spans = sorted(
-        trace.spans,
-        key=lambda span: (
-            (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
-        ),
-    )
-    with_text = [
-        span
-        for span in spans
-        if span.kind in ("chain", "llm") and any((span.question, span.answer, span.said))
-    ]
-    parents = {span.id: span.parent for span in spans}
-    depth = {span.id: _depth(span.id, parents) for span in with_text}
-    top_depth = min(depth.values(), default=0)
-    top = [span for span in with_text if depth[span.id] == top_depth]
-    calls = [span for span in with_text if span.kind == "llm"]
-    retrievals = [span for span in spans if span.kind in ("retriever", "reranker")]
-    asking = [*(span for span in top if span.kind == "chain"), *retrievals, *top, *calls]
-    question = next((span.question for span in asking if span.question), None)
-    saying = [*reversed(top), *reversed(calls), *reversed(with_text)]
-    last = next((span for span in saying if span.answer), None)
-    answer = last.answer if last else next((span.said for span in saying if span.said), None)
+    spans = sorted(trace.spans, key=_start)
+    parts = _Parts.of(spans)
+    question = parts.question
+    last = next((span for span in parts.saying if span.answer), None)
+    answer = last.answer if last else None
+    if answer is None:
+        answer = next((span.said for span in parts.saying if span.said), None)
     if question is None and answer is None:
         return None
+    responses = (span.response for span in reversed(parts.calls))
     metadata = {
         "trace_id": name,
-        "span_id": (last or (top or retrievals or spans)[-1]).id,
+        "span_id": (last or (parts.top or parts.retrievals or spans)[-1]).id,
         "conversation": trace.session,
-        "response_id": next((span.response for span in reversed(calls) if span.response), None),
+        "response_id": next(filter(None, responses), None),
     }
-    reranked = [span for span in retrievals if span.kind == "reranker"]
-    contexts = next(
-        (span.documents for span in [*reversed(top), *reversed(with_text)] if span.documents), None
-    )
-    if retrievals and (any(span.documents for span in retrievals) or not contexts):
-        contexts = [found for span in reranked[-1:] or retrievals for found in span.documents]
-    reference = next((span.reference for span in top if span.reference), None)
+    contexts = parts.documents
+    reference = next((span.reference for span in parts.top if span.reference), None)
     fields = {
         "id": name,
         "question": question or "",
         "answer": answer,
         "contexts": None if contexts is None else _unique(contexts),
         "reference_answers": reference and [reference],
-        "generator": next(
-            (span.model for span in (*reversed(calls), *reversed(top)) if span.model), None
-        ),
+        "generator": parts.model,
         "metadata": {key: value for key, value in metadata.items() if value},
     }
     return {key: value for key, value in fields.items() if value is not None or key == "answer"}
+
+
+def _start(span: _Span) -> tuple[int, str]:
+    """Return the key that sorts spans by their start; numbers of nanoseconds may differ in
+    length."""
+    return (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
 
 
 def _depth(name: str, parents: Mapping[str, str]) -> int:
@@ -615,7 +610,7 @@ def _unique(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _documents(value: Any) -> list[dict[str, Any]]:
     """Return the documents in a value: a list of objects or texts, or an object with such a
     list."""
-    value = _parsed(value)
+    value = parsed(value)
     if isinstance(value, dict):
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
     items = [
@@ -634,7 +629,7 @@ def _documents(value: Any) -> list[dict[str, Any]]:
 
 
 def _are_pages(value: Any) -> bool:
-    value = _parsed(value) if isinstance(value, str) and "page_content" in value else value
+    value = parsed(value) if isinstance(value, str) and "page_content" in value else value
     return (
         isinstance(value, list)
         and bool(value)
@@ -654,110 +649,10 @@ def _first(fields: Mapping[str, Any], paths: Iterable[str]) -> str:
     return ""
 
 
-def _parsed(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
-        try:
-            return parse_json(value)
-        except ValueError:
-            return value
-    return value
-
-
-def spoken(value: Any, field: str) -> str | None:
-    """Return the question or the answer in an object, in messages or in JSON; None if there is
-    none."""
-    return _text(value, _QUESTION if field == "question" else _ANSWER)
-
-
-def _text(value: Any, keys: tuple[str, ...]) -> str | None:
-    """Return the text in the input or output of a span; of messages, the last one of the user or
-    the assistant."""
-    original = value
-    value = _parsed(value)
-    if isinstance(value, str):
-        return value if value.strip() else None
-    if isinstance(value, list):
-        roles = [(message, _ROLES.get(_role(message))) for message in value]
-        if any(role for _, role in roles):
-            value = [message for message, role in roles if role is keys]
-        texts = (_text(message, keys) for message in reversed(value))
-        first = next((text for text in texts if text), None)
-    elif isinstance(value, dict):
-        first = next((text for key in keys if (text := _text(value.get(key), keys))), None)
-    else:
-        return None
-    return first or (
-        original if isinstance(original, str) and not isinstance(value, dict) else None
-    )
-
-
 def _as_json(value: Any) -> str | None:
     """Return an object with texts as JSON; None for other values."""
-    parsed = _parsed(value)
-    has_text = isinstance(parsed, dict) and any(isinstance(inner, str) for inner in parsed.values())
-    return json.dumps(parsed, ensure_ascii=False) if has_text else None
-
-
-def _role(message: Any) -> str:
-    if not isinstance(message, dict):
-        return ""
-    role = message.get("role") or message.get("type")
-    return role.lower() if isinstance(role, str) else ""
-
-
-def unpacked(item: Any) -> Any:
-    """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts.
-
-    An object with `source_nodes` is a response, one with `page_content` a document, so that neither
-    package is imported. A response that is streamed is read to its end.
-    """
-    if _is_response(item):
-        return _of_response(item)
-    if isinstance(item, Mapping):
-        fields: dict[str, Any] = {}
-        for name, value in item.items():
-            fields |= _of_response(value) if _is_response(value) else {str(name): _content(value)}
-        return plain(fields)
-    return plain(item)
-
-
-def _is_response(value: Any) -> bool:
-    return hasattr(value, "source_nodes") and not isinstance(value, Mapping)
-
-
-def _of_response(response: Any) -> dict[str, Any]:
-    answer = response if "response_gen" in dir(response) else response.response
-    return {
-        "answer": None if answer is None else str(answer),
-        "contexts": _content(response.source_nodes),
-    }
-
-
-def _content(value: Any) -> Any:
-    """Return the text of a message of LangChain, the fields of its documents and of nodes of
-    LlamaIndex."""
-    if isinstance(content := getattr(value, "content", None), (str, list)) and hasattr(
-        value, "type"
-    ):
-        parts = [content] if isinstance(content, str) else content
-        return "".join(
-            part if isinstance(part, str) else str(part.get("text", "")) for part in parts
-        )
-    return _page(value)
-
-
-def _page(item: Any) -> Any:
-    """Return the fields of a document of LangChain or a node of LlamaIndex, also in lists; other
-    values stay."""
-    if isinstance(item, (list, tuple)):
-        return [_page(value) for value in item]
-    if hasattr(item, "page_content") and not dataclasses.is_dataclass(item):
-        return {"id": getattr(item, "id", None), "page_content": item.page_content}
-    node = getattr(item, "node", item)
-    if hasattr(node, "get_content") and hasattr(node, "node_id"):
-        return {
-            "id": node.node_id,
-            "text": node.get_content(),
-            "score": plain(getattr(item, "score", None)),
-        }
-    return item
+    content = parsed(value)
+    if not isinstance(content, dict):
+        return None
+    has_text = any(isinstance(inner, str) for inner in content.values())
+    return json.dumps(content, ensure_ascii=False) if has_text else None
