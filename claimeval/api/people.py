@@ -4,10 +4,11 @@ to give labels."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from claimeval import ir
 from claimeval.api.data import Data, Read, path_of
@@ -90,74 +91,196 @@ def agreement(
         UsageError: No label fits a claim or sample of the run, or an option is for another kind of
             comparison.
     """
-    if not 0 < half_width < 1:
-        raise UsageError(f"half_width: {half_width}; give a number between 0 and 1")
-    if not isinstance(run, Run | str | Path) and len(run) == 1:
-        (run,) = run
-    of_answers = bool(ratings or scores or pairs)
-    if not isinstance(run, Run | str | Path) or (
-        not (of_answers or isinstance(run, Run)) and Path(run).is_file()
-    ):
-        files = [Path(file) for file in ((run,) if isinstance(run, str | Path) else run)]
-        if folders := [str(file) for file in files if file.is_dir()]:
+    asked = _Asked(
+        labels=None if labels is None else Path(labels),
+        evidence=evidence,
+        scores=tuple(scores),
+        ratings=tuple(ratings),
+        pairs=pairs,
+        by=by,
+        half_width=half_width,
+        cluster=cluster,
+        scale=scale,
+        assessors=None if assessors is None else Path(assessors),
+        trec_runs=tuple(map(Path, trec_runs)),
+        measures=measures,
+        out=None if out is None else Path(out),
+    )
+    subject = _subject(run, asked)
+    comparison = _comparison(subject, asked)
+    asked.check(comparison)
+    return _noted(comparison.make(subject, asked))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The options of `agreement`."""
+
+    labels: Path | None = None
+    evidence: str | None = None
+    scores: tuple[str, ...] = ()
+    ratings: tuple[str, ...] = ()
+    pairs: bool = False
+    by: str | None = None
+    half_width: float = HALF_WIDTH
+    cluster: str | None = None
+    scale: str = "umbrela"
+    assessors: Path | None = None
+    trec_runs: tuple[Path, ...] = ()
+    measures: str = MEASURES
+    out: Path | None = None
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether scores or ratings of whole answers are named."""
+        return bool(self.ratings or self.scores or self.pairs)
+
+    def check(self, comparison: _Comparison) -> None:
+        """Raise UsageError for labels that the comparison lacks, and for options of another one."""
+        if not 0 < self.half_width < 1:
+            raise UsageError(f"half_width: {self.half_width}; give a number between 0 and 1")
+        if comparison.needs_labels and self.labels is None:
+            raise UsageError(
+                f"{comparison.about} are compared with those by people: give these as labels"
+                " (--labels)"
+            )
+        given = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
+        others = [name for name in given if name not in ("labels", *comparison.takes)]
+        if others:
+            raise UsageError(
+                f"{', '.join(others)}: not for {comparison.about}, which take"
+                f" {', '.join(comparison.takes)}"
+            )
+
+
+_Subject = Run | Path | tuple[Path, ...]
+"""What is compared: a run, a table, or files of grades."""
+
+
+def _subject(run: Run | str | Path | Sequence[str | Path], asked: _Asked) -> _Subject:
+    """Return what is to be compared, with paths as paths and run directories read."""
+    if isinstance(run, Run):
+        return run
+    files = (Path(run),) if isinstance(run, str | Path) else tuple(map(Path, run))
+    if not files:
+        raise UsageError(
+            "agreement needs a run directory, or files of grades with labels (--labels)"
+        )
+    if len(files) > 1:
+        folders = [str(file) for file in files if file.is_dir()]
+        if folders:
             raise UsageError(
                 f"agreement is about one run, given {', '.join(folders)}; `claimeval rejudge RUN"
                 " --judge OTHER --keep-verdicts --out NEW` makes one with the verdicts of several"
                 " judges, `compare` compares runs"
             )
-        if not files:
-            raise UsageError(
-                "agreement needs a run directory, or files of grades with labels (--labels)"
-            )
-        if labels is None:
-            raise UsageError(
-                "grades are compared with grades by people: give these as labels (--labels)"
-            )
-        if evidence or cluster or by or of_answers:
-            raise UsageError(
-                "evidence, cluster, by, scores, ratings and pairs are not for files of grades"
-            )
-        return Agreement.of_grades(
-            compare_graders(
-                files,
-                Path(labels),
-                scale=relevance_scale(scale),
-                assessors=None if assessors is None else Path(assessors),
-                trec_runs=tuple(map(Path, trec_runs)),
-                measures=measures,
-                out=None if out is None else Path(out),
-            )
-        )
-    file = None if labels is None else Path(labels)
-    table = None if isinstance(run, Run) or not (ratings and Path(run).is_file()) else Path(run)
-    graded = None if table or not file else _folder(run)
-    if graded and file and [question.name for question in graded.manifest.questions] == ["grade"]:
-        if evidence or by or of_answers or assessors or out or scale != "umbrela":
-            raise UsageError(
-                "of the grades of a run, `labels`, trec_runs, measures and cluster can be chosen"
-            )
-        return Agreement.of_grades(_compare_grades(graded, file, trec_runs, measures, cluster))
-    if assessors or trec_runs or out or (scale, measures) != ("umbrela", MEASURES):
-        raise UsageError("scale, assessors, trec_runs, measures and out are for grades")
-    of_words = bool(file and scores and not ratings and not has_ratings(file))
-    of_ratings = bool(table or (file and not of_words and (of_answers or has_ratings(file))))
-    if of_ratings and (evidence or by):
-        raise UsageError(
-            "evidence and by are for claims; ratings of whole answers are compared without them"
-        )
-    if table:
-        return Agreement.of_ratings(rate_table(table, scores, ratings, pairs=pairs))
-    if pairs:
-        raise UsageError("pairs is for a table with two scores per row")
-    if of_answers and not file:
+        return files
+    (file,) = files
+    if not file.is_file():
+        return _folder(file)
+    if asked.ratings:
+        return file
+    if asked.of_answers:
         raise UsageError(
             "ratings: give a table that has them, or a run and a file of ratings as labels"
         )
-    with (graded or _folder(run)).on_disk() as folder:
-        if file and of_ratings:
-            return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
-        rating = scores[0] if of_words else None
-        return _noted(measure_run(folder, file, evidence, cluster, by, half_width, rating))
+    return files
+
+
+class _Comparison(NamedTuple):
+    """One of the comparisons that `agreement` makes."""
+
+    about: str
+    """What it compares, in the words of messages."""
+    takes: tuple[str, ...]
+    """The options that it has besides `labels`."""
+    make: Callable[[Any, _Asked], Agreement]
+    needs_labels: bool = True
+
+
+def _comparison(subject: _Subject, asked: _Asked) -> _Comparison:
+    """Return the comparison that is asked for."""
+    if isinstance(subject, tuple):
+        return GRADE_FILES
+    if isinstance(subject, Path):
+        return RATING_TABLE
+    if asked.labels and _is_graded(subject):
+        return GRADED_RUN
+    if asked.labels and (asked.ratings or has_ratings(asked.labels)):
+        return RATED_RUN
+    return JUDGED_RUN
+
+
+def _is_graded(run: Run) -> bool:
+    return [question.name for question in run.manifest.questions] == ["grade"]
+
+
+def _grade_files(files: tuple[Path, ...], asked: _Asked) -> Agreement:
+    assert asked.labels, "checked: grades need labels"
+    reports = compare_graders(
+        list(files),
+        asked.labels,
+        scale=relevance_scale(asked.scale),
+        assessors=asked.assessors,
+        trec_runs=asked.trec_runs,
+        measures=asked.measures,
+        out=asked.out,
+    )
+    return Agreement.of_grades(reports)
+
+
+def _rating_table(table: Path, asked: _Asked) -> Agreement:
+    return Agreement.of_ratings(rate_table(table, asked.scores, asked.ratings, pairs=asked.pairs))
+
+
+def _graded_run(run: Run, asked: _Asked) -> Agreement:
+    assert asked.labels, "checked: grades need labels"
+    return Agreement.of_grades(
+        _compare_grades(run, asked.labels, asked.trec_runs, asked.measures, asked.cluster)
+    )
+
+
+def _rated_run(run: Run, asked: _Asked) -> Agreement:
+    assert asked.labels, "checked: ratings need labels"
+    with run.on_disk() as folder:
+        return Agreement.of_ratings(
+            rate_run(folder, asked.labels, asked.ratings, asked.scores, asked.cluster)
+        )
+
+
+def _judged_run(run: Run, asked: _Asked) -> Agreement:
+    # labels of words (fully, partly, no) are compared with a rating of the run, which a score names
+    rating = asked.scores[0] if asked.scores else None
+    if rating and not asked.labels:
+        raise UsageError(
+            "ratings: give a table that has them, or a run and a file of ratings as labels"
+        )
+    with run.on_disk() as folder:
+        return measure_run(
+            folder,
+            asked.labels,
+            asked.evidence,
+            asked.cluster,
+            asked.by,
+            asked.half_width,
+            rating,
+        )
+
+
+GRADE_FILES = _Comparison(
+    "files of grades", ("scale", "assessors", "trec_runs", "measures", "out"), _grade_files
+)
+RATING_TABLE = _Comparison(
+    "tables of ratings", ("scores", "ratings", "pairs"), _rating_table, needs_labels=False
+)
+GRADED_RUN = _Comparison("grades of a run", ("trec_runs", "measures", "cluster"), _graded_run)
+RATED_RUN = _Comparison("ratings of answers", ("scores", "ratings", "cluster"), _rated_run)
+JUDGED_RUN = _Comparison(
+    "labels of a run",
+    ("evidence", "scores", "by", "half_width", "cluster"),
+    _judged_run,
+    needs_labels=False,
+)
 
 
 def _compare_grades(

@@ -205,14 +205,14 @@ def test_a_door_is_planned_without_a_call(server: ThreadHandle, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("door", "words"),
     [
-        (lambda file: agreement(file, file, by="topic"), "are not for files of grades"),
+        (lambda file: agreement(file, file, by="topic"), "by: not for files of grades"),
         (
-            lambda file: agreement(file.parent, scale="binary"),
-            "scale, assessors, trec_runs, measures and out are for",
+            lambda file: agreement(file, ratings=("a",), scale="binary", measures="mrr"),
+            "scale, measures: not for tables of ratings, which take scores, ratings, pairs",
         ),
         (
             lambda file: agreement(file, ratings=("a",), evidence="contexts"),
-            "evidence and by are for claims",
+            "evidence: not for tables of ratings",
         ),
         (lambda file: draw(file, n=0), "n: 0; it needs 1 or more"),
         (lambda file: draw(file, duplicate_threshold=101), "it needs 100 or less"),

@@ -267,7 +267,7 @@ def test_a_pool_of_runs_over_a_corpus_is_graded_and_held_against_people(
     refused = claimeval(
         "agreement", "out", "--labels", tmp_path / "human.txt", "--by", "metadata.x", exits=2
     )
-    assert "of the grades of a run" in refused.stderr
+    assert "by: not for grades of a run, which take trec_runs" in refused.stderr
     assert ir.read_qrels(tmp_path / "here" / "out" / "qrels.txt") == {"q1": {"a": 3, "b": 0}}
 
 
