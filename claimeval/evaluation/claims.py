@@ -8,7 +8,6 @@ evidence that the metrics need. Claims and verdicts of an earlier result of the 
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -249,18 +248,15 @@ class ClaimsJob(QuestionJob):
     def _records(self) -> dict[tuple[Part, Part], QuestionRecord]:
         return {}
 
-    @cached_property
-    def _grounding(self) -> defaultdict[str, Counter[str]]:
-        """Counts of the first texts of each extractor, their claims and the ungrounded claims."""
-        return defaultdict(Counter)
+    def check_grounding(
+        self, extractor: Judge, claims: tuple[Claim, ...] | Failure, executor: Executor
+    ) -> None:
+        """Raise StoppedEarly if nearly all claims of the first texts of the run are ungrounded.
 
-    def check_grounding(self, extractor: Judge, claims: tuple[Claim, ...] | Failure) -> None:
-        """Raise StoppedEarly if nearly all claims of the first texts are ungrounded.
-
-        This detects replies that belong to other requests, as in a batch with wrong ids, before
+        The executor counts them, because several runs may share one job. This detects replies that belong to other requests, as in a batch with wrong ids, before
         verdicts are paid for.
         """
-        counts = self._grounding[extractor.name]
+        counts = executor.counters(f"grounding of {extractor.name}")
         if (
             isinstance(claims, Failure)
             or not claims
@@ -531,7 +527,7 @@ async def _extract(
         ]
     )
     for extraction in extractions:
-        job.check_grounding(extractor, extraction.value)
+        job.check_grounding(extractor, extraction.value, executor)
     if not sample.alternatives(part):
         return extractions[0]
     pairs = [(text, extraction.value) for text, extraction in zip(texts, extractions, strict=True)]

@@ -7,6 +7,7 @@ what a claim is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -39,6 +40,11 @@ class Executor(ABC):
         """Return whether a request may be sent whole: it fits, the window is unknown, or its reply
         is stored."""
         return self.windows is None or await self.windows.fits(request)
+
+    def counters(self, subject: str) -> Counter[str]:
+        """Return the counters of a subject, which live as long as the run. By default, a job's
+        counts are not kept."""
+        return Counter()
 
     def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
         """Take note of a reply that was parsed, and of the failure if it could not be read."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 
 from claimeval.execution import Executor
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_caps
@@ -22,6 +23,7 @@ from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.warm import WarmingExecutor
 from claimeval.providers import provider
 from claimeval.store.lessons import Lessons
+from claimeval.store.locked import LockedError, until_free, wait_until_free
 from claimeval.store.store import Store, cache_folder, pack
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -90,12 +92,19 @@ async def open_asker(
             ledger = Ledger(folder / LEDGER_FILE, run, options.max_calls, options.max_cost)
             stack.enter_context(ledger)
         budget = Budget(judges, ledger, options.prices)
+        stack.callback(budget.close)
         fallback: Executor = OfflineExecutor()
         if not options.offline:
 
-            def keep(request: Request, completion: Completion) -> None:
-                """Store the reply."""
-                store.put(request.key, pack(request, completion))
+            def keep(request: Request, completion: Completion) -> Awaitable[None] | None:
+                """Store the reply. If another process writes to the cache, return what waits for
+                it."""
+                put = partial(store.put_at_once, request.key, pack(request, completion))
+                try:
+                    put()
+                except LockedError:
+                    return asyncio.create_task(_put_when_free(put))
+                return None
 
             online = OnlineExecutor(judges, keep, options, progress, budget)
             fallback = await stack.enter_async_context(online)
@@ -159,6 +168,15 @@ class ExecutorByJudge(Executor):
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the judge's executor."""
         return await self._executors.get(request.judge.name, self._others).ask(request)
+
+
+async def _put_when_free(put: Callable[[], None]) -> None:
+    """Store a paid reply when the cache is free; a run that is cancelled waits for that."""
+    try:
+        await until_free(put)
+    except asyncio.CancelledError:
+        wait_until_free(put)
+        raise
 
 
 async def _sync(store: Store, progress: Progress) -> None:

@@ -10,7 +10,10 @@ sum is never below what was paid, and hardly above.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -18,6 +21,7 @@ from uuid import uuid4
 from claimeval.execution.database import Database
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, example_row, price_of
+from claimeval.store.locked import LockedError
 from claimeval.types.chat_format import FREE
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -116,8 +120,7 @@ class Ledger(Database):
 
     def settle(self, reserved: float, cost: float) -> None:
         """Replace the reserved cost of a call by its actual cost. The call stays counted."""
-        with self._store_errors():
-            self._add(_nano(cost) - _nano(reserved))
+        self._add(_nano(cost) - _nano(reserved))
 
     def settle_request(self, request: str, cost: float) -> None:
         """Replace the reserved cost of a call by its actual cost, also for earlier calls with an
@@ -155,9 +158,7 @@ class Ledger(Database):
         self._add(paid * count - int(total))
 
     def _add(self, nano: int) -> None:
-        self._database.execute(
-            "UPDATE spending SET cost = cost + ? WHERE run = ?", (nano, self._run)
-        )
+        self._execute("UPDATE spending SET cost = cost + ? WHERE run = ?", nano, self._run)
 
     def release(self, calls: int, reserved: float) -> None:
         """Remove reserved calls that were never sent to a provider."""
@@ -202,6 +203,9 @@ class Budget:
         self._ledger = ledger
         self._unsettled = 0
         self._settled = asyncio.Event()
+        self._to_write: deque[Callable[[], None]] = deque()
+        """Settlements that could not be written at once, because another process wrote to the
+        ledger. Until they are, their reservations count."""
         self.exhausted: str | None = None
         """The reason, once a call would have exceeded a limit."""
         self.spent: float | None = 0.0 if all(self._prices.values()) else None
@@ -218,7 +222,7 @@ class Budget:
         known_price = self._prices[request.judge.name]
         max_cost = cost_bound(request, known_price) if known_price else 0.0
         if self._ledger and request.judge.name in self._charged:
-            while not self.exhausted and not self._ledger.reserve(max_cost, request.key):
+            while not (self.exhausted or await self._reserve(self._ledger, max_cost, request)):
                 if self._unsettled:
                     self._settled.clear()
                     await self._settled.wait()
@@ -232,6 +236,29 @@ class Budget:
                 raise CallError("over_budget", self.exhausted, retryable=False)
         self._unsettled += 1
         return max_cost
+
+    async def _reserve(self, ledger: Ledger, max_cost: float, request: Request) -> bool:
+        def reserve() -> bool:
+            """Reserve the cost, after what is settled by now is written."""
+            self._write_settlements()
+            return ledger.reserve(max_cost, request.key)
+
+        return await ledger.when_free(reserve)
+
+    def _settle_in_ledger(self, settlement: Callable[[], None]) -> None:
+        assert self._ledger, "there is a ledger"
+        self._to_write.append(settlement)
+        with contextlib.suppress(LockedError), self._ledger.at_once():
+            self._write_settlements()
+
+    def _write_settlements(self) -> None:
+        while self._to_write:
+            self._to_write[0]()
+            self._to_write.popleft()
+
+    def close(self) -> None:
+        """Write what is settled and could not be written yet."""
+        self._write_settlements()
 
     def spending_in_words(self) -> str:
         """Return the calls and the cost of the whole run, the cost only if all prices are known."""
@@ -249,7 +276,7 @@ class Budget:
         if not (self._ledger and known_price) or request.key not in self._ledger.lost:
             return
         if (paid := cost(completion, known_price)) is not None:
-            self._ledger.settle_lost(request.key, paid)
+            self._settle_in_ledger(partial(self._ledger.settle_lost, request.key, paid))
 
     def settle(
         self, request: Request, reserved: float, outcome: Completion | CallError | None
@@ -271,7 +298,7 @@ class Budget:
         if paid is None:
             paid = reserved
         elif self._ledger and request.judge.name in self._charged:
-            self._ledger.settle_request(request.key, paid)
+            self._settle_in_ledger(partial(self._ledger.settle_request, request.key, paid))
         if self.spent is not None:
             self.spent += paid
         self._unsettled -= 1

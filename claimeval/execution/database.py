@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
+from claimeval.store.locked import LockedError, is_locked, until_free, wait_until_free
 from claimeval.types.errors import StoreError
+
+T = TypeVar("T")
 
 
 class Database:
@@ -20,27 +23,57 @@ class Database:
     def __init__(self, file: Path) -> None:
         """Open the file, which is created if it does not exist."""
         self._file = file
+        self._waits = True
         with self._store_errors():
-            self._database = sqlite3.connect(file, timeout=60, isolation_level=None)
-            try:
-                self._database.execute("PRAGMA journal_mode = WAL")
-                self._database.execute("PRAGMA synchronous = NORMAL")
-                self._prepare()
-            except (sqlite3.Error, StoreError):
-                self._database.close()
-                raise
+            # without a timeout, because `wait_until_free` waits also where SQLite would not
+            self._database = sqlite3.connect(file, timeout=0, isolation_level=None)
+        try:
+            wait_until_free(self._open)
+        except StoreError:
+            self._database.close()
+            raise
+
+    def _open(self) -> None:
+        with self._store_errors():
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._prepare()
 
     def _prepare(self) -> None:
-        """Create the tables."""
+        """Create the tables. Repeated if another process writes to the file meanwhile."""
 
     def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        with self._store_errors():
-            return self._database.execute(statement, values)
+        def execute() -> sqlite3.Cursor:
+            """Execute the statement once."""
+            with self._store_errors():
+                return self._database.execute(statement, values)
+
+        return wait_until_free(execute) if self._waits else execute()
+
+    async def when_free(self, action: Callable[[], T]) -> T:
+        """Return the result of an action on this file. The event loop goes on while another
+        process writes to the file."""
+
+        def attempt() -> T:
+            """Act, or raise LockedError."""
+            with self.at_once():
+                return action()
+
+        return await until_free(attempt)
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Within the block, raise LockedError instead of waiting for another process."""
+        self._waits = False
+        try:
+            yield
+        finally:
+            self._waits = True
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
+        self._execute("BEGIN IMMEDIATE")
         with self._store_errors():
-            self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
@@ -53,9 +86,8 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(
-                f"The {self.kind} database {self._file} cannot be used: {error}"
-            ) from error
+            kind = LockedError if is_locked(error) else StoreError
+            raise kind(f"The {self.kind} database {self._file} cannot be used: {error}") from error
         except OSError as error:
             why = error.strerror or error
             raise StoreError(

@@ -4,6 +4,7 @@ cannot be read."""
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -105,10 +106,15 @@ class ReviewingExecutor(Executor):
         self._stop = stop
         self.windows = windows
         self._replies: dict[tuple[str, str], _ReplyCounts] = {}
+        self._counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the executor behind."""
         return await self._behind.ask(request)
+
+    def counters(self, subject: str) -> Counter[str]:
+        """Return the counters of a subject, kept as long as this executor."""
+        return self._counters[subject]
 
     def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
         """Count a reply as read or unreadable, and stop the judge if too many of its first replies

@@ -11,7 +11,7 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
@@ -42,7 +42,8 @@ MAX_STRANGE = 3
 """Responses with status 200 but without a reply, from an endpoint that never replied, before the
 judge is stopped."""
 
-Keep = Callable[[Request, Completion], None]
+Keep = Callable[[Request, Completion], Awaitable[None] | None]
+"""Stores a reply at once. Where that has to wait for another process, returns what to wait for."""
 
 
 class OnlineExecutor(Executor):
@@ -272,9 +273,11 @@ class OnlineExecutor(Executor):
 
     async def _complete(self, request: Request) -> Completion:
         received: list[Completion] = []
+        storing: list[Awaitable[None]] = []
 
         def keep(completion: Completion) -> None:
-            self._keep(request, completion)
+            if waiting := self._keep(request, completion):
+                storing.append(waiting)
             received.append(completion)
 
         remote = provider(request.judge.model).costs  # a local model may be slow and always answers
@@ -283,6 +286,7 @@ class OnlineExecutor(Executor):
                 completion = await self._backends[request.judge.name].complete(request, keep)
         except TimeoutError:
             if received:
+                await asyncio.gather(*storing)
                 return received[0]
             message = f"no complete reply within {self._options.timeout:g} s"
             raise CallError("timeout", message, possibly_paid=True) from None
@@ -295,6 +299,7 @@ class OnlineExecutor(Executor):
                 fatal=True,
                 possibly_paid=True,
             )
+        await asyncio.gather(*storing)
         return completion
 
 

@@ -28,12 +28,14 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic_core import from_json
 
+from claimeval.store.locked import LockedError, is_locked, wait_until_free
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import Completion, Request
@@ -195,6 +197,9 @@ class Store:
         with _explained(folder):
             ready = _prepare(folder)
             self._cache = _open(folder, ready)
+            # diskcache has no other way to change the timeout that it needs to open a file; from
+            # here on `put` waits, without SQLite's wait, which would stop the event loop
+            self._cache._sql("PRAGMA busy_timeout = 0")
             if not ready:
                 _mark(folder, ready=True)
             self._reading = _plain(folder / "cache.db", "ro")
@@ -241,6 +246,10 @@ class Store:
 
     def put(self, key: str, value: bytes) -> None:
         """Store a reply, which then survives the death of this process. Replaces an older reply."""
+        wait_until_free(partial(self.put_at_once, key, value))
+
+    def put_at_once(self, key: str, value: bytes) -> None:
+        """Store a reply as `put` does. Raises LockedError while another process writes."""
         if self._broken:
             raise self._broken
         self._end_read()
@@ -528,10 +537,12 @@ def _explained(folder: Path) -> Iterator[None]:
         yield
     except diskcache.Timeout as error:
         # diskcache says "timeout" for whatever SQLite says when a transaction begins.
-        cause = str(error.__context__ or "")
-        locked = "is locked by another process for over a minute"
-        problem = locked if "locked" in cause else f"cannot be written: {_with_advice(cause)}"
-        raise StoreError(f"the reply cache {folder} {problem}") from error
+        if is_locked(error.__context__):
+            raise LockedError(
+                f"the reply cache {folder} is locked by another process for over a minute"
+            ) from error
+        problem = _with_advice(str(error.__context__ or ""))
+        raise StoreError(f"the reply cache {folder} cannot be written: {problem}") from error
     except UnicodeDecodeError as error:  # in SQLite's message about a damaged database
         raise _unsound(folder, error.object[:80]) from error
     except (sqlite3.Error, OSError) as error:

@@ -154,3 +154,25 @@ def test_names_are_found_by_their_beginning(start_server: StartServer, tmp_path:
             admin.select([""])
 
     with_admin(tmp_path, find)
+
+
+def test_only_batches_of_known_price_have_a_cost(
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai:judge: {input: 1.0, output: 1.0, batch: 0.5}\n")
+
+    def collected(file: str) -> CollectedBatches:
+        """The batch of a run, collected with a price file or without."""
+        monkeypatch.setenv("CLAIMEVAL_PRICES", file)
+        cache = tmp_path / ("priced" if file else "unpriced")
+        server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
+        go(server, [spec(server, "openai")], cache, detach=True)
+        ahead(start_server, server, Plan())
+        return with_admin(cache, lambda admin: admin.collect([]))
+
+    unpriced = collected("").received
+    assert (unpriced.replies, unpriced.priced) == (4, False)
+    priced = collected(str(prices)).received
+    assert (priced.replies, priced.priced) == (4, True)
+    assert priced.paid == pytest.approx(priced.tokens * 0.5e-6)

@@ -10,6 +10,7 @@ import pytest
 from claimeval.execution.batch import ClosedRequestFile, ReleasedRequests, batch_target
 from claimeval.execution.batch.state import FILE, MAX_TRIES, BatchState
 from claimeval.providers.batches import BatchStatus
+from claimeval.store import locked
 from claimeval.store.store import Store
 from claimeval.types.errors import StoreError
 from claimeval.types.requests import CallError, Judge
@@ -150,7 +151,7 @@ def test_a_damaged_record_is_one_line(folder: Path) -> None:
 
 def test_a_locked_record_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with BatchState(folder) as state:
-        state._database.execute("PRAGMA busy_timeout = 1")
+        monkeypatch.setattr(locked, "MAX_WAIT", 0.05)
         other = sqlite3.connect(folder / FILE, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="database is locked"):

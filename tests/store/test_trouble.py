@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.store import locked
 from claimeval.store.store import MARKER, Store
 from claimeval.types.errors import StoreError, UsageError
 from tests.store.places import key
@@ -199,7 +200,7 @@ def test_the_store_of_another_user_is_refused(
 
 
 def test_a_lock_held_too_long_and_a_database_that_cannot_be_written_are_told_apart(
-    folder: Path,
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(folder) as store:
         store._cache._sql("PRAGMA query_only = 1")
@@ -208,7 +209,7 @@ def test_a_lock_held_too_long_and_a_database_that_cannot_be_written_are_told_apa
         ):
             store.put(key(1), b"x")
         store._cache._sql("PRAGMA query_only = 0")
-        store._cache._sql("PRAGMA busy_timeout = 50")
+        monkeypatch.setattr(locked, "MAX_WAIT", 0.05)
         other = sqlite3.connect(folder / "cache.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked by another process"):

@@ -418,6 +418,17 @@ def test_claims_that_are_nowhere_need_an_extractor_that_can_be_asked(
     assert values(back, "back") == [1.0, 1.0]
 
 
+def test_claims_of_two_extractors_are_said(run: Run, first: ThreadHandle, tmp_path: Path) -> None:
+    metrics = ["faithfulness", "back=contexts:answer"]
+    panel = tmp_path / "panel.yaml"
+    panel.write_text(f"judges: ['{spec(first)}']\nextractor: local:lexical\n")
+    mixed = rejudge(run, judges=[str(panel)], metrics=metrics)
+    said = f"missing claims were extracted by local:lexical, all others by {spec(first)}"
+    assert said in mixed.manifest.notes
+    alike = rejudge(run, judges=[spec(first)], metrics=metrics)
+    assert not any("missing claims" in note for note in alike.manifest.notes)
+
+
 def test_names_that_are_taken_and_judges_that_lack_are_said(run: Run, first: ThreadHandle) -> None:
     with pytest.raises(UsageError, match="is not of the form"):
         rejudge(run, judges=["nobody"])
