@@ -166,7 +166,7 @@ def _exchange(messages: Sequence[Message], asked: int, end: int) -> Exchange:
     for one in messages[max(asked, 0) : end]:
         returned = [one.text] if one.role == "tool" and one.text.strip() else []
         for item in one.documents or returned:
-            if item not in found and item not in (question, *said):
+            if item not in found:
                 found.append(item)
     return Exchange(
         question=question,

@@ -7,6 +7,7 @@ contexts take the values of all. A key that begins a path is left out of the met
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -196,12 +197,16 @@ def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
         raise UsageError(f"{name}, {field}: {problem}{value and f', got {value}'}") from error
 
 
+_NAMED = ("messages", "question", "answer", "contexts", "reference_answers")
+"""Fields whose paths are said when an export is recognized."""
+
+
 def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
     """Return the mapping of a recognized export with a line that says which of its paths are in the
     rows."""
     parts = []
     for field, paths in mapping.fields.items():
-        if field in ("question", "answer", "contexts", "reference_answers"):
+        if field in _NAMED:
             used = _paths_with_values(field, paths, rows)
             parts += [f"{field} from {' or '.join(used)}"] if used else []
     read_as = (
@@ -237,14 +242,22 @@ def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[
             yield _mapped(row, mapping)
 
 
+_CONDITION = re.compile(r"(?P<path>(?:\[[^\]]*\]|[^=])*)(?P<equals>=?)(?P<value>.*)", re.DOTALL)
+"""A path, `=` and a value; in brackets, `=` is a part of the path."""
+
+
 def _is_chosen(row: Mapping[str, Any], where: str) -> bool:
-    name, equals, wanted = where.partition("=")
-    found = values_at(row, name)
-    return (
-        any(str(value) == wanted for value in found)
-        if wanted
-        else any(True for _ in found) != bool(equals)
-    )
+    match = _CONDITION.match(where)
+    path, equals, wanted = match.groups() if match else (where, "", "")
+    found = values_at(row, path)
+    if wanted:
+        return any(_written(value) in (wanted, wanted.lower()) for value in found)
+    return any(True for _ in found) != bool(equals)
+
+
+def _written(value: object) -> str:
+    """Return a value as a condition writes it; true and false as JSON has them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def columns(mapping: RowMapping) -> dict[str, str]:
@@ -279,7 +292,9 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
 
 def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: RowMapping) -> object:
     """Return the value of a field: of the first path that gives something; lists of documents take
-    all of a path."""
+    all of a path, and a conversation those of all paths."""
+    if field == "messages" and len(paths) > 1:
+        return _conversation(row, paths)
     empty: object = None
     merged: list[Any] = []
     for path in paths:
@@ -303,6 +318,23 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
             ):
                 return value
     return merged or empty
+
+
+def _conversation(row: Mapping[str, Any], paths: Sequence[str]) -> list[Any] | None:
+    """Return the messages at several paths, as those of a request and of its reply. A text is a
+    message of the user at the first path, and else of the assistant."""
+    messages: list[Any] = []
+    for path in paths:
+        for value in values_at(row, path):
+            content = opened(value)
+            if isinstance(content, list):
+                messages += content
+            elif isinstance(content, str):
+                role = "assistant" if messages else "user"
+                messages.append({"role": role, "content": content})
+            else:
+                messages.append(content)
+    return messages or None
 
 
 def _one(found: list[Any]) -> Any:
