@@ -144,50 +144,62 @@ async def ask_about(
     """
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
-    batches: list[tuple[tuple[S, ...], Reason | None]] = [(tuple(subjects), None)]
+    batches: list[_Batch[S]] = [_Batch(tuple(subjects))]
     for attempt in count():
-        following: list[tuple[tuple[S, ...], Reason | None]] = []
-        for batch, reason_to_re_ask in batches:
-            request = ask(batch).repeated(attempt, replicate)
-            if reason_to_re_ask:
-                request = replace(request, again=reason_to_re_ask)
+        following: list[_Batch[S]] = []
+        for batch in batches:
+            request = ask(batch.subjects).repeated(attempt, replicate)
+            if batch.again:
+                request = replace(request, again=batch.again)
             outcome = await executor.ask(request)
-            failed = isinstance(outcome, Failure)
-            if (
-                reason_to_re_ask
-                and isinstance(outcome, Failure)
-                and outcome.reason == "not_in_cache"
-            ):
+            if batch.again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
                 continue
-            reading = (
-                ParsedReply[T](failure=outcome)
-                if isinstance(outcome, Failure)
-                else read(outcome, request, batch)
-            )
-            if isinstance(outcome, Completion):
-                unreadable = None
-                if not reading.values:
-                    unreadable = reading.failure or Failure(
-                        reason="incomplete", message=reading.message or ""
-                    )
-                executor.review(request, outcome, unreadable)
+            if isinstance(outcome, Failure):
+                reading = ParsedReply[T](failure=outcome)
+            else:
+                reading = read(outcome, request, batch.subjects)
+                executor.review(request, outcome, _unreadable(reading))
+            missing = [one for one in batch.subjects if one.id not in reading.values]
             values |= reading.values
-            missing = [subject for subject in batch if subject.id not in reading.values]
             values |= {subject.id: reading.lack(subject.id) for subject in missing}
-            ids = tuple([subject.id for subject in batch if subject.id])
+            ids = tuple([subject.id for subject in batch.subjects if subject.id])
             calls.append(_call(address, request, outcome, reading, ids))
-            if failed or not missing:
-                continue
-            re_asked = _batches_to_re_ask(missing, reading)
-            if re_asked and attempt + 1 < MAX_ATTEMPTS:
-                following += [(part, None) for part in re_asked]
-            elif isinstance(outcome, Completion) and outcome.cached:
-                reason = reading.failure.reason if reading.failure else "incomplete"
-                following += [(part, reason) for part in re_asked or [tuple(missing)]]
+            if missing and isinstance(outcome, Completion):
+                following += _following(missing, reading, attempt, cached=outcome.cached)
         if not following:
             return Answers({subject: [value] for subject, value in values.items()}, tuple(calls))
         batches = following
     raise AssertionError("attempts are counted without end")
+
+
+class _Batch(NamedTuple, Generic[S]):
+    """Subjects of one request."""
+
+    subjects: tuple[S, ...]
+    again: Reason | None = None
+    """Why their stored replies are useless, if all attempts that a run makes are stored."""
+
+
+def _unreadable(reading: ParsedReply[T]) -> Failure | None:
+    """Return why nothing could be read from a reply; None if something could."""
+    if reading.values:
+        return None
+    return reading.failure or Failure(reason="incomplete", message=reading.message or "")
+
+
+def _following(
+    missing: Sequence[S], reading: ParsedReply[T], attempt: int, *, cached: bool
+) -> list[_Batch[S]]:
+    """Return the batches in which subjects without a value are asked about again."""
+    parts = _batches_to_re_ask(missing, reading)
+    if parts and attempt + 1 < MAX_ATTEMPTS:
+        return [_Batch(part) for part in parts]
+    if not cached:
+        return []
+    # A stored reply was useless in an earlier run: a further attempt may be stored as well, and
+    # whether one is sent is for the run's `ask_again` to decide.
+    reason = reading.failure.reason if reading.failure else "incomplete"
+    return [_Batch(part, reason) for part in parts or [tuple(missing)]]
 
 
 def _call(

@@ -174,16 +174,34 @@ class SummaryBuilder:
         """Add one sample."""
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
-        unusual = [one for one in result.whole if one.unassessed or not one.verdicts]
-        ungrounded = {claim.id for claim in result.claims if claim.grounding == "ungrounded"}
-        columns = result.columns() if self._rows and (self._panel or unusual) else {}
         if self._extraction:
             self._extraction.add(result)
+        self._add_scores(result, cluster)
+        self._add_failures(result)
+        if self._panel:
+            self._panel.add(result)
+        if self._orders:
+            self._orders.add(result, cluster)
+        self._kinship.add(result.sample)
+        self._cost.add(result)
+        for judge, windows in windows_of(result.calls).items():
+            self._long[judge].append(windows)
+        phrases = result.details.get(UNCLEAR)
+        if isinstance(phrases, dict):
+            lists = [of_part for of_part in phrases.values() if isinstance(of_part, list)]
+            self._unclear += sum(map(len, lists))
+
+    def _add_scores(self, result: SampleResult, cluster: int) -> None:
         for name, tally in self._others.items():
             tally.add(result.scores[name], cluster=cluster)
         for name, tally in self._derived.items():
             score = result.scores[name]
             tally.add(score, missing_reasons(name, score, result), cluster=cluster)
+        # Assessments are grouped by metric only where somebody looks at them: most samples of one
+        # judge have a verdict on every claim, and then the scores say all there is to count.
+        unusual = any(one.unassessed or not one.verdicts for one in result.whole)
+        columns = result.columns() if self._rows and (self._panel or unusual) else {}
+        ungrounded = {claim.id for claim in result.claims if claim.grounding == "ungrounded"}
         for metric, tally, members in zip(self._rows, self._of_rows, self._members, strict=True):
             score = result.scores[metric.name]
             assessments = columns.get((metric.claims_of, metric.against), [])
@@ -200,25 +218,16 @@ class SummaryBuilder:
                 values = members.add(score, assessments, cluster, claims)
                 if "answer" in (metric.claims_of, metric.against):
                     self._preferences.add(result.sample, metric.name, values, cluster)
-        if self._panel:
-            self._panel.add(result)
-        self._kinship.add(result.sample)
-        self._cost.add(result)
-        for judge, windows in windows_of(result.calls).items():
-            self._long[judge].append(windows)
-        if isinstance(phrases := result.details.get(UNCLEAR), dict):
-            self._unclear += sum(
-                len(of_part) for of_part in phrases.values() if isinstance(of_part, list)
-            )
+
+    def _add_failures(self, result: SampleResult) -> None:
+        """Keep the first call of each reason for which calls or subjects were lost."""
         for call in result.calls:
             if call.failed and call.failed not in self._failures:
                 self._failures[call.failed] = _example(result, call)
-        for assessment in unusual:
+        for assessment in result.whole:
             because = assessment.unassessed
             if because and because not in _NO_FAILURE and because not in self._failures:
                 self._add_failure(result, assessment, because)
-        if self._orders:
-            self._orders.add(result, cluster)
 
     def each(self, results: Iterable[SampleResult]) -> Iterator[SampleResult]:
         """Add and yield results."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from types import MappingProxyType
@@ -378,33 +378,15 @@ class MemberTally:
             cluster: Number of the sample's cluster.
             claims: The claims by id.
         """
-        by_judge: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
-        for assessment in assessments:
-            claim = claims.get(assessment.subject)
-            number = claim.alternative if claim and claim.alternative and self._takes_best else 0
-            if assessment.unasked and assessment.label:
-                for of_judge in by_judge.values():
-                    of_judge.setdefault(number, _Counts()).add(
-                        positive=assessment.label == "supported"
-                    )
-            for ballot in cast_ballots(assessment.verdicts, self._panel):
-                if (by_number := by_judge.get(ballot.judge)) is None:
-                    continue
-                if (counts := by_number.get(number)) is None:
-                    counts = by_number[number] = _Counts()
-                if ballot.choice is None:
-                    assert ballot.because is not None, "a ballot without a choice says why"
-                    counts.reasons.append(ballot.because)
-                else:
-                    counts.add(positive=ballot.choice in self._positive)
+        by_judge = self._counts(assessments, claims)
         judge_scores: dict[str, Score | None] = {}
         for judge, tally in self._tallies.items():
             by_number = by_judge[judge]
-            scores = {
-                number: judge_score
-                for number, counts in by_number.items()
-                if (judge_score := _score(score, counts))
-            }
+            scores: dict[int, Score] = {}
+            for number, counts in by_number.items():
+                of_number = _score(score, counts)
+                if of_number:
+                    scores[number] = of_number
             judge_score = best(scores) if scores else _score(score, _Counts())
             if judge_score:
                 counts = by_number.get(judge_score.alternative or 0, _Counts())
@@ -416,6 +398,29 @@ class MemberTally:
             judge: judge_score.value if judge_score else None
             for judge, judge_score in judge_scores.items()
         }
+
+    def _counts(
+        self, assessments: Sequence[Assessment], claims: Mapping[str, Claim]
+    ) -> dict[str, dict[int, _Counts]]:
+        """Count the votes of each judge, by the number of the alternative that a claim is of; 0 is
+        of none."""
+        by_judge = {judge: defaultdict[int, _Counts](_Counts) for judge in self._tallies}
+        for assessment in assessments:
+            claim = claims.get(assessment.subject)
+            number = claim.alternative if claim and claim.alternative and self._takes_best else 0
+            if assessment.unasked and assessment.label:
+                for by_number in by_judge.values():
+                    by_number[number].add(positive=assessment.label == "supported")
+            for ballot in cast_ballots(assessment.verdicts, self._panel):
+                if ballot.judge not in by_judge:
+                    continue
+                counts = by_judge[ballot.judge][number]
+                if ballot.choice is None:
+                    assert ballot.because is not None, "a ballot without a choice says why"
+                    counts.reasons.append(ballot.because)
+                else:
+                    counts.add(positive=ballot.choice in self._positive)
+        return {judge: dict(by_number) for judge, by_number in by_judge.items()}
 
     def _add_repeats(
         self,
