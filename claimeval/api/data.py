@@ -142,13 +142,18 @@ def doctor(
         samples = samples_of(data, read, problems=problems)
         result = surveyed(samples, chosen)
     except DataError as error:
-        if not problems.errors or error.kind in reading.REFUSED:
+        read_nothing = problems.errors or problems.nowhere
+        if not read_nothing or error.kind in reading.REFUSED:
             raise
         result = Survey(
             samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen
         )
     return result.model_copy(
-        update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count}
+        update={
+            "malformed": tuple(map(str, problems.errors)),
+            "malformed_rows": problems.count,
+            "nowhere": problems.nowhere,
+        }
     )
 
 

@@ -38,9 +38,10 @@ class DoctorCommand(OutputOptions):
     """Check a data file: the metrics that it has the fields for, missing fields, and malformed
     rows.
 
-    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge,
-    tests a judge with two short questions, and exits with 1 if it cannot be used with these
-    settings. With both, also counts the samples that exceed the judge's context window.
+    Reads the whole file. Exits with 1 if rows cannot be read, ids are not unique, or no row has a
+    path of --field or of the mapping. With --judge, tests a judge with two short questions, and
+    exits with 1 if it cannot be used with these settings. With both, also counts the samples that
+    exceed the judge's context window.
 
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or
     objects with `id`, `text`, `title`), `reference_answers`, `reference_contexts`,
@@ -89,6 +90,8 @@ class DoctorCommand(OutputOptions):
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             self.write_mapping.write_text(text, encoding="utf-8")
         output.draw([heading(str(self.data), f": {found.readable}")])
+        for problem in found.nowhere:
+            output.line(problem, style="red")
         if found.malformed:
             output.line(f"{found.malformed_rows} malformed:", style="red")
             more = found.malformed_rows - len(found.malformed)

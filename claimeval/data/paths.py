@@ -28,6 +28,8 @@ LISTS = frozenset(
 )
 """Fields of a sample that take all values at a path; the others take one."""
 _SELECTED = re.compile(r"\[(\*|-?\d+|[^\[\]=]+=[^\[\]]*)\]\.?")
+_OF_TEXT = re.compile(r"\[[a-z]+\]")
+"""A step into a text."""
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -65,17 +67,47 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
                     yield from values_at(value[path[:end]], path[end:].removeprefix("."))
                     return
     elif isinstance(value, list):
-        if selected := _SELECTED.match(path):
-            selector = selected[1]
-            rest = path[selected.end() :]
-        else:
-            name, _, after = path.partition(".")
-            selector, rest = (name, after) if name.isdecimal() else ("*", path)
+        selector, rest = _first_step(path)
         for item in _items(value, selector):
             if rest:
                 yield from values_at(item, rest)
             elif item is not None:
                 yield item
+
+
+def has(value: Any, path: str) -> bool | None:
+    """Return whether a value has a path, also if it leads to a null; None if a null or an empty
+    list on the way leaves it open."""
+    value = opened(value)
+    if value is None or value == []:
+        return None if path else True
+    if isinstance(value, dict):
+        return _has_key(value, path)
+    if isinstance(value, list):
+        item, rest = _first_step(path)
+        found = [has(inner, rest) if rest else True for inner in _items(value, item)]
+        if any(found):
+            return True
+        return None if None in found else False
+    return not path or bool(_OF_TEXT.fullmatch(path))
+
+
+def _has_key(value: dict[str, Any], path: str) -> bool | None:
+    if path in value or (is_pattern(path) and any(fnmatchcase(name, path) for name in value)):
+        return True
+    ends = [match.start() for match in re.finditer(r"[.\[]", path)]
+    for end in reversed(ends):  # the longest key first
+        if path[:end] in value:
+            return has(value[path[:end]], path[end:].removeprefix("."))
+    return False
+
+
+def _first_step(path: str) -> tuple[str, str]:
+    """Return which items of a list a path is about, and the path within them."""
+    if selected := _SELECTED.match(path):
+        return selected[1], path[selected.end() :]
+    name, _, after = path.partition(".")
+    return (name, after) if name.isdecimal() else ("*", path)
 
 
 def flat(values: Iterable[Any]) -> list[Any]:

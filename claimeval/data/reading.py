@@ -39,6 +39,7 @@ from claimeval.data.mapping import (
     mapped,
     presets,
 )
+from claimeval.data.nowhere import NOWHERE, Nowhere
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
 from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow, read_rows
@@ -86,7 +87,7 @@ _ANSWERABLE |= dict.fromkeys(("unanswerable", "false", "no", "0"), False)
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """A sample has at least one of these fields."""
 NO_COLUMN = "no column is known"
-REFUSED = (ONE_ROW_A_DOCUMENT, OVERLOOKED)
+REFUSED = (ONE_ROW_A_DOCUMENT, OVERLOOKED, NOWHERE)
 """Kinds of errors about a whole file, which end a pass also where rows may be left out."""
 MAX_FURTHER = 20_000
 """Rows that are read after the first error, to count malformed rows."""
@@ -117,6 +118,10 @@ class Problems:
         data."""
         self.offered: str | None = None
         """Options that would read more of the data."""
+        self.nowhere: tuple[str, ...] = ()
+        """Sentences about the paths of the mapping that no row has."""
+        self.examines = quiet
+        """Whether such paths are only counted, and raise nothing."""
         self._alike = 0
         self._quiet = quiet
 
@@ -212,7 +217,13 @@ def read_samples(
     problems.clear()
     rows = rows_of_file(Path(path), mapping, problems.add, positions)
     return samples_of_rows(
-        rows, str(path), problems, mapping=mapping, references=references, limit=limit
+        rows,
+        str(path),
+        problems,
+        mapping=mapping,
+        references=references,
+        limit=limit,
+        whole=positions is None,
     )
 
 
@@ -270,6 +281,7 @@ def samples_of_rows(
     mapping: RowMapping = NO_MAPPING,
     references: References | None = None,
     limit: int | None = None,
+    whole: bool = True,
 ) -> Iterator[Sample]:
     """Yield the samples in rows, as `read_samples` does.
 
@@ -280,6 +292,8 @@ def samples_of_rows(
         mapping: Where the fields are, as `resolved` returns it.
         references: Whether one of several reference answers is enough.
         limit: Maximum number of samples. None: all.
+        whole: Whether these are the rows from the first, so that a path that none of them has is an
+            error.
     """
     unknown: list[SourceRow] = []
     """The first rows without a known column."""
@@ -288,10 +302,12 @@ def samples_of_rows(
     table = LongTable(name)
     overlooked = Overlooked(name, mapping, ALIASES, _reads)
     number = count = rows_after_error = 0
+    nowhere = Nowhere.of_samples(name, mapping if whole else NO_MAPPING, ALIASES)
     if mapping.of_spans:
         from claimeval.data.traces import samples_in
 
         rows = samples_in(rows)
+    rows = nowhere.watch(rows, raises=not problems.examines)
     if mapping.changes_rows:
         rows = mapped(rows, mapping)
     if mapping.group not in (None, "none"):
@@ -329,13 +345,15 @@ def samples_of_rows(
             yield record.model_copy(update={"references": references}) if references else record
         if count == limit:
             break
-    if problems.all_are(NO_COLUMN, problems.last or number):
+    without_columns = problems.all_are(NO_COLUMN, problems.last or number)
+    problems.nowhere = nowhere.check(raises=not problems.examines)
+    if without_columns and not problems.nowhere:
         problems.clear()
         raise DataError(f"{name}: {_unknown_columns(unknown)}")
     table.check()
     problems.offered = overlooked.check() if overlooked.open else problems.offered
     problems.stop()
-    if not number:
+    if not number and not problems.nowhere:
         raise DataError(f"{name} has no samples")
 
 

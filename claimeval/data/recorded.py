@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -22,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, ValidationError, model_validator
 
 from claimeval.data.labels import HumanLabel, parse_label
+from claimeval.data.nowhere import Nowhere, instead
 from claimeval.data.paths import values_at
 from claimeval.data.result_files import (
     BEST_FIRST,
@@ -188,10 +190,37 @@ def value_at(row: SourceRow, path: str | None, *, optional: bool = False) -> Any
             f"{row.location}: no field {path!r}; paths have dots, as in {path.replace('/', '.')}"
         )
     if not values and not optional:
-        raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
+        raise DataError(f"{row.location}: no field {path!r}.{instead(path, [row.fields])}")
     if not values:
         return None
     return values[0] if len(values) == 1 else values
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> tuple[FieldMap, ...]:
+    return tuple(map(read_mapping, map(Path, MAPPINGS)))
+
+
+def _is_built_in(fields: FieldMap) -> bool:
+    """Return whether this mapping comes with the package: files need not have all of its paths."""
+    return fields in _built_in()
+
+
+def _optional(fields: FieldMap) -> Iterator[tuple[str, str]]:
+    """Yield the paths without which a row is read too, so that a misspelt one would be missed
+    silently."""
+    names = ("answer", "contexts", "reference_answers", "generator", "human_label")
+    for name in names:
+        if path := getattr(fields, name):
+            yield name, path
+    if isinstance(fields.judges, dict):
+        for judge, recorded in fields.judges.items():
+            yield f"judge {judge}", recorded.reply
+    in_row = not (fields.items_field or fields.replies)
+    if fields.explanation and in_row:
+        yield "explanation", fields.explanation
+    if fields.reply and in_row:
+        yield "reply", fields.reply
 
 
 class _Reply(NamedTuple):
@@ -240,7 +269,10 @@ class RecordedReplies:
         fields = self._fields
         judges = Counter[str]()
         repeated = 0
+        nowhere = Nowhere(str(self._path), () if _is_built_in(fields) else _optional(fields))
         for _, rows in self._grouped():
+            for claimed in chain.from_iterable(map(self._claims, rows)):
+                nowhere.add(claimed.fields)
             for answered in self._by_claim(rows).values():
                 if not (fields.claim_id or fields.document):
                     repeated += _repeating_rows(answered)
@@ -252,6 +284,7 @@ class RecordedReplies:
         if not judges:
             where = f": no row has claims in {fields.claims!r}" if fields.claims else ""
             raise DataError(f"{self._path} has no recorded replies{where}")
+        nowhere.check(raises=True)
         return RecordedResults(
             judges=tuple(map(recorded_judge, judges)),
             metrics=(metric_of(fields.of, fields.against),),

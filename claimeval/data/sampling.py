@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
+from claimeval.data.mapping import LOOKED_AT
+from claimeval.data.nowhere import instead
 from claimeval.data.paths import values_at
 from claimeval.data.reading import ALIASES
 from claimeval.data.rows import SourceRow
@@ -206,9 +208,9 @@ def draw(
             f"The log has no rows{f' but {empty} with a blank question' if empty else ''}"
         )
     if stratify and set(reservoirs) == {NO_STRATUM}:
+        kept_rows = [kept.row.fields for kept in reservoirs[NO_STRATUM].smallest()[:LOOKED_AT]]
         raise DataError(
-            f"--stratify {stratify}: no row has this field. For a field in `metadata`:"
-            f" metadata.{stratify}"
+            f"--stratify {stratify}: no row has this field.{instead(stratify, kept_rows)}"
         )
     counted = {
         name: kept.rows if keep_duplicates else kept.questions()
@@ -309,6 +311,8 @@ def _question(row: SourceRow, field: str | None) -> str:
     if value is None and not row.fields.keys().isdisjoint(names):
         return ""
     if not isinstance(value, str):
+        if field:
+            raise DataError(f"{row.location}: no field {field!r}.{instead(field, [row.fields])}")
         raise DataError(
             f"{row.location}: no question (one of {', '.join(names)}); name its field: --field"
             " question=NAME"

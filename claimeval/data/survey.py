@@ -69,6 +69,9 @@ class Survey(Record):
     """The first sample."""
     malformed: tuple[str, ...] = ()
     """The first 20 rows that cannot be read: file, line, field and problem."""
+    nowhere: tuple[str, ...] = ()
+    """Paths of the mapping that no row has, a sentence each, with the nearest path that rows
+    have."""
     mapping: RowMapping = RowMapping()
     """How the rows are read."""
     offered: str | None = None
@@ -82,8 +85,10 @@ class Survey(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether there are samples, all rows can be read and no id repeats."""
-        return bool(self.samples) and not self.malformed and not self.duplicate_ids
+        """Whether there are samples, all rows can be read, no id repeats and every path of the
+        mapping leads somewhere."""
+        problems = self.malformed or self.duplicate_ids or self.nowhere
+        return bool(self.samples) and not problems
 
     @property
     def readable(self) -> str:

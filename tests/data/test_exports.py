@@ -161,7 +161,7 @@ def test_a_table_of_two_prompts_of_promptfoo_is_read_as_its_refusals_say(tmp_pat
 )
 def test_a_field_that_is_given_and_not_there_is_refused_in_an_export(field: str, path: str) -> None:
     row = {"vars": {"question": "Q?"}, "provider": "m", "response": {"output": "A."}}
-    with pytest.raises(ce.DataError, match=f"no field '{path}', which was given for {field}"):
+    with pytest.raises(ce.DataError, match=f"no row has '{path}', which was given for {field}"):
         list(ce.read_samples([row], mapping={field: path}))
     (sample,) = ce.read_samples([row], mapping="promptfoo results")
     assert (sample.id, sample.answer) == (
@@ -201,8 +201,8 @@ def test_texts_that_stand_for_nothing_are_missing() -> None:
     rows = [{"q": "Q?", "a": "-", "docs": ["D."]}, {"q": "Q?", "a": "A.", "docs": "-"}]
     mapping = {
         "question": ["q"],
-        "answer": ["a", "b"],
-        "contexts": ["docs", "more"],
+        "answer": ["a", "b", ""],
+        "contexts": ["docs", "more", ""],
         "missing": ["-"],
     }
     first, second = ce.read_samples(rows, mapping=mapping)

@@ -132,7 +132,7 @@ def test_an_answer_under_a_key_that_some_rows_lack_is_offered_with_an_option_tha
         "2 samples have no answer"
         in call("doctor", "data.jsonl", "--field", "answer=", folder=tmp_path).stdout
     )
-    with pytest.raises(ce.DataError, match="no field 'darft', which was given for answer"):
+    with pytest.raises(ce.DataError, match="no row has 'darft', which was given for answer"):
         list(ce.read_samples(rows, mapping={"answer": "darft"}))
 
 

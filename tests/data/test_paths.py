@@ -148,7 +148,7 @@ def test_a_path_that_a_row_cannot_follow_is_missing_or_refused() -> None:
             (),
             None,
         ), "nothing was retrieved; nothing is known"
-    with pytest.raises(ce.DataError, match=r"no field 'dox.hits', which was given for contexts"):
+    with pytest.raises(ce.DataError, match=r"Did you mean 'docs\.hits'"):
         list(ce.read_samples(rows, mapping={"contexts": "dox.hits"}))
 
 

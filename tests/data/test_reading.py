@@ -308,7 +308,7 @@ def test_a_directory_or_a_missing_file_is_said_to_be_one(tmp_path: Path) -> None
 def test_an_unknown_field_to_name_gets_the_closest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Did you mean 'answer'"):
         one(tmp_path, {"question": "Q?"}, anwser="x")
-    with pytest.raises(DataError, match="no field 'x', which was given for answer"):
+    with pytest.raises(DataError, match="no row has 'x', which was given for answer"):
         one(tmp_path, {"question": "Q?"}, answer="x")
 
 

@@ -126,7 +126,7 @@ def test_replies_in_a_list_of_objects_are_repeats_where_a_judge_stands_twice(
     assert [metric.name for metric in found.metrics] == ["faithfulness"]
     named = judged(
         tmp_path,
-        [{"doc": 1, "summary": "Sun.", "outputs": outputs}],
+        [{"doc": 1, "document": None, "summary": "Sun.", "outputs": outputs}],
         {**mapping, "judge": ["model", "raw"]},
     )
     assert [judge.name for judge in named.judges] == ["m / Answer: No", "n / Answer: Yes", "m / ?"]
