@@ -1,6 +1,7 @@
 """Cost at the provider of killing a batch run.
 
-    python -m benchmarks.batch [SAMPLES]      5,000 samples, 2 judges, 2 rounds, killed 5 times, and online
+    python -m benchmarks.batch [SAMPLES]
+        5,000 samples, 2 judges, 2 rounds, killed 5 times, and online
 
 It prints the exit code of each process, how often each request was sent and paid, and whether
 results and summary equal those of the online run byte for byte.

@@ -244,6 +244,8 @@ def _run_client(
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have changed it
     try:
         main()
-    finally:  # from here on an interpreter of its own would end with the code of the command, whatever the signal
+    finally:
+        # From here on an interpreter of its own would end with the code of the command, whatever
+        # the signal.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)

@@ -1,7 +1,8 @@
 """Fits the coefficients of the lexical support score to human labels.
 
     python benchmarks/fit_local_lexical.py [--data FOLDER]           prints the coefficients as JSON
-    python benchmarks/fit_local_lexical.py [--data FOLDER] --write   and puts them into lexical_support.json
+    python benchmarks/fit_local_lexical.py [--data FOLDER] --write
+        and puts them into lexical_support.json
 
 FOLDER is the same as in benchmarks/local_lexical.py, which also measures the coefficients on
 held-out claims.

@@ -269,7 +269,9 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
                 resampling=Resampling(resamples=resamples, seed=seed),
                 flips=1000,
             )
-            assert pair.low is not None and pair.high is not None and pair.p is not None  # noqa: PT018
+            assert pair.low is not None
+            assert pair.high is not None
+            assert pair.p is not None
             covered[place] += pair.low <= 0 <= pair.high
             found_one[place] += pair.p <= 0.05
     return [
@@ -412,9 +414,8 @@ def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str
 
 
 LITTLE: dict[str, Callable[[np.random.Generator, int, int], list[str]]] = {
-    "| mean over 5 answers a question | questions | .5 | .8 | .95 | difference | false positives % |": (
-        by_question
-    ),
+    "| mean over 5 answers a question | questions "
+    "| .5 | .8 | .95 | difference | false positives % |": by_question,
     f"| values | {' | '.join(map(str, FEW))} |": few,
     "| false positives %: interval, test | 5 | 10 | 30 | 100 | 300 |": null,
     "| truth | 10 | 30 | 200 |": edge,

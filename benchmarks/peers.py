@@ -4,8 +4,8 @@ table in README.
 The judge is a function: it answers in the form of each tool, and about the third answer in prose.
 Run it beside the installed packages of the peers:
 
-    uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with . \
-        python -m benchmarks.peers
+    uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 \
+        --with 'langchain-community<0.4' --with . python -m benchmarks.peers
 """
 
 from __future__ import annotations

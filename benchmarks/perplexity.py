@@ -2,9 +2,12 @@
 random weights.
 
     pip install '.[local]' unitxt
-    python benchmarks/perplexity.py                     1,000 pairs, about twenty minutes on one core
-    python benchmarks/perplexity.py --pairs 200         a quick look
-    python benchmarks/perplexity.py --device cuda --pairs 10000     the same on a GPU, in float32 and bfloat16
+    python benchmarks/perplexity.py
+        1,000 pairs, about twenty minutes on one core
+    python benchmarks/perplexity.py --pairs 200
+        a quick look
+    python benchmarks/perplexity.py --device cuda --pairs 10000
+        the same on a GPU, in float32 and bfloat16
 
 Texts have 20 to 400 tokens, questions 6 to 18, all of invented words. "single": every text has one
 question; "shared": five questions per text. The programs run in turn on slices of 500 pairs. With

@@ -3,9 +3,12 @@ replies cached.
 
 From the root of the checkout:
 
-    python -m benchmarks.pipeline_speed wall      # compared with calls x latency / calls in flight; five minutes
-    python -m benchmarks.pipeline_speed cpu       # CPU per call, compared with the same requests by AsyncOpenAI alone
-    python -m benchmarks.pipeline_speed cached    # a run with all replies in the cache
+    # compared with calls x latency / calls in flight; five minutes
+    python -m benchmarks.pipeline_speed wall
+    # CPU per call, compared with the same requests by AsyncOpenAI alone
+    python -m benchmarks.pipeline_speed cpu
+    # a run with all replies in the cache
+    python -m benchmarks.pipeline_speed cached
 
 The provider is a loopback server in a separate process. CPU time is that of the measured process
 only. Programs are measured in turn, and the medians are compared.

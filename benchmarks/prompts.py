@@ -2,7 +2,8 @@
 tools.
 
     python -m benchmarks.prompts draw FOLDER [--data FOLDER] [--claims 150]
-    python -m benchmarks.prompts read FOLDER --name NAME --judge openai:MODEL [--prompt three_way] [--half report]
+    python -m benchmarks.prompts read FOLDER --name NAME --judge openai:MODEL \
+        [--prompt three_way] [--half report]
     python -m benchmarks.prompts tables FOLDER [--half report] [--first NAME]
 
 `draw` takes claims with human labels from three sources, half of them supported: sentences of

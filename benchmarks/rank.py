@@ -1,8 +1,11 @@
 """Speed of the rank metrics, compared with pytrec_eval, whose values must be equal.
 
-    python benchmarks/rank.py                   1,000 queries with 100 and with 1,000 documents, minutes
-    python benchmarks/rank.py --sizes 50000x100 queries x documents, several joined by commas
-    python benchmarks/rank.py --small           one query of ten documents, seconds
+    python benchmarks/rank.py
+        1,000 queries with 100 and with 1,000 documents, minutes
+    python benchmarks/rank.py --sizes 50000x100
+        queries x documents, several joined by commas
+    python benchmarks/rank.py --small
+        one query of ten documents, seconds
 
 Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` starts with dicts
 of dicts, `file` with TREC files and includes reading them. Both programs run in turn, the best of

@@ -1,7 +1,9 @@
 """Runs with servers that allow 600 requests and 100,000 tokens per minute, as a bucket and as a
 sliding window.
 
-    python -m benchmarks.rate_limits [MINUTES]      # from the root of the checkout; 11 minutes, both at the same time
+From the root of the checkout; 11 minutes, both at the same time:
+
+    python -m benchmarks.rate_limits [MINUTES]
 
 The runs have no limits set: they learn them from the headers of replies. From the second minute on,
 what was answered and what was scored is divided by what the server allowed; the tokens are the

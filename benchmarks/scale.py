@@ -1,8 +1,10 @@
 """Growth of a run's cost with the number of samples, claims per answer, documents per question, and
 judges.
 
-    python -m benchmarks.scale                                  # all four, samples to 10,000; a quarter of an hour
-    python -m benchmarks.scale samples --most 1000000           # largest measured size; larger ones are extrapolated
+    # all four, samples to 10,000; a quarter of an hour
+    python -m benchmarks.scale
+    # largest measured size; larger ones are extrapolated
+    python -m benchmarks.scale samples --most 1000000
     python -m benchmarks.scale claims documents judges
 
 Every point is a `score` with local judges in a separate process, with CPU time and memory from the

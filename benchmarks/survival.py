@@ -1,7 +1,9 @@
 """Runs with faults that are killed: lost replies, replies paid twice, and memory.
 
-    python -m benchmarks.survival                                   # from the root of the checkout; about ten minutes
-    python -m benchmarks.survival --calls 360 --kills 3             # what the tests run
+    # from the root of the checkout; about ten minutes
+    python -m benchmarks.survival
+    # what the tests run
+    python -m benchmarks.survival --calls 360 --kills 3
     python -m benchmarks.survival --clients 4 --in-flight 32 --share 0.3
 
 Client processes of the command line judge the same samples with one reply cache and a loopback

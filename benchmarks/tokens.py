@@ -1,8 +1,9 @@
 """Tokens and dollars of a verdict, of claimeval and of its peers on the same samples with one judge
 and one tokenizer.
 
-    uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with bpe-openai \
-        --with . python -m benchmarks.tokens [--samples 100] [--claims 9] [--tight] [--refchecker FOLDER]
+    uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 \
+        --with 'langchain-community<0.4' --with bpe-openai --with . \
+        python -m benchmarks.tokens [--samples 100] [--claims 9] [--tight] [--refchecker FOLDER]
 
 FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`),
 whose prompts RAGChecker asks with; they are filled here, because the package needs torch. The

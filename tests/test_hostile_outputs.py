@@ -308,7 +308,8 @@ def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
 
 
 def test_every_command_is_here_or_says_where() -> None:
-    marks = test_no_control_character_of_data_reaches_a_line.pytestmark  # type: ignore[attr-defined]
+    test = test_no_control_character_of_data_reaches_a_line
+    marks = test.pytestmark  # type: ignore[attr-defined]
     tried = {" ".join(command) for _, command in marks[0].args[1]}
     missing = [
         name

@@ -106,8 +106,9 @@ def test_after_kills_the_spending_is_what_was_sent(tmp_path: Path) -> None:
     with serve_in_thread(Options(latency=latency), judge=claim_judge.answer) as server:
         client = Client(tmp_path, "run", score(server, *caps))
         for kill in range(1, 6):
-            # bound now
-            wait_until(lambda least=12 * kill: len(server.exchanges()) >= least)  # type: ignore[misc]
+            least = 12 * kill
+            # `least` is bound now
+            wait_until(lambda n=least: len(server.exchanges()) >= n)  # type: ignore[misc]
             time.sleep(random.uniform(0.1, 0.6))
             client.kill(signal.SIGKILL)
             client.start()

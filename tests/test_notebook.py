@@ -17,7 +17,8 @@ _ = ce.score(answers, judges="local:lexical", metrics="faithfulness")
 """
 HOSTILE = """
 texts = "<script>alert(1)</script> costs $5 or $6 & <b>more</b>."
-ce.score([{"id": "<i>", "question": texts, "answer": texts, "contexts": ["None."]}], judges="local:lexical")
+row = {"id": "<i>", "question": texts, "answer": texts, "contexts": ["None."]}
+ce.score([row], judges="local:lexical")
 """
 
 

@@ -190,7 +190,8 @@ def test_notes_on_labels_are_in_all_doors(
     labels = folder / "labels.csv"
     ce.score(ROWS, judges="local:lexical", metrics="faithfulness", out=run)
     labels.write_text(
-        "sample_id,claim_id,label\n1,answer-1,supported\n2,answer-1,supported\n2,answer-7,supported\n"
+        "sample_id,claim_id,label\n"
+        "1,answer-1,supported\n2,answer-1,supported\n2,answer-7,supported\n"
     )
     with pytest.warns(ce.NoteWarning) as warned:
         notes = door(run, labels=labels).notes

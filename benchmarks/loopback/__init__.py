@@ -4,21 +4,31 @@ they cost.
 In a thread of this process, with any callable as judge (fixtures: ``openai_server``,
 ``mistral_server``, ``start_server``)::
 
-    with serve_in_thread(judge=lambda body: Reply("yes")) as server, openai_client(server) as client:
+    judge = lambda body: Reply("yes")
+    with serve_in_thread(judge=judge) as server, openai_client(server) as client:
         ...
         server.exchanges()      # every request with its result
 
 In a separate process, which ends with this one; benchmarks should use this::
 
     options = Options(
-        judge="benchmarks.some_judge:Judge",                # module:name, importable from the root of the checkout
-        faults=Faults(seed=1, rates=mixed(0.2, named("rate", "transient", "connection")), per="body", at_most=3),
+        # module:name, importable from the root of the checkout
+        judge="benchmarks.some_judge:Judge",
+        faults=Faults(
+            seed=1,
+            rates=mixed(0.2, named("rate", "transient", "connection")),
+            per="body",
+            at_most=3,
+        ),
         latency=Latency(seconds=0.2, tail_seconds=3, tail_rate=0.05),
         limits=Limits(requests=60, tokens=10_000),
-        batching=Batching(seconds=2, outcomes=("expired",), lines={"missing": 0.01}, creates=("unheard",)),
+        batching=Batching(
+            seconds=2, outcomes=("expired",), lines={"missing": 0.01}, creates=("unheard",)
+        ),
     )
     with serve(options, dialect="mistral") as server:
-        server.url, server.events(), server.exchanges(), server.batch_lines(), server.stop(), server.kill()
+        server.url, server.events(), server.exchanges(), server.batch_lines()
+        server.stop(), server.kill()
 
 One server has both dialects: ``server.url_for("mistral")``. The table of faults is in
 ``sabotage.py``, those of batches are in ``batch/plan.py``. Tests can predict faults with

@@ -80,9 +80,7 @@ def test_the_column_of_the_answers_of_promptfoo_is_named() -> None:
     )
 
 
-def test_a_table_of_two_experiments_of_opik_names_both_and_offers_the_documents_beside_the_answer() -> (
-    None
-):
+def test_a_table_of_two_opik_experiments_names_both_and_offers_documents_beside_answer() -> None:
     row = {
         "id": "d1",
         "dataset.input": "Q?",

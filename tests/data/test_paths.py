@@ -128,7 +128,8 @@ def test_columns_that_are_no_whole_list_stay_columns(tmp_path: Path) -> None:
 
 def test_objects_that_python_printed_are_opened(tmp_path: Path) -> None:
     (tmp_path / "frame.csv").write_text(
-        """inputs,outputs\n"{'q': 'Who is ""it""?'}","{'a': ""It's Mara."", 'docs': ['Mara.', None]}"\n"""
+        "inputs,outputs\n"
+        """"{'q': 'Who is ""it""?'}","{'a': ""It's Mara."", 'docs': ['Mara.', None]}"\n"""
     )
     (sample,) = ce.read_samples(
         tmp_path / "frame.csv",

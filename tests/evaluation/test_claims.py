@@ -222,9 +222,7 @@ def test_repeated_claims_are_merged_and_counted() -> None:
     assert [claim.repeats for claim in result.claims] == [2, 0]
 
 
-def test_evidence_is_named_by_the_ids_of_the_documents_and_a_written_probability_does_not_count() -> (
-    None
-):
+def test_evidence_is_named_by_document_ids_and_a_written_probability_does_not_count() -> None:
     reply = verdicts_reply(["supported"] * 6, evidence=["d2", "d9", "d2"], probability=0.99)
     verdict = (
         run(SAMPLE, plan("faithfulness"), Scripted([SAID], [reply])).assessments[0].verdicts[0]

@@ -315,7 +315,8 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
 def test_nuggets_under_a_prompt_without_partial_support_say_that_pairs_are_equal(
     server: ThreadHandle, arguments: dict[str, Any]
 ) -> None:
-    """`contradiction_rate` needs contradictions told apart, so both together are asked with three_way."""
+    """`contradiction_rate` needs contradictions told apart, so both together are asked with
+    three_way."""
     report = ce.score([PARTLY], judges=[spec(server)], **arguments)
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert found["nugget_recall"] == found["nugget_recall_strict"] == 0.5

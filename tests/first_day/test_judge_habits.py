@@ -280,8 +280,9 @@ def test_more_than_four_in_five_useless_among_the_first_fifty_stop_the_run(tmp_p
     are."""
 
     def respond(body: Body) -> Answer:
-        # it is there
-        number = int(re.search(r"Question (\d+)", json.dumps(body["messages"]))[1])  # type: ignore[index]
+        match = re.search(r"Question (\d+)", json.dumps(body["messages"]))
+        assert match
+        number = int(match[1])
         return judged(body) if number % 8 == 0 else reply(NONSENSE)
 
     file = data(tmp_path, 40)

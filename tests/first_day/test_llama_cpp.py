@@ -35,25 +35,42 @@ import gguf, numpy
 path, dim, feed, layers, heads = sys.argv[1], 64, 128, 2, 4
 draw = numpy.random.default_rng(0).standard_normal
 w = gguf.GGUFWriter(path, "llama")
-w.add_context_length(16384); w.add_embedding_length(dim); w.add_block_count(layers); w.add_feed_forward_length(feed)
-w.add_head_count(heads); w.add_head_count_kv(heads); w.add_layer_norm_rms_eps(1e-5)
+w.add_context_length(16384)
+w.add_embedding_length(dim)
+w.add_block_count(layers)
+w.add_feed_forward_length(feed)
+w.add_head_count(heads)
+w.add_head_count_kv(heads)
+w.add_layer_norm_rms_eps(1e-5)
 w.add_rope_dimension_count(dim // heads)
 tokens = [b"<unk>", b"<s>", b"</s>"] + [f"<0x{i:02X}>".encode() for i in range(256)]
 tokens += ["\\u2581".encode()] + [bytes([c]) for c in range(33, 127)]
-w.add_vocab_size(len(tokens)); w.add_tokenizer_model("llama"); w.add_token_list(tokens)
-w.add_token_scores([0.0] * len(tokens)); w.add_token_types([2, 3, 3] + [6] * 256 + [1] * 95)
-w.add_bos_token_id(1); w.add_eos_token_id(2); w.add_unk_token_id(0)
+w.add_vocab_size(len(tokens))
+w.add_tokenizer_model("llama")
+w.add_token_list(tokens)
+w.add_token_scores([0.0] * len(tokens))
+w.add_token_types([2, 3, 3] + [6] * 256 + [1] * 95)
+w.add_bos_token_id(1)
+w.add_eos_token_id(2)
+w.add_unk_token_id(0)
 w.add_chat_template("{% for m in messages %}{{ m.content }}\\n{% endfor %}")
 random = lambda name, *shape: w.add_tensor(name, (draw(shape) * 0.5).astype(numpy.float32))
 ones = lambda name: w.add_tensor(name, numpy.ones(dim, numpy.float32))
-random("token_embd.weight", len(tokens), dim); ones("output_norm.weight"); random("output.weight", len(tokens), dim)
+random("token_embd.weight", len(tokens), dim)
+ones("output_norm.weight")
+random("output.weight", len(tokens), dim)
 for n in range(layers):
-    ones(f"blk.{n}.attn_norm.weight"); ones(f"blk.{n}.ffn_norm.weight")
+    ones(f"blk.{n}.attn_norm.weight")
+    ones(f"blk.{n}.ffn_norm.weight")
     for part in ("attn_q", "attn_k", "attn_v", "attn_output"):
         random(f"blk.{n}.{part}.weight", dim, dim)
-    random(f"blk.{n}.ffn_gate.weight", feed, dim); random(f"blk.{n}.ffn_up.weight", feed, dim)
+    random(f"blk.{n}.ffn_gate.weight", feed, dim)
+    random(f"blk.{n}.ffn_up.weight", feed, dim)
     random(f"blk.{n}.ffn_down.weight", dim, feed)
-w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()
+w.write_header_to_file()
+w.write_kv_data_to_file()
+w.write_tensors_to_file()
+w.close()
 """
 SERVER = """
 import sys, xllamacpp

@@ -17,7 +17,8 @@ from claimeval.ir.columnar import FileContent, Irregular, TextTable, decimals
 from claimeval.types.errors import DataError
 
 EVERYTHING = (
-    "num_ret,num_rel,num_rel_ret,num_nonrel_judged_ret,map,gm_map,mrr,bpref,Rprec,P@3,recall@5,iprec@0.3,ndcg,ndcg@3,"
+    "num_ret,num_rel,num_rel_ret,num_nonrel_judged_ret,"
+    "map,gm_map,mrr,bpref,Rprec,P@3,recall@5,iprec@0.3,ndcg,ndcg@3,"
     "ndcg_exp,rbp,rbp_resid,judged@5,unj@5,set_F,ap_retrieved,capped_recall@2"
 )
 

@@ -129,8 +129,8 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """What the console holds: errors, warnings, breaches of the policy."""
-        # theirs
-        return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+        entries = self.driver.get_log("browser")  # type: ignore[no-untyped-call]  # theirs
+        return [entry["message"] for entry in entries]
 
     def size(self, width: int, height: int = 1000) -> None:
         self._command(

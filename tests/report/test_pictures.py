@@ -86,9 +86,14 @@ def test_everything_that_can_be_used_has_a_name(
 ) -> None:
     browser.open(pages["overview"], fragment)
     nameless = """
-      const named = (node) => node.textContent.trim() || node.getAttribute("aria-label") || node.labels?.length;
-      const used = document.querySelectorAll("a, button, input, select, summary, [role=img], [role=region]");
-      return [...used].filter((node) => !named(node) && !node.hasAttribute("aria-labelledby")).map((n) => n.outerHTML);
+      const USED = "a, button, input, select, summary, [role=img], [role=region]";
+      const named = (node) =>
+        node.textContent.trim() ||
+        node.getAttribute("aria-label") ||
+        node.labels?.length ||
+        node.hasAttribute("aria-labelledby");
+      const nameless = [...document.querySelectorAll(USED)].filter((node) => !named(node));
+      return nameless.map((node) => node.outerHTML);
     """
     assert browser.run(nameless) == []
     assert browser.run("return document.querySelectorAll('main h1').length") == 1
@@ -116,11 +121,15 @@ def test_text_stands_out_from_its_ground(
         const linear = parts.map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
       };
-      const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+      const ratio = (a, b) => {
+        const lights = [light(a), light(b)];
+        return (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05);
+      };
       const labels = ["supported", "contradicted", "not_found", "unassessed"];
+      const texts = ["--ink", "--quiet", "--link", ...labels.map((l) => `--${l}`)];
       const pairs = [
-        ...["--ink", "--quiet", "--link", ...labels.map((l) => `--${l}`)].map((colour) => [colour, "--page"]),
-        ...["--ink", "--quiet", "--link", ...labels.map((l) => `--${l}`)].map((colour) => [colour, "--surface"]),
+        ...texts.map((colour) => [colour, "--page"]),
+        ...texts.map((colour) => [colour, "--surface"]),
         ...labels.map((l) => ["--ink", `--${l}-back`]),
         ["--ink", "--caution"],
       ];

@@ -52,8 +52,8 @@ def result(
 
 
 def label(said: str, **fields: Any) -> HumanLabel:
-    # of Label
-    return HumanLabel(sample=fields.pop("sample", "s1"), label=said, **fields)  # type: ignore[arg-type]
+    sample = fields.pop("sample", "s1")
+    return HumanLabel(sample=sample, label=said, **fields)  # type: ignore[arg-type]  # of Label
 
 
 ONE = result({"contexts": ["++", "+0", "-0"]})

@@ -51,8 +51,9 @@ def many(
         TOWER.model_copy(update={"id": f"s{i}", "question": f"Question {i}?", **(changed or {})})
         for i in range(n)
     ]
+    replies = says or GOOD
     # a mapping
-    return run(folder / name, samples, says or GOOD, metrics=["faithfulness"])  # type: ignore[arg-type]
+    return run(folder / name, samples, replies, metrics=["faithfulness"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", SOME)

@@ -225,9 +225,10 @@ def test_without_torch_the_message_says_what_to_install(
 
 WITHOUT = """
 import sys
+MODULES = ("torch", "transformers", "tokenizers", "huggingface_hub", "safetensors")
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("torch", "transformers", "tokenizers", "huggingface_hub", "safetensors"):
+        if name.partition(".")[0] in MODULES:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 import json

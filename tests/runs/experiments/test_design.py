@@ -18,7 +18,9 @@ reply: json
 scale: binary
 parameters: {strictness: [strict, lenient]} #}
 {% block system %}s{% endblock %}
-{% block user %}{% for claim in claims %}{{ claim.text }}{% endfor %}{{ strictness }}{% endblock %}"""
+{% block user %}
+{% for claim in claims %}{{ claim.text }}{% endfor %}{{ strictness }}
+{% endblock %}"""
 
 
 def read(folder: Path, text: str) -> experiments.Experiment:
