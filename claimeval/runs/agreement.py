@@ -481,7 +481,9 @@ def _pairs(joined: RaterTable, *, by_people: bool) -> list[RaterPair]:
 
 def _order(joined: RaterTable, panel: Panel) -> tuple[str, ...]:
     """Return the labels in order: the words of the scale, and other labels that were used."""
-    used = {choice for column in (*joined.raters.values(), joined.human) for choice in column}
+    used = set[str | None]()
+    for column in (*joined.raters.values(), joined.human):
+        used.update(column)
     words = panel.scale.ranked
     return (
         words

@@ -183,12 +183,12 @@ class ClaimAnnotation(Annotation):
     @cached_property
     def _judged(self) -> dict[tuple[str, str], Assessment]:
         metric = self.draw.metric
-        return {
-            (question.item.sample, question.claim.id): assessment
-            for question in self._questions
-            for assessment in labeling.assessments(question.result, metric)
-            if assessment.subject == question.claim.id
-        }
+        judged = {}
+        for question in self._questions:
+            for assessment in labeling.assessments(question.result, metric):
+                if assessment.subject == question.claim.id:
+                    judged[question.item.sample, question.claim.id] = assessment
+        return judged
 
     @cached_property
     def items(self) -> tuple[ClaimItem, ...]:

@@ -209,8 +209,10 @@ class Causes:
                 return Why(*found, "answer" in changed)
             if "answer" in changed:
                 del changed["evidence"]  # only their order
-        if len(changed) != 1:
-            return Why("several" if changed else "disagreement" if self._judged else "judge")
+        if not changed:
+            return Why("disagreement" if self._judged else "judge")
+        if len(changed) > 1:
+            return Why("several")
         (cause,) = changed
         if evidence and cause == "evidence":
             return Why("order" if inputs.documents(evidence).moved else cause)
@@ -221,7 +223,7 @@ class Causes:
         if metric:
             return ASKED, metric.claims_of, metric.against
         if is_derived(name):
-            return ASKED, *(part for pair in derived(name).pairs for part in pair)
+            return ASKED, *itertools.chain.from_iterable(derived(name).pairs)
         if self._of_documents:
             return ASKED, "contexts", "reference_contexts"
         return (
@@ -269,7 +271,8 @@ class Causes:
         weights = [Fraction(1, len(of)) for of in hits]
         both = hits[0].keys() & hits[1].keys()
         if both:
-            level = Fraction(sum(of[key] for of in hits for key in both), 2 * len(both))
+            supported = sum(hits[0][key] + hits[1][key] for key in both)
+            level = Fraction(supported, 2 * len(both))
         else:
             level = (
                 sum(
@@ -392,7 +395,7 @@ class _PartTally:
         """Whether whole samples are counted."""
         self.samples: defaultdict[int, float] = defaultdict(float)
         """What each sample adds, before it is divided by their number."""
-        entries = (entry for part in parts for entry in part._largest)
+        entries = itertools.chain.from_iterable(part._largest for part in parts)
         self._largest: list[tuple[Fraction, int, str, ClaimChange]] = heapq.nlargest(
             LARGEST, entries
         )

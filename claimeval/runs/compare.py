@@ -241,11 +241,11 @@ class PairedValues:
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
         """Return a comparison for each metric with its causes; `totals` are over all samples of
         both runs."""
-        return [
-            metric.model_copy(update=dict(zip(("because", "change"), parts, strict=True)))
-            for metric in self.compared(range(len(self.ids)))
-            for parts in (self.causes.decomposition(metric.metric, totals),)
-        ]
+        explained = []
+        for metric in self.compared(range(len(self.ids))):
+            because, change = self.causes.decomposition(metric.metric, totals)
+            explained.append(metric.model_copy(update={"because": because, "change": change}))
+        return explained
 
     def compared(self, positions: Sequence[int]) -> list[MetricComparison]:
         """Return a comparison for each metric over the samples at some positions."""
@@ -429,7 +429,7 @@ class ComparisonBuilder:
         counts = Counter[str]()
         for metrics in found.values():
             counts.update({metric.metric: metric.n for metric in metrics})
-        tested = iter(adjusted([metric for metrics in found.values() for metric in metrics]))
+        tested = iter(adjusted(list(itertools.chain.from_iterable(found.values()))))
         return {
             value: tuple(
                 (

@@ -10,6 +10,7 @@ instead. `people` in `runs/labels.py` combines several labels of one item.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -290,9 +291,8 @@ def correct(
         else:
             by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
-    of_samples = bool(by_sample and not question) and all(
-        label.of_sample for of_one in by_sample.values() for label in of_one
-    )
+    counted = itertools.chain.from_iterable(by_sample.values())
+    of_samples = bool(by_sample and not question) and all(label.of_sample for label in counted)
     if question:
         items = _answers(run, row, question.panel, by_sample, draw, by)
     else:
@@ -326,10 +326,13 @@ def correct(
         else _weighted(items, items.weights, probabilities)
     )
     micro = _micro(items, method, None if equal else probabilities)
+    unit: Literal["claim", "sample", "answer"] = "sample" if of_samples else "claim"
+    if question:
+        unit = "answer"
     return Correction(
         metric=row.name,
         method=micro.method,
-        unit="answer" if question else "sample" if of_samples else "claim",
+        unit=unit,
         items=len(items.judge),
         labeled=micro.labeled,
         equal=equal,

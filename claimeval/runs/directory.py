@@ -649,9 +649,10 @@ def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, .
     runs = {
         job: (load_manifest(inner), load_summary(inner)) for job, inner in attached(folder).items()
     }
-    names = joint_names(
-        [(job, name) for job, (_, summary) in runs.items() for name in summary.metrics], reserved
-    )
+    scored = []
+    for job, (_, summary) in runs.items():
+        scored += [(job, name) for name in summary.metrics]
+    names = joint_names(scored, reserved)
     return tuple(
         ScoresSummary(
             kind=job,

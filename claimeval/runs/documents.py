@@ -163,9 +163,9 @@ def _alike(
     from rapidfuzz import fuzz
 
     texts = [{i: one.text.casefold() for i, one in side.items()} for side in (a, b)]
-    alike = [
-        (i, j) for i, one in texts[0].items() for j, other in texts[1].items() if _share(one, other)
-    ]
+    alike: list[tuple[int, int]] = []
+    for i, one in texts[0].items():
+        alike += [(i, j) for j, other in texts[1].items() if _share(one, other)]
     if not alike:
         return {}, (set(), set())
     split = NORMALIZATIONS["multilingual"].split

@@ -187,8 +187,9 @@ def _read(
     sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]
 ) -> Iterator[UnreadReply]:
     """Count how the replies of a sample were read, and yield those without a readable verdict."""
-    for verdict in (v for a in sample.result.assessments for v in a.verdicts):
-        readings[verdict.judge]["unsure", ""] += verdict.unassessed == "unsure"
+    for assessment in sample.result.assessments:
+        for verdict in assessment.verdicts:
+            readings[verdict.judge]["unsure", ""] += verdict.unassessed == "unsure"
     for call, (judge, form) in zip(sample.result.calls, sample.forms, strict=True):
         if form != "refused":
             readings[judge]["forms", form] += 1

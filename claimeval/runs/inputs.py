@@ -44,9 +44,11 @@ def cited(assessment: Assessment) -> set[str]:
     count."""
     if assessment.support != "supported":
         return set()
-    return {
-        document for v in assessment.verdicts if v.support == "supported" for document in v.cites
-    }
+    documents = set[str]()
+    for verdict in assessment.verdicts:
+        if verdict.support == "supported":
+            documents.update(verdict.cites)
+    return documents
 
 
 def _texts(sample: Sample, part: Part) -> object:
@@ -149,7 +151,7 @@ class Inputs:
         """Return what happened to the documents of a part."""
         if not self.documents(part).changed:
             return set()
-        return {one for run in (0, 1) for one in self._changed(part, run).values()}
+        return {*self._changed(part, 0).values(), *self._changed(part, 1).values()}
 
     def _anything(self, part: Part, *, up: bool) -> ChangedDocument:
         """Return what changed of the documents, with its name if it is only one."""
@@ -171,12 +173,10 @@ class Inputs:
             return None
         for run in (0, 1):
             changed = self._changed("contexts", run)
-            ids = {
-                i
-                for (part, _), cites in self._cites(run).items()
-                if part == "contexts"
-                for i in cites
-            }
+            ids = set[str]()
+            for (part, _), cites in self._cites(run).items():
+                if part == "contexts":
+                    ids |= cites
             if found := sorted(ids & changed.keys()):
                 return changed[found[0]]
         return None if any(map(self._cites, (0, 1))) else self._anything("contexts", up=False)

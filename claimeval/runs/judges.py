@@ -86,6 +86,7 @@ def judge_numbers(
         people: Agreement of each judge with people, by name; None without labels.
     """
     numbers = []
+    agrees_with: Literal["people", "panel"] = "people" if people else "panel"
     for judge in judges:
         if not judge.verdicts:
             continue
@@ -98,7 +99,7 @@ def judge_numbers(
                 dollars_per_1000=None if dollars is None else 1000 * dollars / judge.verdicts,
                 seconds=judge.seconds,
                 compared=compared.compared if compared else 0,
-                agrees_with=None if compared is None else "people" if people else "panel",
+                agrees_with=agrees_with if compared else None,
                 agreement=compared.agreement if compared else None,
                 kappa=compared.kappa if compared else None,
                 kappa_with_judges=_kappa_with_judges(judge.name, panel),

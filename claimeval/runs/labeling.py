@@ -131,7 +131,8 @@ def _draw_or_grow(
 ) -> ClaimDraw:
     before = drawn(run, row.name)
     if before and (before.design != design or before.seed != seed):
-        path, labels = _path(run, row.name), ClaimLabels(run, row.name).path
+        path = _path(run, row.name)
+        labels = ClaimLabels(run, row.name).path
         going_on = f"continue with these options, or remove {path} to draw again"
         if before.design not in get_args(
             Design
@@ -146,12 +147,10 @@ def _draw_or_grow(
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
         return before
-    judged = [
-        (r.sample.id, a)
-        for r in RunResults.of(run)
-        for a in assessments(r, row)
-        if a.label is not None
-    ]
+    judged = []
+    for result in RunResults.of(run):
+        labeled = (one for one in assessments(result, row) if one.label is not None)
+        judged += [(result.sample.id, one) for one in labeled]
     places = {(sample, assessment.subject): i for i, (sample, assessment) in enumerate(judged)}
     kept = [places[item.sample, item.claim_id] for item in before.items] if before else []
     chosen = _draw(
@@ -197,14 +196,11 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     for result in RunResults.of(run):
         about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
         for label in by_sample.get(result.sample.id, ()):
-            for subject in (
-                ("answer",)
-                if rating
-                else ()
-                if label.of_sample
-                else claims_for_label(result, label)
-            ):
-                about[subject].append(label)
+            if rating:
+                about["answer"].append(label)
+            elif not label.of_sample:
+                for subject in claims_for_label(result, label):
+                    about[subject].append(label)
         for assessment in assessments(result, row):
             population += assessment.label is not None
             agreed = _agrees(assessment, about[assessment.subject], rating)

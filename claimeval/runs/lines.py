@@ -66,12 +66,9 @@ def read(line: bytes, replies: bytes | None = None) -> SampleResult:
         raise ValueError(
             f"the replies for this line are those of {asked.sample!r}, not of {result.sample.id!r}"
         )
-    places = [
-        verdict.call
-        for a in result.assessments
-        for verdict in a.verdicts
-        if verdict.call is not None
-    ]
+    places = []
+    for assessment in result.assessments:
+        places += [verdict.call for verdict in assessment.verdicts if verdict.call is not None]
     if max(places, default=-1) >= len(asked.calls):
         raise ValueError("a verdict names a call that its sample does not have")
     return result.model_copy(update={"calls": asked.calls})

@@ -355,11 +355,9 @@ class OverviewBuilder:
             self._claims.add(result)
         counts = [(metric, scoring.counted(metric, result)) for metric in self._manifest.rows]
         for assessment in result.whole:
-            subject, part, whole = (
-                assessment.subject,
-                assessment.against,
-                assessment.subject not in claims,
-            )
+            subject = assessment.subject
+            part = assessment.against
+            whole = subject not in claims
             metrics = [
                 metric.name
                 for metric, ids in counts
@@ -532,7 +530,10 @@ class _RankTally:
 
     def add(self, result: SampleResult, claims: dict[str, Claim]) -> None:
         """Add the sample's documents by rank."""
-        cites = {document for a in result.whole if a.against == "contexts" for document in cited(a)}
+        cites = set[str]()
+        for assessment in result.whole:
+            if assessment.against == "contexts":
+                cites |= cited(assessment)
         relevant = set(result.sample.reference_context_ids)
         self._any_cited |= bool(cites)
         self._any_relevant |= bool(relevant)

@@ -158,17 +158,20 @@ def rate_table(
     if not scores or not ratings:
         raise UsageError("a table needs --score and --rating, the fields of both")
     rows = list(read_rows(table))
-    score_names = [name for score in scores for name in _expanded(rows, score)]
-    columns = [_ScoreColumn(name, {}) for name in score_names]
-    tables = [_Ratings(name, {}) for rating in ratings for name in _expanded(rows, rating)]
+    columns = []
+    for score in scores:
+        columns += [_ScoreColumn(name, {}) for name in _expanded(rows, score)]
+    tables = []
+    for rating in ratings:
+        tables += [_Ratings(name, {}) for name in _expanded(rows, rating)]
     clusters: dict[str, Hashable] = {}
     unmatched = 0
     for row in rows:
         item = f"{row.number}"
         clusters[item] = str(row.fields.get("question", item))
-        before = sum(len(of) for one in tables for of in one.by_annotator.values())
+        before = _given(tables)
         _add(tables, row, item, clusters)
-        unmatched += before == sum(len(of) for one in tables for of in one.by_annotator.values())
+        unmatched += before == _given(tables)
         for name, values in columns:
             numbers = [_number(value, row, name) for value in flat(values_at(row.fields, name))]
             numeric = [value for value in numbers if value is not None]
@@ -180,12 +183,20 @@ def rate_table(
     return _compared(columns, tables, clusters, unmatched, pairs=pairs)
 
 
+def _given(tables: Iterable[_Ratings]) -> int:
+    """Return the number of ratings that annotators gave."""
+    given = 0
+    for one in tables:
+        given += sum(map(len, one.by_annotator.values()))
+    return given
+
+
 def _expanded(rows: Sequence[SourceRow], path: str) -> list[str]:
     """Return the paths of the numbers at a path: the path, or one for each field of an object."""
     for row in rows:
         for value in flat(values_at(row.fields, path)):
             return [f"{path}.{name}" for name in value] if isinstance(value, dict) else [path]
-    columns = sorted({name for row in rows[:1] for name in row.fields})
+    columns = sorted(rows[0].fields) if rows else []
     raise UsageError(f"no row has the field {path!r}; the first has {', '.join(columns)}")
 
 
@@ -223,15 +234,16 @@ def _compared(
     *,
     pairs: bool,
 ) -> RatingAgreement:
+    items = set[str]()
+    correlations: list[RatingCorrelation] = []
+    for rating in ratings:
+        items.update(rating.means)
+        correlations += [_correlated(column, rating, clusters, pairs=pairs) for column in columns]
     return RatingAgreement(
-        items=len({item for one in ratings for item in one.means}),
+        items=len(items),
         unmatched=unmatched,
         pairs=pairs,
-        correlations=tuple(
-            _correlated(column, rating, clusters, pairs=pairs)
-            for rating in ratings
-            for column in columns
-        ),
+        correlations=tuple(correlations),
         people=tuple(_among_people(ratings, clusters)),
     )
 
@@ -241,7 +253,8 @@ def _correlated(
 ) -> RatingCorrelation:
     means = ratings.means
     items = [item for item in column.values if item in means]
-    x, y = [column.values[item] for item in items], [means[item] for item in items]
+    x = [column.values[item] for item in items]
+    y = [means[item] for item in items]
     keys = [clusters[item] for item in items]
     return RatingCorrelation(
         score=column.name,

@@ -208,11 +208,9 @@ def _panel(
 ) -> tuple[PanelSpec, frozenset[str]]:
     """Return the panel, and the names of its judges that are not asked but keep their recorded
     verdicts."""
-    requested, before, asking = (
-        earlier.requested,
-        earlier.record.panel,
-        specs.asking(earlier.requested.claims_per_call),
-    )
+    requested = earlier.requested
+    before = earlier.record.panel
+    asking = specs.asking(requested.claims_per_call)
     others = [spec for spec in requested.judges if spec not in earlier.named]
     new = (
         specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
@@ -444,10 +442,8 @@ class Earlier:
             check_readers(self.rows, panel.judges)
         job: Any = replace(job_of(now.model_copy(update=changed)), recorded_judges=recorded)
         if now.of_claims:
-            extractor, taken_from = (
-                self._extractor_of(panel, missing),
-                now.extractor if self._claims_hold else None,
-            )
+            extractor = self._extractor_of(panel, missing)
+            taken_from = now.extractor if self._claims_hold else None
             job = replace(
                 job,
                 extracts=bool(extractor),
@@ -495,7 +491,9 @@ class Earlier:
 
         It has a note if the judges were asked with different prompts.
         """
-        record, before, notes = job.manifest, self.record.prompts, job.manifest.notes
+        record = job.manifest
+        before = self.record.prompts
+        notes = record.notes
         made = record.prompts if isinstance(job, ClaimsJob) and job.extracts else ()
         extract = [
             prompt.id
@@ -552,13 +550,15 @@ class Reuse:
         parts = self._earlier.parts(result)
         claims = tuple([claim for claim in result.claims if claim.of in parts])
         of = {claim.id: claim.of for claim in claims}
-        kept = [
-            (a, [verdict for verdict in a.verdicts if self._holds(verdict, result, a, prompt)])
-            for a in result.assessments
-            if (of.get(a.subject), a.against) not in self._earlier.new_pairs
-            and (prompt := self._job.prompt_of(a, of.get(a.subject)))
-        ]
-        verdicts = [(a, verdict) for a, verdicts in kept for verdict in verdicts]
+        kept: list[tuple[Assessment, list[Verdict]]] = []
+        verdicts: list[tuple[Assessment, Verdict]] = []
+        for a in result.assessments:
+            if (of.get(a.subject), a.against) in self._earlier.new_pairs:
+                continue
+            if prompt := self._job.prompt_of(a, of.get(a.subject)):
+                holding = [one for one in a.verdicts if self._holds(one, result, a, prompt)]
+                kept.append((a, holding))
+                verdicts += [(a, verdict) for verdict in holding]
         answers = {
             (v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject) for a, v in verdicts
         }

@@ -167,15 +167,16 @@ def track(
     shared = [key for key in steps[0] if all(key in step for step in steps)]
     if not shared:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    chosen = (
-        [key for metric in metrics for key in _keys(metric, shared, points)] if metrics else shared
-    )
+    chosen = [] if metrics else shared
+    for metric in metrics or ():
+        chosen += _keys(metric, shared, points)
     names_of = {key: steps[0][key].metric for key in chosen}
-    changes = [
-        RunStep(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
-        for key in chosen
-        for step, pair in zip(steps, pairs, strict=True)
-    ]
+    changes: list[RunStep] = []
+    for key in chosen:
+        changes += [
+            RunStep(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
+            for step, pair in zip(steps, pairs, strict=True)
+        ]
     tested = iter(adjusted(changes))
     against = [
         (
@@ -292,11 +293,11 @@ def _weights(x: Sequence[int]) -> list[float]:
 def _points(folder: Path, name: str) -> dict[_Key, RunPoint]:
     """Return the summaries of all metrics of a run and of its attached runs."""
     sources = {source_of(load_manifest(folder)): folder, **attached(folder)}
-    return {
-        (source, metric): RunPoint(run=name, **dict(summary))
-        for source, inner in sources.items()
-        for metric, summary in load_summary(inner).metrics.items()
-    }
+    points = {}
+    for source, inner in sources.items():
+        for metric, summary in load_summary(inner).metrics.items():
+            points[source, metric] = RunPoint(run=name, **dict(summary))
+    return points
 
 
 def _keys(

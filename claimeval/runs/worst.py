@@ -166,12 +166,11 @@ class WorstClaims:
             a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"
         }
         for position, metric in enumerate(self._metrics):
-            claims = [
-                a
-                for a in result.whole
-                if a.against == metric.against and a.evidence.is_whole
-                if a.subject in of_answer and a.support is not None
-            ]
+            claims = []
+            for one in result.whole:
+                of_metric = one.against == metric.against and one.evidence.is_whole
+                if of_metric and one.subject in of_answer and one.support is not None:
+                    claims.append(one)
             elsewhere = grounded if metric.against == "reference" else ()
             bad = [
                 a
@@ -223,7 +222,9 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
     assert assessment.support is not None, "only claims with a label are listed"
     text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
     documents = tuple(result.sample.documents(assessment.evidence) or ())
-    cited = {name for verdict in assessment.verdicts for name in verdict.cites}
+    cited = set[str]()
+    for verdict in assessment.verdicts:
+        cited.update(verdict.cites)
     near = nearest(text, [document for document in documents if document.id in cited]) or nearest(
         text, documents
     )
@@ -278,11 +279,10 @@ def nearest(claim: str, documents: Iterable[Document]) -> NearSentence | None:
     like it."""
     from rapidfuzz import fuzz, process  # slow to load
 
-    shown = [
-        NearSentence(document.id, document.text[start:end])
-        for document in documents
-        for start, end in sentences(document.text)
-    ]
+    shown: list[NearSentence] = []
+    for document in documents:
+        text = document.text
+        shown += [NearSentence(document.id, text[start:end]) for start, end in sentences(text)]
     found = process.extractOne(
         claim,
         [near.sentence for near in shown],

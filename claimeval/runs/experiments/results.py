@@ -184,7 +184,7 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
     verdicts = sum(sum(dict(judge.labels).values()) for judge in judges)
     replies = sum(judge.replies for judge in judges)
     unreadable = sum(
-        judge.failed.get(reason, 0) for judge in judges for reason in ("unparsable", "truncated")
+        judge.failed.get("unparsable", 0) + judge.failed.get("truncated", 0) for judge in judges
     )
     assert summary.cost, "an arm has judges"
     return ArmResult(
@@ -208,7 +208,9 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
 def _median_latency(run: Path, store: Store) -> float | None:
     """Return the median of the seconds that the stored replies of a run took when they were asked
     for."""
-    keys = {call.key for result in RunResults.of(run) for call in result.calls}
+    keys = set[str]()
+    for result in RunResults.of(run):
+        keys.update(call.key for call in result.calls)
     origins = (unpack(value)[0] for key in keys if (value := store.get(key)))
     seconds = [origin.latency for origin in origins if origin.latency is not None]
     return median(seconds) if seconds else None

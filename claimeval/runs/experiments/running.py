@@ -36,6 +36,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, Sample
+from claimeval.types.requests import Judge
 
 if TYPE_CHECKING:
     from claimeval.runs.experiments.selection import Halves, Selection
@@ -177,15 +178,18 @@ async def run(
         options: How the judges are asked.
         budget: Identity of the whole experiment, for its limits. Default: that of `prepared`.
     """
+    asked: list[Judge] = []
+    for arm_plan in prepared.plans:
+        asked += (*arm_plan.judges, arm_plan.extractor)
     if not options.offline:
-        for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
+        for judge in asked:
             check_key(judge)
     calls: Counter[str] = Counter()
     failed: dict[str, str] = {}
     budget = prepared.budget(options) if budget is None else budget
     step = options
     if options.batch:
-        batch_judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)])
+        batch_judges(asked)
         step = replace(options, detach=True)
     arms = list(zip(prepared.design.arms, prepared.plans, prepared.manifests, strict=True))
     while True:
