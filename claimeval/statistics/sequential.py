@@ -26,9 +26,11 @@ only where all scores are equal, and nobody trusts them."""
 SHARE_OF_CAPITAL = 0.75
 """Largest share of its capital that a player can lose with one score. With all of it, one score
 could end a player for good (section 4.2 of the source names 1/2 and 3/4)."""
-GRID = 1000
-"""Number of steps from the smallest to the largest possible mean for which the interval is
+STEPS = 1000
+"""Default number of steps from the smallest to the largest possible mean for which the interval is
 computed."""
+ROUNDING = 1e-9
+"""Arithmetic decides only beyond this: a mean that equals the threshold is decided by nobody."""
 
 
 class SequentialMean:
@@ -66,6 +68,7 @@ class SequentialMean:
         confidence: float = CONFIDENCE,
         low: float = 0.0,
         high: float = 1.0,
+        steps: int = STEPS,
     ) -> None:
         """Start with no scores.
 
@@ -76,6 +79,7 @@ class SequentialMean:
             confidence: The probability, for each threshold, that the decision is right.
             low: The smallest possible score.
             high: The largest possible score.
+            steps: Number of steps from `low` to `high` in which the interval is computed.
 
         Raises:
             ValueError: A number is out of range.
@@ -91,7 +95,7 @@ class SequentialMean:
         self._low = low
         self._width = high - low
         self._needed = -np.log1p(-confidence)
-        grid = np.linspace(0.0, 1.0, GRID + 1)
+        grid = np.linspace(0.0, 1.0, steps + 1)
         asked = [(threshold - low) / self._width for threshold in thresholds]
         self._t: Floats = np.unique(np.concatenate([grid, np.array(asked, dtype=float)]))
         size = len(self._t)
@@ -133,8 +137,8 @@ class SequentialMean:
         rest = self.clusters - self.read
         # what the clusters that are not read must add up to if the mean is the threshold
         missing = self.clusters * self._t - self._sum
-        above = missing < 0.0
-        below = missing > rest
+        above = missing < -ROUNDING
+        below = missing > rest + ROUNDING
         if self.read >= LEAST:
             above |= self._log_capital[0] >= self._needed
             below |= self._log_capital[1] >= self._needed
