@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from claimeval.api.run import Run
 from claimeval.data import reading
-from claimeval.data.mapping import LOOKED_AT, MappingSpec, RowMapping, parse_mapping
+from claimeval.data.mapping import MappingSpec, RowMapping, options, parse_mapping
 from claimeval.data.objects import unpacked
 from claimeval.data.reading import Problems
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
@@ -346,7 +346,9 @@ def samples_of(
         )
     if isinstance(data, (str, Path)):
         path = Path(data)
-        mapping = reading.mapping_of_file(path, given)
+        decision = reading.decision_of_file(path, given)
+        mapping = decision.mapping
+        problems.offered = options(decision.offered) or None
 
         def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
             """Read the file, or some of its rows."""
@@ -363,8 +365,10 @@ def samples_of(
             return LargeFile(path, read_file, problems, read, mapping)
         return ReadSamples(lambda: read_file(problems), problems, mapping, hold=True)
     items = (_row(item, number) for number, item in enumerate(_items(data), 1))
-    beginning = list(itertools.islice(items, LOOKED_AT))
-    mapping = reading.resolved(given, beginning)
+    beginning = list(itertools.islice(items, reading.CHECKED))
+    decision = reading.decided(given, beginning, "data")
+    mapping = decision.mapping
+    problems.offered = options(decision.offered) or None
     rows = itertools.chain(beginning, items)
     samples = list(
         reading.samples_of_rows(

@@ -7,14 +7,14 @@ caller has it joined.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from claimeval.data.documents import document
-from claimeval.data.hints import options, words_of
+from claimeval.data.field_names import words_of
+from claimeval.data.mapping import options
 from claimeval.data.paths import values_at
 from claimeval.data.rows import SourceRow
 from claimeval.types.errors import DataError
@@ -151,19 +151,24 @@ class LongTable:
             self._column = layout.document
             self._mapped = layout.mapped
 
-    def check(self) -> None:
+    def check(self, likeliest: Mapping[str, str | Sequence[str]] | None = None) -> None:
         """Raise DataError if at least half of the rows repeat a question with its answer for
-        another document."""
+        another document.
+
+        `likeliest` are the paths of fields that have to be named as well.
+        """
         rows = sum(group.rows for group in self._groups.values() if group.differ)
         if not rows or 2 * rows < self._rows:
             return
-        mapped = "" if self._mapped else f"{options({'contexts': self._column})} "
+        named = likeliest or ({} if self._mapped else {"contexts": self._column})
+        reading = {**named, "group": self._key()}
         raise DataError(
             f"{self._name} has one row a document: in {rows:,} of {self._rows:,} rows question and"
             f" answer are those of another row, and only {self._column!r} differs. A sample is an"
-            f" answer with all its documents: add {mapped}--group {shlex.quote(self._key())} to"
+            f" answer with all its documents: add {options(reading)} to"
             " join them, or --group none if each row is a sample",
             kind=ONE_ROW_A_DOCUMENT,
+            readings=(reading, {**named, "group": "none"}),
         )
 
     def _key(self) -> str:

@@ -8,6 +8,7 @@ contexts take the values of all. A key that begins a path is left out of the met
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -129,7 +130,7 @@ _SETTINGS = tuple(
 
 def _has(row: Mapping[str, Any], paths: Iterable[str], quantifier: Any) -> bool:
     keys = row.keys()
-    return bool(quantifier(path in keys or _is_chosen(row, path) for path in paths))
+    return bool(quantifier(path in keys or is_chosen(row, path) for path in paths))
 
 
 @lru_cache(maxsize=1)
@@ -143,6 +144,16 @@ def presets() -> dict[str, Preset]:
         )
         for name, row in table.items()
     }
+
+
+def options(paths: Mapping[str, str | Sequence[str]]) -> str:
+    """Return `--field` options for these paths."""
+    parts: list[str] = []
+    for name, given in paths.items():
+        option = "--group " if name == "group" else f"--field {name}="
+        paths_given = [given] if isinstance(given, str) else given
+        parts += [f"{option}{shlex.quote(path)}" for path in paths_given]
+    return " ".join(parts)
 
 
 def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMapping:
@@ -234,7 +245,7 @@ def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[
     for row in rows:
         if not isinstance(row, SourceRow):
             yield row
-        elif mapping.where is None or _is_chosen(row.fields, mapping.where):
+        elif mapping.where is None or is_chosen(row.fields, mapping.where):
             if missing := mapping.missing:
                 row = row._replace(
                     fields={name: None if at in missing else at for name, at in row.fields.items()}
@@ -246,7 +257,8 @@ _CONDITION = re.compile(r"(?P<path>(?:\[[^\]]*\]|[^=])*)(?P<equals>=?)(?P<value>
 """A path, `=` and a value; in brackets, `=` is a part of the path."""
 
 
-def _is_chosen(row: Mapping[str, Any], where: str) -> bool:
+def is_chosen(row: Mapping[str, Any], where: str) -> bool:
+    """Return whether a row has the path that rows have to have, with its value."""
     match = _CONDITION.match(where)
     path, equals, wanted = match.groups() if match else (where, "", "")
     found = values_at(row, path)

@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Any, TypeVar
 
-from claimeval.data.hints import options
-from claimeval.data.mapping import LOOKED_AT, RowMapping
+from claimeval.data.mapping import LOOKED_AT, RowMapping, options
 from claimeval.data.paths import has, opened
 from claimeval.data.rows import SourceRow
 from claimeval.types.errors import DataError

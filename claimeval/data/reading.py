@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, NoReturn, cast, get_args
 
 from pydantic import ValidationError
 
@@ -28,7 +29,8 @@ from claimeval.data.conversations import (
     messages_in,
     turns_of,
 )
-from claimeval.data.hints import by_shape, describes, options, proposals, words_of
+from claimeval.data.decision import FIELDS, NO_COLUMN, Decision, Reading, decide, inside
+from claimeval.data.field_names import describes, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import (
     LOOKED_AT,
@@ -36,11 +38,12 @@ from claimeval.data.mapping import (
     RowMapping,
     columns,
     described,
+    is_chosen,
     mapped,
+    options,
     presets,
 )
 from claimeval.data.nowhere import NOWHERE, Nowhere
-from claimeval.data.overlooked import OVERLOOKED, Overlooked
 from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.trace_kinds import trace_kind
@@ -86,9 +89,13 @@ _ANSWERABLE = dict.fromkeys(("answerable", "true", "yes", "1"), True)
 _ANSWERABLE |= dict.fromkeys(("unanswerable", "false", "no", "0"), False)
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """A sample has at least one of these fields."""
-NO_COLUMN = "no column is known"
+OVERLOOKED = "overlooked"
 REFUSED = (ONE_ROW_A_DOCUMENT, OVERLOOKED, NOWHERE)
 """Kinds of errors about a whole file, which end a pass also where rows may be left out."""
+CHECKED = 1000
+"""Rows among which a decision looks for other columns."""
+_SIGNATURES = 100
+"""Sets of columns that a decision looks at, at most."""
 MAX_FURTHER = 20_000
 """Rows that are read after the first error, to count malformed rows."""
 _WORDS_OF_A_TEXT = 12
@@ -245,18 +252,120 @@ def rows_of_file(
     return read_rows(path, on_error, texts=texts, positions=positions, under=mapping.rows)
 
 
-def mapping_of_file(path: Path, given: RowMapping = NO_MAPPING) -> RowMapping:
-    """Return the mapping of the rows of a file, as `resolved` does."""
-    return resolved(given, list(islice(rows_of_file(path, given, lambda _: None), LOOKED_AT)))
+def decision_of_file(path: Path, given: RowMapping = NO_MAPPING) -> Decision:
+    """Return the decision about the rows of a file, as `decided` does."""
+    return decided(given, rows_of_file(path, given, lambda _: None), str(path))
 
 
-def resolved(given: RowMapping, first: Sequence[SourceRow | Sample]) -> RowMapping:
+def decided(given: RowMapping, rows: Iterable[SourceRow | Sample], name: str) -> Decision:
+    """Return where the fields are in data with these rows.
+
+    The first rows are looked at, and later ones with other columns.
+
+    Args:
+        given: What the caller names; it takes precedence over the preset of an export.
+        rows: The rows.
+        name: The name of the data in messages.
+
+    Raises:
+        DataError: If the data can be read in more than one way; it has all readings.
+    """
+    first = [row for row in islice(rows, CHECKED) if isinstance(row, SourceRow)]
+    mapping = resolved(given, first[:LOOKED_AT])
+    chosen = first
+    if mapping.of_spans:
+        chosen = _of_spans(first)
+    elif mapping.group not in (None, "none"):
+        chosen = _of_groups(first, mapping)
+    elif mapping.where:
+        chosen = [row for row in first if is_chosen(row.fields, mapping.where)]
+    decision = decide(_unlike(chosen), mapping, ALIASES, _sample_or_none)
+    if decision.questions:
+        _refuse(decision, first, name)
+    if decision.refusal:
+        raise DataError(f"{name}: {decision.refusal}", kind=OVERLOOKED)
+    return decision
+
+
+def _of_spans(rows: Sequence[SourceRow]) -> list[SourceRow]:
+    """Return the rows of samples in spans; what is left out is said when all are read."""
+    from claimeval.data.traces import samples_in
+
+    with warnings.catch_warnings(), suppress(DataError):
+        warnings.simplefilter("ignore")
+        return [row for row in samples_in(rows) if isinstance(row, SourceRow)]
+    return []
+
+
+def _of_groups(rows: Sequence[SourceRow], mapping: RowMapping) -> list[SourceRow]:
+    """Return the joined rows of a table with one row a document; what is wrong with them is said
+    when all are read."""
+    fields = columns(mapping)
+    with suppress(DataError):
+        changed = mapped(rows, mapping) if mapping.changes_rows else rows
+        together = joined(
+            changed,
+            str(mapping.group),
+            lambda row: _layout(tuple(row.fields), tuple(fields.items())),
+        )
+        return [row._replace(raw=None) for row in together if isinstance(row, SourceRow)]
+    return []
+
+
+def _unlike(rows: Sequence[SourceRow]) -> list[SourceRow]:
+    """Return the first rows, and one later row for each other set of columns that have a value."""
+    chosen = list(rows[:LOOKED_AT])
+    known = {_signature(row) for row in chosen}
+    for row in rows[LOOKED_AT:]:
+        signature = _signature(row)
+        if signature not in known and len(known) < _SIGNATURES:
+            known.add(signature)
+            chosen.append(row)
+    return chosen
+
+
+def _signature(row: SourceRow) -> frozenset[str]:
+    return frozenset(name for name, value in row.fields.items() if value not in (None, "", []))
+
+
+def _sample_or_none(row: SourceRow, mapping: RowMapping) -> Sample | None:
+    try:
+        (changed,) = mapped([row], mapping) if mapping.changes_rows else [row]
+        return sample(cast(SourceRow, changed), columns(mapping))
+    except (DataError, ValueError):
+        return None
+
+
+def _refuse(decision: Decision, rows: Sequence[SourceRow], name: str) -> NoReturn:
+    """Raise DataError with all readings. A table with one row a document is asked about in the same
+    error."""
+    likeliest = decision.readings[0]
+    mapping = decision.mapping.overridden_by(RowMapping(fields=_as_fields(likeliest)))
+    if decision.mapping.group is None:
+        table = LongTable(name)
+        for row in mapped(rows, mapping):
+            assert isinstance(row, SourceRow)
+            with suppress(DataError):
+                layout = _layout(tuple(row.fields), tuple(columns(mapping).items()))
+                table.add(sample(row, columns(mapping)), row.fields, layout)
+        table.check(likeliest)
+    raise DataError(f"{name}: {decision.refusal}", kind=OVERLOOKED, readings=decision.readings)
+
+
+def _as_fields(reading: Reading) -> dict[str, tuple[str, ...]]:
+    return {
+        name: (paths,) if isinstance(paths, str) else tuple(paths)
+        for name, paths in reading.items()
+        if name not in ("split", "group")
+    }
+
+
+def resolved(given: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
     """Return the mapping for data with these first rows: that of the export that they come from,
     changed by the given.
 
     Spans are read as traces unless a column of theirs is named.
     """
-    rows = [row for row in first if isinstance(row, SourceRow)]
     if given.preset or not rows:
         return given
     named = {path for paths in given.fields.values() for path in paths}
@@ -264,8 +373,11 @@ def resolved(given: RowMapping, first: Sequence[SourceRow | Sample]) -> RowMappi
         read_as = f"read as {kind}, one sample a trace"
         known = RowMapping(preset=kind, read_as=read_as)
         return given if any(map(rows[0].leads, named)) else known.overridden_by(given)
-    looked_at = [row.fields for row in rows[:LOOKED_AT]]
-    preset = next((preset for preset in presets().values() if preset.fits(looked_at)), None)
+    looked_at = [row.fields for row in rows]
+    complete = any(all(row.get(field) for field in FIELDS) for row in looked_at)
+    fitting = (preset for preset in presets().values() if preset.fits(looked_at))
+    # a file with the names of the documentation is read as it says, whatever else it has
+    preset = None if complete else next(fitting, None)
     if preset:
         return described(preset.mapping.overridden_by(given), rows)
     if given.split and "contexts" not in given.fields:
@@ -295,12 +407,9 @@ def samples_of_rows(
         whole: Whether these are the rows from the first, so that a path that none of them has is an
             error.
     """
-    unknown: list[SourceRow] = []
-    """The first rows without a known column."""
     fields = columns(mapping)
     ids: set[str] = set()
     table = LongTable(name)
-    overlooked = Overlooked(name, mapping, ALIASES, _reads)
     number = count = rows_after_error = 0
     nowhere = Nowhere.of_samples(name, mapping if whole else NO_MAPPING, ALIASES)
     if mapping.of_spans:
@@ -321,11 +430,8 @@ def samples_of_rows(
             break
         try:
             record = row if isinstance(row, Sample) else sample(row, fields)
-            if isinstance(row, SourceRow):
-                if table.open and mapping.group != "none":
-                    table.add(record, row.fields, _layout(tuple(row.fields), tuple(fields.items())))
-                if overlooked.open and overlooked.add(record, row):
-                    problems.offered = _offered(overlooked, table)
+            if isinstance(row, SourceRow) and table.open and mapping.group != "none":
+                table.add(record, row.fields, _layout(tuple(row.fields), tuple(fields.items())))
             if problems.unique_ids and record.id in ids:
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
                 raise DataError(
@@ -334,8 +440,6 @@ def samples_of_rows(
         except DataError as error:
             if error.kind in REFUSED:
                 raise
-            if error.kind == NO_COLUMN and len(unknown) < LOOKED_AT and isinstance(row, SourceRow):
-                unknown.append(row)
             problems.add(error)
             continue
         if problems.unique_ids:
@@ -348,47 +452,13 @@ def samples_of_rows(
     without_columns = problems.all_are(NO_COLUMN, problems.last or number)
     problems.nowhere = nowhere.check(raises=not problems.examines)
     if without_columns and not problems.nowhere:
+        first = problems.errors[0]
         problems.clear()
-        raise DataError(f"{name}: {_unknown_columns(unknown)}")
+        raise DataError(f"{name}: {NO_COLUMN}{str(first).partition(NO_COLUMN)[2]}")
     table.check()
-    problems.offered = overlooked.check() if overlooked.open else problems.offered
     problems.stop()
     if not number and not problems.nowhere:
         raise DataError(f"{name} has no samples")
-
-
-def _unknown_columns(rows: Sequence[SourceRow]) -> str:
-    """Return the problem of rows without a known column, with the options that read them."""
-    origins = [row.origin for row in rows]
-    found = proposals(
-        origins, ("question", "answer", "contexts", "reference_answers", "reference_contexts")
-    )
-    found = {**by_shape(origins), **found} if not found.keys() & {"question", "answer"} else found
-    names = ", ".join(dict.fromkeys(name for row in rows for name in row.fields)) or "none"
-    return f"{NO_COLUMN}; it has {names}. " + (
-        f"Add {options(found)}" if found else "None of them has texts of a sample"
-    )
-
-
-def _offered(overlooked: Overlooked, table: LongTable) -> str | None:
-    """Return options that would read more, in the middle of a file. One row a document goes before
-    other errors."""
-    try:
-        return overlooked.check()
-    except DataError:
-        table.check()
-        raise
-
-
-def _reads(rows: Sequence[SourceRow], mapping: RowMapping) -> bool:
-    """Return whether rows can be read with a mapping."""
-    try:
-        for row in mapped(rows, mapping):
-            if isinstance(row, SourceRow):
-                sample(row, columns(mapping))
-    except DataError:
-        return False
-    return True
 
 
 def parse_references(value: str | None) -> References | None:
@@ -475,6 +545,8 @@ class _CellValues:
                 if value is None or value != value:  # NaN, the missing value of tables
                     continue
                 if field in self.present:
+                    if value == self.present[field]:
+                        continue
                     first = self._columns[field]
                     both = f"both {first!r} and {column!r} are names of {field}"
                     raise self._error(
@@ -483,7 +555,9 @@ class _CellValues:
                 self.present[field], self._columns[field] = value, column
         self._id_column = dict(assigned.fields).get("id", ("",))[0]
         if not assigned.known:
-            raise DataError(f"{row.location}: {_unknown_columns([row])}", kind=NO_COLUMN)
+            names = ", ".join(fields) or "none"
+            problem = f"{NO_COLUMN}; it has {names}. None of them has texts of a sample"
+            raise DataError(f"{row.location}: {problem}", kind=NO_COLUMN)
         self._other = {
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
         }
@@ -562,8 +636,8 @@ class _CellValues:
             return value
         if not isinstance(value, (bool, int, float)):
             column = self._path(field)
-            paths = proposals([{column: value}], [field]) if field in ("question", "answer") else {}
-            better = f": add {options(paths)}" if paths else ""
+            path = inside(value, column, field) if field in FIELDS[:2] else None
+            better = f": add {options({field: path})}" if path else ""
             if (
                 field == "answer"
                 and isinstance(value, list)

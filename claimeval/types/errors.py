@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +39,15 @@ class UsageError(ClaimevalError):
 class DataError(UsageError):
     """Invalid input file or record. The message names file, line and field."""
 
-    def __init__(self, message: str, *, kind: str = "") -> None:
+    def __init__(
+        self, message: str, *, kind: str = "", readings: tuple[Mapping[str, Any], ...] = ()
+    ) -> None:
         super().__init__(message)
         self.kind = kind or message
         """The problem without line and value, the same for all rows that have it."""
+        self.readings = readings
+        """If the data can be read in more than one way: all readings, the likeliest first. Each can
+        be given as `mapping`."""
 
 
 class PromptError(UsageError):

@@ -90,7 +90,9 @@ def test_a_table_of_two_opik_experiments_names_both_and_offers_documents_beside_
         "v2.evaluation_task.context": ["Two says so."],
     }
     answers = [f"--field answer={name}.evaluation_task.output" for name in ("v1", "v2")]
-    with pytest.raises(ce.DataError, match=f"choose one, {answers[0]} or {answers[1]}"):
+    with pytest.raises(
+        ce.DataError, match=f"add {answers[0]} --field contexts=v1.*, or {answers[1]} --field"
+    ):
         list(ce.read_samples([row]))
     mapping = {"answer": "v2.evaluation_task.output"}
     with pytest.raises(ce.DataError, match=r"add --field contexts=v2\.evaluation_task\.context \("):
@@ -128,7 +130,7 @@ def test_a_table_of_two_prompts_of_promptfoo_is_read_as_its_refusals_say(tmp_pat
     ]
     file.write_text(",".join(renamed) + "\n" + ",".join(cells) + "\n")
     with pytest.raises(
-        ce.DataError, match=r"choose one, --field .* or --field answer='\[m\] Be brief\.'"
+        ce.DataError, match=r"add --field answer='\[m\] .*, or --field answer='\[m\] Be brief\.'"
     ):
         list(ce.read_samples(file))
     (sample,) = ce.read_samples(file, mapping={"answer": "[m] Be brief."})
@@ -245,7 +247,9 @@ def test_an_answer_that_is_json_is_taken_as_a_whole_from_a_recognized_export() -
             "retrieval_context": ["C."],
         }
     ]
-    with pytest.raises(ce.DataError, match="--field answer=actual_output to take the whole"):
+    with pytest.raises(
+        ce.DataError, match=r"answer is JSON text: add .*, or --field answer=actual_output"
+    ):
         list(ce.read_samples(rows))
     (sample,) = ce.read_samples(rows, mapping={"answer": "actual_output"})
     assert sample.answer == '{"steps": ["Climb the tower."]}'

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import claimeval
 from claimeval.data import reading
 from claimeval.data.cells import read_cell
 from claimeval.data.mapping import parse_mapping
@@ -375,11 +376,11 @@ def test_after_an_error_a_large_file_is_not_read_to_its_end(
 def test_a_file_without_a_known_column_is_one_line_with_options_that_fit(tmp_path: Path) -> None:
     rows = "Question,Model Output,Retrieved Chunks,Ground Truth\nQ,A,C,R\nQ,A,C,R\n"
     with pytest.raises(DataError) as raised:
-        list(read_samples(write(tmp_path, "business.csv", rows)))
+        claimeval.read_samples(write(tmp_path, "business.csv", rows))
     assert (
         str(raised.value)
         == f"{tmp_path / 'business.csv'}: no column is known; it has Question, Model Output,"
-        " Retrieved Chunks, Ground Truth. Add --field question=Question --field answer='Model"
+        " Retrieved Chunks, Ground Truth: add --field question=Question --field answer='Model"
         " Output' --field contexts='Retrieved Chunks' --field reference_answers='Ground Truth'"
     )
 

@@ -278,7 +278,7 @@ def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
         ),
         (
             [{"Question": "Q"}],
-            "data: no column is known; it has Question. Add --field question=Question",
+            "data: no column is known; it has Question: add --field question=Question",
         ),
         ([{"question": "Q", "answer": ["A"]}], "sample 1, answer: a list; give one text"),
         (

@@ -1,0 +1,930 @@
+"""Decide once, for a whole file, where each field of a sample is, or what has to be asked.
+
+A file is read without a question only if one reading is left. Names say what a column may be and
+never decide between two columns that may be one field: such a file is refused with every reading,
+as options that can be typed as printed. What is missing and what is ambiguous stands in one
+refusal.
+
+These laws hold for what is inferred. What the caller names is taken as named.
+
+- No path serves two fields.
+- Of two paths of which one holds a part of the other's text, the part is left out.
+- Evidence is never the answer, the question, or all messages of the same conversation.
+- The order of columns and rows of equal rank never matters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from claimeval.data.conversations import exchanges, messages_in
+from claimeval.data.field_names import (
+    answers,
+    by_a_system,
+    describes,
+    is_gold,
+    may_answer,
+    rank_of_text,
+    speaks_of_documents,
+    words_of,
+)
+from claimeval.data.mapping import RowMapping, options, presets
+from claimeval.data.paths import is_pattern, opened, roots, values_at
+from claimeval.data.profile import PathValues, profile
+from claimeval.data.rows import SourceRow
+from claimeval.types.records import Sample
+
+Paths = str | tuple[str, ...]
+Reading = Mapping[str, Paths]
+"""Paths by field, which can be given as a mapping."""
+Read = Callable[[SourceRow, RowMapping], Sample | None]
+"""Reads the sample in a row with a mapping; None if it cannot be read."""
+
+FIELDS = ("question", "answer", "contexts")
+"""Fields that a file is refused for if they may be elsewhere."""
+NO_COLUMN = "no column is known"
+REFERENCES = ("reference_answers", "reference_contexts")
+"""Fields that are offered and never asked for."""
+_READINGS = 6
+"""Readings that a refusal lists at most."""
+_ALTERNATIVES = 3
+"""Other paths of a field in a refusal, at most."""
+_OF_DOCUMENTS = frozenset(
+    {"page_content", "pageContent", "node", "document.content", "kwargs", "_source"}
+)
+"""Names that only documents have."""
+_UNNAMED = 2
+"""The rank of a list of documents whose name does not say that these are documents."""
+_SENTENCE = 4
+"""Words from which a text may be an answer or a passage although its name hardly says so."""
+
+
+class Candidate(NamedTuple):
+    """A path that may lead to a field, and why."""
+
+    path: str
+    why: str
+    rank: tuple[int, ...] = ()
+    """Lower is better."""
+
+
+class Question(NamedTuple):
+    """Something that has to be asked about a field."""
+
+    field: str
+    problem: str
+    readings: tuple[Reading, ...]
+    """All readings, the likeliest first."""
+    skippable: bool = False
+    """Whether the field may also be left out."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Where the fields of a file are."""
+
+    mapping: RowMapping
+    candidates: Mapping[str, tuple[Candidate, ...]]
+    """Paths that may lead to each field, the likeliest first, with the reason."""
+    questions: tuple[Question, ...]
+    offered: Reading
+    """Paths of fields that are missing and may be there, which is no reason to refuse the file."""
+    stop: str | None = None
+    """What is wrong with the texts that are read, and no other path mends."""
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """All readings of the file: the likeliest, and those that differ from it in one field."""
+        if not self.questions:
+            return ()
+        references = {name: self.offered[name] for name in REFERENCES if name in self.offered}
+        likeliest = [references, *(question.readings[0] for question in self.questions)]
+        readings = [_together(likeliest)]
+        for number, question in enumerate(self.questions, 1):
+            for other in question.readings[1:]:
+                readings.append(_together([*likeliest[:number], other, *likeliest[number + 1 :]]))
+        return tuple(_in_order(reading) for reading in readings[:_READINGS])
+
+    @property
+    def refusal(self) -> str | None:
+        """What has to be asked, with every reading as options; None if nothing has to."""
+        if not self.questions:
+            return self.stop
+        by_problem = dict.fromkeys(question.problem for question in self.questions)
+        skippable = [question.field for question in self.questions if question.skippable]
+        without = " ".join(f"--field {name}=" for name in skippable)
+        readings = ", or ".join(map(options, self.readings))
+        end = f" ({without}: read without)" if skippable else ""
+        return f"{'; '.join(by_problem)}: add {readings}{end}"
+
+
+def _together(readings: Iterable[Reading]) -> Reading:
+    together: dict[str, Paths] = {}
+    for reading in readings:
+        together |= reading
+    return together
+
+
+def _in_order(reading: Reading) -> Reading:
+    order = ("messages", *FIELDS, *REFERENCES)
+    names = sorted(reading, key=lambda name: order.index(name) if name in order else -1)
+    return {name: reading[name] for name in names}
+
+
+def decide(
+    rows: Sequence[SourceRow], mapping: RowMapping, known: Mapping[str, Sequence[str]], read: Read
+) -> Decision:
+    """Return where the fields of a file are.
+
+    Args:
+        rows: The first rows, and later ones that have other columns.
+        mapping: What the caller names, over the preset of a recognized export.
+        known: The names that are recognized, by field.
+        read: Reads the sample in a row.
+    """
+    return _Table(rows, mapping, known, read).decision()
+
+
+class _Table:
+    """The rows that are looked at, what is read of them today, and what else they have."""
+
+    def __init__(
+        self,
+        rows: Sequence[SourceRow],
+        mapping: RowMapping,
+        known: Mapping[str, Sequence[str]],
+        read: Read,
+    ) -> None:
+        self._mapping = mapping
+        self._known = known
+        self._read = read
+        self._rows = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
+        self._paths = profile([row.fields for row in self._rows])
+        self._columns = {field: self._columns_of(field) for field in (*known, *mapping.fields)}
+        """The columns or paths that each field is read from."""
+        self._several = {
+            field: columns for field in known if len(columns := self._different(field)) > 1
+        }
+        """Fields with several known names that hold different values."""
+        self._objects = tuple(name for name in FIELDS[:2] if self._holds_objects(name))
+        """Fields whose column has objects or lists instead of texts."""
+        settled = {field: columns[:1] for field, columns in self._several.items()}
+        settled |= dict.fromkeys(self._objects, ("",))
+        readable = mapping.overridden_by(RowMapping(fields=settled)) if settled else mapping
+        self._samples = [read(row, readable) for row in self._rows]
+
+    def decision(self) -> Decision:
+        """Return the mapping, what has to be asked, and what can be offered."""
+        if stop := self._references():
+            return Decision(self._mapping, {}, (), {}, stop)
+        if self._mapping.of_spans:
+            return Decision(self._mapping, {}, tuple(self._json_texts()), {})
+        asked: dict[str, Question] = {}
+        for questions in (self._known_names, self._second_columns, self._contents):
+            for question in questions():
+                asked.setdefault(question.field, question)
+        named = {name for each in asked.values() for reading in each.readings for name in reading}
+        missing = [name for name in FIELDS if name not in named and self._lacks(name)]
+        found = self._search(missing, asked)
+        for question in (*self._missing(found), *self._some_rows(asked)):
+            asked.setdefault(question.field, question)
+        offered: dict[str, Paths] = {}
+        for name, candidates in found.items():
+            if candidates and name not in asked:
+                offered |= self._fully(name, candidates[0].path)
+        return Decision(
+            mapping=self._mapping,
+            candidates={name: tuple(each) for name, each in found.items()},
+            questions=tuple(asked.values()),
+            offered=offered,
+            stop=self._stop(asked),
+        )
+
+    # What is read
+
+    def _columns_of(self, field: str) -> tuple[str, ...]:
+        paths = self._mapping.fields.get(field)
+        if paths is None:
+            paths = tuple(self._known.get(field, ()))
+            return tuple(path for path in paths if self._texts_in_column(path))
+        leading: list[str] = []
+        for path in filter(None, paths):
+            names = dict.fromkeys(
+                name for row in self._rows for name in roots(tuple(row.fields), path)
+            )
+            if names or not is_pattern(path):
+                leading += names if is_pattern(path) else [path]
+        return tuple(leading)
+
+    def _texts_in_column(self, column: str) -> bool:
+        """Return whether some row has something in a column."""
+        for row in self._rows:
+            value = row.fields.get(column)
+            if value is not None and value == value and value not in ("", [], {}):
+                return True
+        return False
+
+    def _has(self, sample: Sample | None, field: str) -> bool:
+        if sample is None:
+            return False
+        if field == "question":
+            return bool(sample.question.strip())
+        if field == "answer":
+            return sample.answer is not None
+        if field == "contexts":
+            return any(each.text.strip() for each in sample.contexts or ())
+        return bool(getattr(sample, field))
+
+    def _lacks(self, field: str) -> bool:
+        """Return whether no row has a field that the caller did not name."""
+        if self._mapping.is_given(field) or self._mapping.fields.get(field) == ("",):
+            return False
+        return not any(self._has(sample, field) for sample in self._samples)
+
+    def _taken(self, but: Collection[str] = ()) -> set[str]:
+        taken: set[str] = set()
+        for field, columns in self._columns.items():
+            if field not in (*but, "sources", "metadata", "evidence"):
+                taken.update(columns)
+        return taken
+
+    def _texts_of(self, field: str, row: int) -> list[str]:
+        """Return the texts that a row's sample has in a field."""
+        sample = self._samples[row]
+        if sample is None:
+            return []
+        if field == "contexts":
+            return [each.text for each in sample.contexts or ()]
+        text = sample.question if field == "question" else sample.answer
+        return [text] if text else []
+
+    def _different(self, field: str) -> tuple[str, ...]:
+        """Return the known names of a field that are in the rows; one if their values are the
+        same."""
+        if field in self._mapping.fields:
+            return ()
+        columns = self._columns[field]
+        for row in self._rows:
+            values = [row.fields[name] for name in columns if row.fields.get(name) is not None]
+            if any(value != values[0] for value in values[1:]):
+                return columns
+        return columns[:1]
+
+    def _holds_objects(self, field: str) -> bool:
+        """Return whether most values of a known column are objects, or lists that are no
+        conversation and no list of gold answers."""
+        if field in self._mapping.fields or not self._columns[field]:
+            return False
+        column = self._columns[field][0]
+        values = [row.fields[column] for row in self._rows if row.fields.get(column) is not None]
+        within = [value for value in values if isinstance(value, (dict, list))]
+        path = self._paths.get(column)
+        listed = path is not None and path.kind in ("texts", "messages")
+        return 2 * len(within) > len(values) and not listed
+
+    # What has to be asked
+
+    def _known_names(self) -> Iterable[Question]:
+        """Ask for fields that two columns have known names of."""
+        for field, columns in self._several.items():
+            if field == "answer":
+                continue  # with all other columns that may be answers
+            if field == "contexts":
+                continue
+            named = " and ".join(map(repr, columns))
+            readings = tuple({field: column} for column in columns)
+            yield Question(field, f"{named} are names of {field}", readings)
+
+    def _second_columns(self) -> Iterable[Question]:
+        """Ask for answers and contexts that another column may have."""
+        for field, may_be in (("answer", self._may_be_answer), ("contexts", self._may_be_contexts)):
+            read = self._columns.get(field, ())
+            if self._mapping.is_given(field) or not read or field in self._objects:
+                continue
+            if field == "answer" and len(read) > 1 and self._of_a_pattern(field):
+                yield self._of_several_systems(read)
+                continue
+            if any("." in path or "[" in path for path in read):
+                continue  # an export of a tool says where its answer is
+            taken = self._taken()
+            others = [
+                path.path
+                for path in self._paths.values()
+                if path.path not in taken
+                and not self._is_within(path, taken)
+                and may_be(path)
+                and self._differs(path, field, read)
+            ]
+            if others or field in self._several:
+                yield self._choice(field, [*read, *others])
+
+    def _of_a_pattern(self, field: str) -> bool:
+        return any(is_pattern(path) for path in self._mapping.fields.get(field, ()))
+
+    def _of_several_systems(self, columns: Sequence[str]) -> Question:
+        """Ask which of several answers in a row is meant, each with the contexts beside it."""
+        readings: list[Reading] = []
+        for column in columns:
+            reading = {"answer": column}
+            if self._lacks("contexts"):
+                beside = self._named("contexts", [column])
+                beside.sort(key=lambda each: -_shared(each.path, [column]))
+                if beside:
+                    reading["contexts"] = beside[0].path
+            readings.append(reading)
+        return Question("answer", f"answer may be in {_or(columns)}", tuple(readings))
+
+    def _may_be_answer(self, path: PathValues) -> bool:
+        if path.kind != "text" or not _has_letters(path):
+            return False
+        if len(path.keys) == 1:
+            named = answers(path.keys[0]) or (may_answer(path.keys[0]) and _are_sentences(path))
+        else:
+            named = len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path
+        return named
+
+    def _may_be_contexts(self, path: PathValues) -> bool:
+        rank = _rank_of_documents(path)
+        return len(path.keys) == 1 and rank is not None and rank[0] != _UNNAMED
+
+    def _differs(self, path: PathValues, field: str, read: Sequence[str]) -> bool:
+        """Return whether a path has, in some row, another text than a field that is read and than
+        the fields beside it."""
+        differs = False
+        for row in path.values:
+            texts = path.texts(row)
+            present = [self._paths[name].texts(row) for name in read if name in self._paths]
+            same = any(_same(texts, each) for each in present)
+            differs = differs or not same
+        other = "contexts" if field == "answer" else "answer"
+        return differs and not self._repeats(path, other) and not self._repeats(path, "question")
+
+    def _repeats(self, path: PathValues, field: str) -> bool:
+        """Return whether a path has the texts of a field in most rows."""
+        repeated = sum(_same(path.texts(row), self._texts_of(field, row)) for row in path.values)
+        return 2 * repeated > len(path.values)
+
+    def _choice(self, field: str, columns: Sequence[str]) -> Question:
+        """Return the question which of these columns a field is, the likeliest first."""
+        if field == "answer":
+            return self._choice_of_answer(columns)
+        ordered = sorted(columns, key=self._order_of_contexts)
+        problem = f"contexts may be in {_or(ordered)} (they cannot be told apart)"
+        return Question(field, problem, tuple({field: column} for column in ordered))
+
+    def _choice_of_answer(self, columns: Sequence[str]) -> Question:
+        gold = [column for column in columns if self._looks_gold(column, columns)]
+        has_references = bool(self._columns.get("reference_answers"))
+        read = self._columns["answer"]
+
+        def order(column: str) -> tuple[bool, bool, bool, str]:
+            other = has_references and column not in read
+            return (column in gold, other, not by_a_system(column), column)
+
+        ordered = sorted(columns, key=order)
+        readings: list[Reading] = [{"answer": column} for column in ordered]
+        first, last = ordered[0], ordered[-1]
+        named_gold = by_a_system(first) and not by_a_system(last)
+        if not has_references and (gold or named_gold):
+            # the commonest table: a data set's `answer` is the gold one, and a new column has the
+            # system's
+            readings[0] = {"answer": first, "reference_answers": last}
+            readings += [] if gold else [{"answer": first}]
+        why = "they cannot be told apart"
+        if gold:
+            why = (
+                f"{_or(gold)} looks like gold answers: short texts that stand word for word in the"
+                " contexts"
+            )
+        return Question("answer", f"answer may be in {_or(ordered)} ({why})", tuple(readings))
+
+    def _order_of_contexts(self, column: str) -> tuple[bool, bool, bool, str]:
+        words = words_of(column)
+        searched = not {"retrieved", "retrieval", "search"}.isdisjoint(words)
+        read = column in self._columns["contexts"]
+        return (column != "contexts", not searched, not read, column)
+
+    def _looks_gold(self, column: str, columns: Sequence[str]) -> bool:
+        """Return whether most texts of a column stand word for word in the contexts and are shorter
+        than those of another."""
+        texts = self._paths[column].values if column in self._paths else {}
+        quoted = 0
+        for row, text in texts.items():
+            contexts = " ".join(self._evidence(row)).casefold()
+            others = [self._paths[name].texts(row) for name in columns if name in self._paths]
+            longest = max((len(other) for each in others for other in each), default=0)
+            words = str(text).strip().rstrip(".").casefold()
+            quoted += bool(words) and words in contexts and len(str(text)) < longest
+        return bool(texts) and 2 * quoted > len(texts)
+
+    def _evidence(self, row: int) -> list[str]:
+        """Return the texts of the contexts of a row, as they are read or would be."""
+        if not self._lacks("contexts"):
+            return self._texts_of("contexts", row)
+        candidates = self._named("contexts", self._taken())
+        return self._paths[candidates[0].path].texts(row) if candidates else []
+
+    def _contents(self) -> Iterable[Question]:
+        """Ask about texts that hold several things: JSON, or passages that are joined."""
+        yield from self._json_texts()
+        if not self._mapping.is_given("contexts") and not self._mapping.split:
+            yield from self._joined()
+
+    def _json_texts(self) -> Iterable[Question]:
+        for field in FIELDS[:2]:
+            if self._mapping.is_given(field):
+                continue
+            texts = [text for row in range(len(self._rows)) for text in self._texts_of(field, row)]
+            jsons = [text for text in texts if _is_json(text)]
+            if texts and 2 * len(jsons) >= len(texts):
+                yield self._json(field)
+
+    def _json(self, field: str) -> Question:
+        column = self._path_read(field)
+        root = next(iter(self._roots(column)), column)
+        path = _within(self._paths, root, field)
+        whole: Reading = {field: column}
+        readings = ({field: path}, whole) if path else (whole,)
+        return Question(field, f"{field} is JSON text", readings)
+
+    def _roots(self, path: str) -> tuple[str, ...]:
+        return tuple(name for row in self._rows for name in roots(tuple(row.fields), path))
+
+    def _path_read(self, field: str) -> str:
+        """Return the path that a field is read from in the first row that has it."""
+        paths = self._columns.get(field) or (field,)
+        for row in self._rows:
+            for path in paths:
+                if any(True for _ in values_at(row.fields, path)):
+                    return path
+        return paths[0]
+
+    def _joined(self) -> Iterable[Question]:
+        separators: list[str] = []
+        rows = 0
+        for row in range(len(self._rows)):
+            texts = self._texts_of("contexts", row)
+            rows += bool(texts)
+            if len(texts) == 1 and (separator := _separator(texts[0])):
+                separators.append(separator)
+        for separator in dict.fromkeys(separators):
+            if 2 * separators.count(separator) >= rows:
+                column = self._path_read("contexts")
+                split: Reading = {"split": separator}
+                problem = f"contexts seem to be joined by {separator!r} in one text"
+                if separator == NUMBERED:
+                    split = {"contexts": f"{column}[{NUMBERED}]"}
+                    problem = "contexts seem to be numbered passages in one text"
+                yield Question("contexts", problem, (split, {"contexts": column}))
+                return
+
+    # What is missing
+
+    def _search(
+        self, missing: Sequence[str], asked: Mapping[str, Question]
+    ) -> dict[str, list[Candidate]]:
+        """Return the candidates of the missing fields, the likeliest first, no path for two."""
+        taken = self._taken(but=self._objects)
+        for question in asked.values():
+            for reading in question.readings:
+                taken.update(path for path in reading.values() if isinstance(path, str))
+        found: dict[str, list[Candidate]] = {}
+        fields = [*missing, *(name for name in REFERENCES if self._lacks(name))]
+        if "question" in missing or "answer" in missing:
+            found["messages"] = self._conversations(missing, taken)
+            if found["messages"]:
+                best = found["messages"][0].path
+                turns = self._roles(best)
+                fields = [name for name in fields if name not in turns]
+                taken.add(best)
+        unnamed = not any(self._named(name, taken) for name in fields if name in FIELDS[:2])
+        for field in fields:
+            candidates = self._named(field, taken)
+            if not candidates and (unnamed or field == "contexts") and field in FIELDS:
+                candidates = self._by_shape(field, taken, found)
+            found[field] = candidates
+            if candidates:
+                taken.add(candidates[0].path)
+        return found
+
+    def _roles(self, path: str) -> set[str]:
+        """Return the fields that conversations at a path have."""
+        values = list(self._paths[path].values.values())
+        fields = {"question"}
+        if 2 * sum(_is_answered(value) for value in values) > len(values):
+            fields.add("answer")
+        return fields
+
+    def _conversations(self, missing: Sequence[str], taken: Collection[str]) -> list[Candidate]:
+        paths = [
+            path
+            for path in self._paths.values()
+            if path.kind == "messages" and path.path not in taken
+        ]
+        wanted = [path for path in paths if set(missing) & self._roles(path.path)]
+        wanted.sort(key=lambda path: (len(path.keys), path.path))
+        return [Candidate(path.path, "a list of messages") for path in wanted]
+
+    def _named(self, field: str, taken: Collection[str]) -> list[Candidate]:
+        """Return the paths whose names say that they are a field, the likeliest first."""
+        ranked: list[tuple[tuple[int, ...], int, PathValues]] = []
+        for path in self._paths.values():
+            if path.path in taken or self._is_within(path, taken):
+                continue
+            rank = _rank(field, path)
+            if rank is not None and not (field == "contexts" and self._is_no_evidence(path, taken)):
+                ranked.append((rank, -_shared(path.path, taken), path))
+        ranked.sort(key=lambda each: (each[0], each[1], each[2].path))
+        wholes = self._wholes(field, [path for _, _, path in ranked])
+        why = f"its name is one of {field}"
+        return [
+            Candidate(path.path, why, (*rank, unlike))
+            for rank, unlike, path in ranked
+            if path in wholes
+        ]
+
+    def _is_within(self, path: PathValues, taken: Collection[str]) -> bool:
+        """Return whether a path leads into one that another field has; what a message carries
+        beside its text is not taken with the conversation."""
+        for at in taken:
+            if path.path.startswith((f"{at}.", f"{at}[")):
+                outer = self._paths.get(at)
+                if outer is None or outer.kind != "messages":
+                    return True
+        return False
+
+    def _wholes(self, field: str, paths: Sequence[PathValues]) -> list[PathValues]:
+        """Leave out paths with a part, or a copy, of the text of another."""
+        if field not in FIELDS[:2]:
+            return list(paths)
+        kept: list[PathValues] = []
+        for path in paths:
+            wholes = [other for other in paths if other is not path and _holds(other, path)]
+            copies = [other for other in kept if _holds(path, other) and _holds(other, path)]
+            longer = [other for other in wholes if not _holds(path, other)]
+            if not copies and not (longer and "[" in path.path):
+                kept.append(path)
+        return kept
+
+    def _is_no_evidence(self, path: PathValues, taken: Collection[str]) -> bool:
+        """Return whether a path has the answer, the question, or the messages of a conversation, as
+        far as they are known, in most rows."""
+        repeats = 0
+        for row in path.values:
+            texts = set(map(_plain, path.texts(row)))
+            others: set[str] = set()
+            for field in FIELDS[:2]:
+                others.update(map(_plain, self._texts_of(field, row)))
+            for at in taken:
+                if (other := self._paths.get(at)) and other.kind in ("text", "messages"):
+                    others.update(map(_plain, other.texts(row)))
+            repeats += bool(texts) and texts <= others
+        return 2 * repeats > len(path.values)
+
+    def _by_shape(
+        self, field: str, taken: Collection[str], found: Mapping[str, object]
+    ) -> list[Candidate]:
+        """Return the likeliest path of a field by what the paths hold: questions end with a
+        question mark, and answers are the longest other texts."""
+        free = [
+            path
+            for path in self._paths.values()
+            if path.path not in taken
+            and not self._is_within(path, taken)
+            and not describes(words_of(path.keys[-1]))
+            and not is_gold(_all_words(path))
+        ]
+        texts = [path for path in free if path.kind == "text" and _has_spaces(path)]
+        if field == "contexts":
+            free = [path for path in free if not self._is_no_evidence(path, taken)]
+            listed = [path for path in free if path.kind in ("documents", "texts")]
+            listed = [path for path in listed if path.kind == "documents" or _has_spaces(path)]
+            listed.sort(key=lambda path: (path.kind != "documents", len(path.keys), path.path))
+            return [Candidate(path.path, "a list of texts") for path in listed]
+        if field == "question":
+            asking = [path for path in texts if _asks(path)]
+            asking.sort(key=lambda path: (-_asks(path), len(path.keys), path.path))
+            return [Candidate(path.path, "texts with a question mark") for path in asking]
+        texts.sort(key=lambda path: (-_length(path), path.path))
+        return [Candidate(path.path, "the longest texts") for path in texts]
+
+    def _missing(self, found: Mapping[str, Sequence[Candidate]]) -> Iterable[Question]:
+        """Ask for fields that would not be read and may be elsewhere."""
+        certain: dict[str, list[Reading]] = {}
+        for field, candidates in found.items():
+            if field in REFERENCES or not candidates:
+                continue
+            unsure = field == "contexts" and candidates[0].rank[:1] in ((_UNNAMED,), ())
+            if unsure and not set(found) & {"question", "answer"}:
+                continue
+            if not candidates[0].rank and field in FIELDS[:2] and self._knows_a_column():
+                continue
+            paths = [candidates[0].path, *self._rivals(field, candidates)]
+            readings = [reading for path in paths if (reading := self._fully(field, path))]
+            if readings:
+                certain[field] = readings
+        names = [name for name in certain if name != "messages"]
+        if "messages" in certain:
+            names = [*sorted(self._roles(found["messages"][0].path)), *names]
+        if not names:
+            return
+        known = self._knows_a_column()
+        problem = f"{_and(names)} would not be read, and may be in other fields"
+        if not known:
+            columns = dict.fromkeys(name for row in self._rows for name in row.fields)
+            problem = f"{NO_COLUMN}; it has {', '.join(columns)}"
+        for field, readings in certain.items():
+            yield Question(field, problem, tuple(readings), skippable=known and field != "messages")
+
+    def _knows_a_column(self) -> bool:
+        """Return whether some row can be read, if only in part."""
+        return any(self._columns[field] for field in FIELDS) or any(self._samples)
+
+    def _stop(self, asked: Collection[str]) -> str | None:
+        """Return what is wrong with the contexts that are read, for which there is no other path."""
+        if self._mapping.is_given("contexts") or "contexts" in asked:
+            return None
+        lists = [
+            texts for row in range(len(self._rows)) if (texts := self._texts_of("contexts", row))
+        ]
+        if lists and all(_NAME.fullmatch(text) for text in chain.from_iterable(lists)):
+            column = self._path_read("contexts")
+            return (
+                f"{column} seem to be names of documents, without their texts, which are in the"
+                f" corpus: add the texts to each row as a list {column}. If they are the texts:"
+                f" {options({'contexts': column})}"
+            )
+        if lists or self._mapping.fields.get("contexts") == ("",):
+            return None
+        note = self._notes.get("contexts")
+        return self._without_texts() or (note and f"{note} (--field contexts=: read without)")
+
+    @property
+    def _notes(self) -> Mapping[str, str]:
+        preset = presets().get(self._mapping.preset or "")
+        return preset.notes if preset else {}
+
+    def _references(self) -> str | None:
+        """Return what is wrong with questions that only name where their texts are."""
+        questions = [self._texts_of("question", row) for row in range(len(self._rows))]
+        questions = [texts for texts in questions if texts]
+        references = [texts for texts in questions if _REFERENCE.fullmatch(texts[0])]
+        if references and references == questions and not self._mapping.is_given("question"):
+            whole = self._notes.get("question", "export the texts that they refer to")
+            return f"questions are references, not texts: {whole}"
+        return None
+
+    def _without_texts(self) -> str | None:
+        """Return what is wrong with rows that have an answer and only the names of documents."""
+        for row, sample in zip(self._rows, self._samples, strict=True):
+            if sample is None or sample.answer is None:
+                continue
+            for name, value in row.fields.items():
+                listed = opened(value)
+                objects = isinstance(listed, list) and all(isinstance(at, dict) for at in listed)
+                if listed and objects and speaks_of_documents(words_of(name)):
+                    return (
+                        f"{name} has {', '.join(listed[0])} of documents, but not their texts,"
+                        " which are in the corpus: add them to each object as text (--field"
+                        " contexts=: read without)"
+                    )
+        return None
+
+    def _rivals(self, field: str, candidates: Sequence[Candidate]) -> list[str]:
+        """Return the other paths that may be a field as well as the first."""
+        first = self._paths[candidates[0].path]
+        rivals: list[str] = []
+        for candidate in candidates[1:]:
+            path = self._paths[candidate.path]
+            beside = path.keys[:-1] == first.keys[:-1]
+            beside = beside and candidate.rank[-1:] == candidates[0].rank[-1:]
+            named = field != "answer" or answers(path.keys[-1])
+            equal = bool(candidate.rank) and candidate.rank == candidates[0].rank
+            if (equal or (beside and named)) and field != "messages":
+                rivals.append(candidate.path)
+        return rivals[:_ALTERNATIVES]
+
+    def _fully(self, field: str, path: str) -> Reading:
+        """Return the reading of a field from a path; of rows without it, that they do not have it.
+        Empty if most rows do not have it or cannot be read with it."""
+        lacking = [
+            row
+            for row, sample in zip(self._rows, self._samples, strict=True)
+            if field == "messages" or not self._has(sample, field)
+        ]
+        leading = [row for row in lacking if any(True for _ in values_at(row.fields, path))]
+        if 2 * len(leading) < len(lacking):
+            return {}
+        named = _with_siblings(path, self._paths) if field in ("contexts", *REFERENCES) else path
+        paths: Paths = named if len(leading) == len(lacking) else (named, "")
+        return {field: paths}
+
+    def _some_rows(self, asked: Collection[str]) -> Iterable[Question]:
+        """Ask for a question or an answer that some rows have under a name that others lack."""
+        for field in FIELDS[:2]:
+            if field in asked or self._mapping.is_given(field) or self._lacks(field):
+                continue
+            lacking = [
+                row
+                for row, sample in zip(self._rows, self._samples, strict=True)
+                if not self._has(sample, field)
+            ]
+            having = [row for row in self._rows if row not in lacking]
+            if not lacking or not having:
+                continue
+            for candidate in self._named(field, self._taken()):
+                path = candidate.path
+                in_lacking = sum(row.leads(path) for row in lacking)
+                if 2 * in_lacking >= len(lacking) and not any(row.leads(path) for row in having):
+                    usual = self._mapping.fields.get(field) or self._columns[field]
+                    problem = f"{lacking[0].location}: {field} is in {path!r}"
+                    yield Question(field, problem, ({field: (*usual, path)},))
+                    break
+
+
+def inside(value: object, column: str, field: str) -> str | None:
+    """Return the path of a field within the value of a column; None if it has no text."""
+    return _within(profile([{column: value}]), column, field)
+
+
+def _within(paths: Mapping[str, PathValues], column: str, field: str) -> str | None:
+    """Return the path of a field within a column: a named one, else that of the longest texts."""
+    within = [
+        path
+        for path in paths.values()
+        if path.kind == "text" and path.path.startswith((f"{column}.", f"{column}["))
+    ]
+    named = [(rank, path.path) for path in within if (rank := _rank(field, path)) is not None]
+    if named:
+        return min(named)[1]
+    longest = max(within, key=_length, default=None)
+    return longest.path if longest else None
+
+
+_NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
+"""A text that is more likely the name of a document."""
+_REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\w+=.*)")
+"""A text that only names where a value is, also as Python prints it in objects."""
+NUMBERED = "numbered"
+_SEPARATOR = "|"
+"""What joins contexts in one text, as DeepEval writes CSV."""
+_MARK = re.compile(r"(?m)^\s*\[(\d+)\]")
+_WORDS = 3
+"""Words that each of joined passages has at least."""
+
+
+def _separator(text: str) -> str | None:
+    """Return what joins several passages in a text."""
+    marks = [int(number) for number in re.findall(r"(?:^|\s)\[(\d+)\]\s", text)]
+    if (
+        len(marks) > 1
+        and text.lstrip().startswith("[")
+        and marks == list(range(marks[0], marks[0] + len(marks)))
+    ):
+        return NUMBERED
+    parts = text.split(_SEPARATOR)
+    # those of a table have spaces beside the separators
+    joined = all(part == part.strip() and len(part.split()) >= _WORDS for part in parts)
+    return _SEPARATOR if len(parts) > 1 and joined else None
+
+
+def _is_json(text: str) -> bool:
+    text = text.strip()
+    return text[:1] in ("{", "[") and text[-1:] in ("}", "]") and not isinstance(opened(text), str)
+
+
+def _rank(field: str, path: PathValues) -> tuple[int, ...] | None:
+    """Return how well a path fits a field, lower is better; None if it cannot be one."""
+    keys = [words_of(key) for key in path.keys]
+    if field in REFERENCES:
+        return _rank_of_references(field, path)
+    if field == "contexts":
+        return _rank_of_documents(path)
+    if path.kind != "text" or not _has_letters(path):
+        return None
+    return rank_of_text(field, keys)
+
+
+def _all_words(path: PathValues) -> set[str]:
+    return {word for key in path.keys for word in words_of(key)}
+
+
+def _rank_of_references(field: str, path: PathValues) -> tuple[int, ...] | None:
+    last = words_of(path.keys[-1])
+    words = _all_words(path)
+    about = speaks_of_documents(words - {"reference"}) == (field == "reference_contexts")
+    fits = path.kind in ("text", "texts") or field == "reference_contexts"
+    golds = path.kind == "texts" and last == ("answer",)
+    if (not is_gold(words) and not golds) or not about or not fits or describes(last):
+        return None
+    return (len(path.keys), len(last))
+
+
+def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
+    words = _all_words(path)
+    last = words_of(path.keys[-1])
+    depth = len(path.keys)
+    several = path.kind in ("documents", "texts")
+    # `references` may be documents; `referenceResponses` and a text `reference` are gold
+    if is_gold(words) and not (
+        several and "reference" in last[-1:] and not is_gold(words - set(last))
+    ):
+        return None
+    named = speaks_of_documents(words) or speaks_of_documents(last, listed=several)
+    if path.kind == "documents":
+        first = next(iter(path.values.values()))
+        first = first[0] if isinstance(first, (list, tuple)) else first
+        typed = isinstance(first, Mapping) and not _OF_DOCUMENTS.isdisjoint(first)
+        by_name = 0 if speaks_of_documents(last, listed=True) else 1
+        return (by_name if by_name == 0 or named or typed else _UNNAMED, depth)
+    if path.kind == "texts":
+        return (1, depth) if named and _has_spaces(path) and not describes(last) else None
+    if path.kind == "messages" or describes(last):
+        return None
+    plural = not path.keys[-1].lower().endswith(last[-1]) if last else False
+    fits = speaks_of_documents(last) and (plural or _are_sentences(path))
+    return (3, depth) if fits else None
+
+
+def _with_siblings(path: str, paths: Mapping[str, PathValues]) -> str:
+    """Return the path of a numbered column as that of all that have another number."""
+    stem = path.rstrip("0123456789")
+    alike = [other for other in paths if other.rstrip("0123456789") == stem != other]
+    numbered = stem != path and len(alike) > 1 and "." not in path and "[" not in path
+    return f"{stem}*" if numbered else path
+
+
+def _shared(path: str, used: Iterable[str]) -> int:
+    """Return how many keys a path has in common with the one of these that begins most like it."""
+    shared = 0
+    for other in used:
+        count = 0
+        for key, key_of_other in zip(_keys(path), _keys(other), strict=False):
+            if key != key_of_other:
+                break
+            count += 1
+        shared = max(shared, count)
+    return shared
+
+
+def _keys(path: str) -> list[str]:
+    return re.split(r"[.\[]", path)
+
+
+def _holds(whole: PathValues, part: PathValues) -> bool:
+    """Return whether a path holds the text of another in most rows."""
+    held = 0
+    for row, text in part.values.items():
+        held += any(_plain(str(text)) in _plain(other) for other in whole.texts(row))
+    return 2 * held > len(part.values)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _same(texts: Iterable[str], others: Iterable[str]) -> bool:
+    """Return whether texts are the same but for white space, also if one has them joined."""
+    return _plain(" ".join(texts)) == _plain(" ".join(others))
+
+
+def _has_letters(path: PathValues) -> bool:
+    return any(any(map(str.isalpha, str(text))) for text in path.values.values())
+
+
+def _has_spaces(path: PathValues) -> bool:
+    return any(" " in text for row in path.values for text in path.texts(row))
+
+
+def _length(path: PathValues) -> float:
+    texts = [len(str(text)) for text in path.values.values()]
+    return sum(texts) / len(texts)
+
+
+def _asks(path: PathValues) -> int:
+    return sum(str(text).rstrip().endswith(("?", "？", "؟")) for text in path.values.values())
+
+
+def _are_sentences(path: PathValues) -> bool:
+    """Return whether most texts have several words."""
+    long = sum(len(str(text).split()) >= _SENTENCE for text in path.values.values())
+    return 2 * long > len(path.values)
+
+
+def _is_answered(messages: object) -> bool:
+    """Return whether the last question of a conversation has an answer."""
+    last = exchanges(messages_in(messages) or ())[-1:]
+    return any(exchange.answer is not None for exchange in last)
+
+
+def _or(names: Sequence[str]) -> str:
+    quoted = list(map(repr, names))
+    return " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

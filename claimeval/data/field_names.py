@@ -1,0 +1,168 @@
+"""What the name of a column or key says: which field of a sample it may be, or that it only
+describes something.
+
+A name is a guess and never decides between two columns that may be one field; that is asked
+(`decision.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+Words = tuple[str, ...]
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> Words:
+    """Return the words in a name, in lower case and singular: `userQueries_2` has user and
+    query."""
+    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return tuple(singular(word) for word in re.findall("[a-z]+", spaced))
+
+
+def singular(word: str) -> str:
+    """Return the singular of an English noun with a regular plural."""
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_GOLD = frozenset(
+    _list("reference truth gold golden expected ideal target correct gt right annotated annotation")
+)
+_DOCUMENT = frozenset(
+    _list(
+        "context chunk passage document doc source retrieved evidence snippet hit retrieval"
+        " paragraph node knowledge ctx article excerpt segment grounding"
+        " retriever material background premise"
+    )
+)
+"""Words that say that something is a document."""
+_DOCUMENT_IN_A_LIST = frozenset(
+    _list("reference result match record page support text content fact citation")
+)
+"""Words that say so of lists of documents or of passages."""
+_ANSWER = _list(
+    "answer response output prediction completion generated generation reply hypothesis candidate"
+    " pred predicted resp assistant bot apimessage result summary claim text"
+)
+_QUESTION = _list(
+    "question query prompt input message ask instruction utterance request user human problem task"
+)
+_WORDS = {"question": _QUESTION, "answer": _ANSWER}
+"""Words for the texts of a sample, most reliable first."""
+_GENERIC = frozenset(_list("text content value data body message completion string raw final"))
+"""Names of texts that say nothing of their own; what they are stands in the name above."""
+_PLAIN_ANSWER = frozenset(_ANSWER) - {"result", "summary", "claim", "text"}
+"""Words that say that a text is an answer, whatever its length."""
+_SYSTEM = frozenset(
+    _list(
+        "prediction pred predicted generated generation completion hypothesis candidate output"
+        " response resp reply assistant bot model llm ai gpt agent system rag hallucinated student"
+    )
+)
+"""Words that say that a system wrote an answer."""
+_NO_TEXT = frozenset(
+    singular(word)
+    for word in _list(
+        "id ids uid uuid time timestamp token tokens score latency model type date cost status"
+        " count length url uri file path version language hash role reason ms seconds category"
+        " format name title by author start end tag tags level topic index reasoning lang locale"
+        " rating grade quality feedback comment explanation correctness relevance relevancy"
+        " faithfulness similarity confidence probability logprob label rank position offset span"
+        " template schema style tone sentiment intent keyword difficulty split domain method"
+    )
+)
+"""Words at the end of the names of columns that describe something."""
+_OF_DEVELOPERS = frozenset({"error", "system", "log"})
+_SPOKEN = frozenset({"answer", "question", "query"})
+
+
+def describes(words: Sequence[str]) -> bool:
+    """Return whether the words of a name are those of a property or of a text for developers."""
+    return not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words)
+
+
+def is_gold(words: Collection[str]) -> bool:
+    """Return whether words of a name say that something is a reference, written by people."""
+    return not _GOLD.isdisjoint(words) and "retrieved" not in words
+
+
+def speaks_of_documents(words: Collection[str], *, listed: bool = False) -> bool:
+    """Return whether one of these words says that something is a document.
+
+    Args:
+        words: The words of a name.
+        listed: Whether the name is that of a list, of which more words are meant so.
+    """
+    return not _DOCUMENT.isdisjoint(words) or (listed and not _DOCUMENT_IN_A_LIST.isdisjoint(words))
+
+
+def by_a_system(name: str) -> bool:
+    """Return whether a name says that a system wrote the text."""
+    return not _SYSTEM.isdisjoint(words_of(name))
+
+
+def answers(name: str) -> bool:
+    """Return whether the name of a column says that it has answers, whatever they look like.
+
+    The last word says what a column is: `answer_quality` is a quality, and `answer_text` and
+    `answer_a` are answers.
+    """
+    words = words_of(name)
+    if is_gold(words) or describes(words):
+        return False
+    head = words[-1] in _PLAIN_ANSWER or words[-1] in _GENERIC or len(words[-1]) == 1
+    return head and not _PLAIN_ANSWER.isdisjoint(words)
+
+
+def may_answer(name: str) -> bool:
+    """Return whether the name of a column of whole sentences may be that of answers."""
+    words = words_of(name)
+    if is_gold(words) or describes(words) or speaks_of_documents(words):
+        return False
+    return not (_PLAIN_ANSWER | {"result", "summary"}).isdisjoint(words)
+
+
+def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:
+    """Return how well the keys of a path name the question or the answer, lower is better; None if
+    they do not.
+
+    What a document says of itself goes before: the `text` of a `document` is no answer, but the
+    `answer` that has `documents` is one.
+    """
+    words = _WORDS[field]
+    last = keys[-1]
+    if describes(last) or is_gold({word for each in keys for word in each}):
+        return None
+    matches = [words.index(word) for word in last if word in words]
+    depth = len(keys)
+    if not matches or (last[-1] in _GENERIC and depth > 1):
+        matches = _named_above(words, keys) if last[-1] in _GENERIC | _SPOKEN else []
+    spoken = max((at for at, each in enumerate(keys) if _SPOKEN & {*each}), default=-1)
+    retrieved = max((at for at, each in enumerate(keys) if speaks_of_documents(each)), default=-1)
+    if not matches or retrieved > spoken:
+        return None
+    other = _WORDS["answer" if field == "question" else "question"]
+    # a query within the output is the model's, and an answer within the input an example
+    crossing = any(_speaks_of(each, other) and not _speaks_of(each, words) for each in keys[:-1])
+    return (crossing, min(matches), depth, len(last))
+
+
+def _speaks_of(words: Words, of: Collection[str]) -> bool:
+    return not set(of).isdisjoint(words)
+
+
+def _named_above(words: Sequence[str], keys: Sequence[Words]) -> list[int]:
+    above: list[int] = []
+    for each in keys[:-1]:
+        above += [words.index(word) for word in each if word in words and word not in _GENERIC]
+    return above
