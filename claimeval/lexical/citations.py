@@ -42,6 +42,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from claimeval.lexical.words import words_of
@@ -67,8 +68,10 @@ _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
 _NUMBERS = rf"{_NUMBER}(?:{_AND}(?:{_SOURCE}{_LINK})?{_NUMBER}){{0,19}}+"
 
 _PAGE = r"(?:[,:]?\s(?:pp?\.|s\.|pages?|seiten?)\s?\d{1,4}(?:[–-]\d{1,4})?)"
+_KIND = rf"(?:{_SOURCE}|[ds]|web(?:site|page)?s?|results?|hits?|links?|urls?|posts?)"
+"""What can stand before a number in square brackets, as in `[web:1]`; too common elsewhere."""
 _ITEM = (
-    rf"[\^#]?(?:(?:{_SOURCE}|[ds]){_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?"
+    rf"[\^#]?(?:{_KIND}{_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?"
     rf"(?:†[^\[\]【】]{{0,60}})?{_PAGE}?+"
 )
 _KEYED = (
@@ -89,23 +92,34 @@ _ROUND = (
 )
 _RAISED = (
     r"(?:[⁰¹²³⁴-⁹]{1,3}+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}+){0,9}(?![⁻⁺⁰¹²³⁴-⁹A-Za-z])"
-    r"|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>)"
+    r"|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>"
+    r"|\^\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\^)"
 )
+_BRACED = r"\s{1,2}(?P<braced>\{\d{1,3}\})(?:\s?\{\d{1,3}\}){0,9}(?![A-Za-z\d{}])"
 _TAG = r"(?:cite|citation|ref)"
 _TAGGED = (
     rf"<{_TAG}>(?=[^<]*[\d_.])\s?[\w.:/#-]{{1,80}}+(?:\s?[,;]\s?[\w.:/#-]{{1,80}}+){{0,9}}"
     rf"\s?</{_TAG}>"
     rf"|<{_TAG}\s\w{{1,20}}=[\"']?[^<>\"'\n]{{1,200}}+[\"']?\s?/?>|</{_TAG}>"
     r"|\\(?:no|paren|text|auto)?cite[pt]?\*?(?:\[[^\[\]\n]{0,40}\]){0,2}\{[^{}\n]{1,200}+\}"
+    # Cohere: <co: 0>Rain fell</co: 0>
+    r"|</?co:\s?\d{1,3}(?:\s?,\s?\d{1,3}){0,9}\s?>"
+    # ChatGPT, with the signs of the private use area between which it writes them
+    "|\ue200\\w{0,20}(?:\ue202[^\ue200-\ue202]{1,80})+\ue201"
 )
-TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED}|{_TAGGED})"
+_TURN = r"turn\d{1,3}[a-z]{2,12}\d{1,3}"
+_SPOKEN_TURNS = rf"(?:file)?cite(?:{_TURN})+"
+"""A mark of ChatGPT whose signs of the private use area were lost when it was copied."""
+OPENING_MARK = rf"(?:\[cite_start\]|<(?:{_TAG}\s|co:)[^<>/\n]{{1,200}}>(?!\s|\Z))"
+"""What stands before the first word of what is cited: it belongs to the sentence after it."""
+TRAILING_MARK = rf"(?i:(?!{OPENING_MARK})(?:{_SQUARE}|{_ROUND}|{_RAISED}|{_TAGGED}))"
 """The pattern of a mark that can follow the full stop of its sentence; it has no groups."""
 
 _MARK = (
     rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+"
-    rf"|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})|\s{{0,2}}(?:{_TAGGED})"
+    rf"|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})|{_BRACED}|\s{{0,2}}(?:{_TAGGED})"
 )
-OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<\\]")
+OPENS_MARK = re.compile("[\\[［【〔〖(（⁰¹²³⁴-⁹<\\\\{^\ue200]")
 """The first character of a mark, after white space."""
 _DIGIT = re.compile(r"\d")
 
@@ -140,20 +154,28 @@ _STATEMENT = (
 _BEFORE = 24
 """Number of characters before a mark that are searched for the preceding word."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
-_CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
-_BEFORE_VALUES = re.compile(
-    r"intervals?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain|coordinates"
+_VALUES_BEFORE = re.compile(
+    r"(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
+    r"|coordinates)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}\Z",
+    re.IGNORECASE,
 )
-"""Words before brackets whose numbers are values."""
+"""Words before brackets whose two or more numbers are values, as in `the interval [2, 5]`.
+
+One number is a citation: "the data set [1]", "a price range [2]", and so are two after the full
+stop: "She is on the list. [1, 2]". In TREC RAG 2024, 14 citations stood after such a word."""
+_CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
 _BEFORE_PAIR = re.compile(
     r"(?:\b(?:between|within)|(?<!taken )(?<!drawn )(?<!adapted )(?<!cited )(?<!quoted"
     r" )(?<!obtained )(?<!derived )"
     r"(?<!data )(?<!evidence )(?<!results )(?<!findings )(?<!information )(?<!follows )\bfrom"
-    r"|\b(?:values?|bounds|limits|levels?|scores?|weights|sequence|series)\sof)\Z",
+    r"|\b(?:values?|bounds|limits|levels?|scores?|weights|sequence|series)\sof"
+    r"|\b(?:re)?(?:scaled|normali[sz]ed|mapped|clipped)\sto|∈)\Z",
     re.IGNORECASE,
 )
 """Words before brackets whose two numbers are values, as in `from [1, 5]`."""
 _PAIR = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?|\s(?:and|to)\s)\d{1,3}\]")
+_SEVERAL = re.compile(r"[,;]?\s?[\[［]\s?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){1,19}\s?[\]］]")
+"""Two or more numbers in one pair of brackets."""
 _SCALE_AFTER = re.compile(
     r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])"
 )
@@ -167,6 +189,9 @@ m[1]`)."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
+_YEAR = re.compile(r"(?<![\w.,^*/+−-])(?:1\d|20)\d\d\)?\Z")
+"""Nobody raises a year to a power: "Ana Lind designed it in 1902².\""""
+_GOES_ON = re.compile(r"\s+[a-zà-öø-ÿ]")
 _UNIT = re.compile(
     r"(?:miles?|inch(?:es)?|foot|feet|yards?|acres?|(?:kilo|centi|milli)?met(?:re|er)s?"
     r"|sec(?:ond)?s?)|chi|eta|sin|cos|tan|log|.{1,2}"
@@ -198,13 +223,18 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
         marks += _marks(text)
     elif not _DIGIT.search(text):
         return ()
+    if "citeturn" in text:
+        marks += _pattern(_SPOKEN_TURNS).finditer(text)
     code = _code(text) if marks and "`" in text else []
-    spans = [
-        mark.span()
-        for mark in marks
-        if not _states_a_value(text, mark)
-        and not any(low <= mark.start() < high for low, high in code)
-    ]
+    spans = []
+    for mark in marks:
+        start, end = mark.start(), mark.end()
+        if any(low <= start < high for low, high in code):
+            continue
+        if "square" in mark.re.groupindex:
+            start = _citation_start(text, mark)
+        if start < end:
+            spans.append((start, end))
     if spans or (
         _may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))
     ):
@@ -212,6 +242,11 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
         spans += filter(
             None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text))
         )
+    return _merged(spans)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return spans in order, with those that touch as one."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -219,6 +254,40 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
         else:
             merged.append((start, end))
     return tuple(merged)
+
+
+_ID = (
+    r"(?:[a-z][\w.-]{0,60}_[\w.-]{1,60}(?:#[\w=-]{1,20})?"  # kb_policy_7
+    r"|[\w.-]{1,80}\.(?:pdf|docx?|html?|txt|md|csv|json|xlsx?|pptx?)(?:#[\w=-]{1,20})?"
+    r"|(?-i:[a-z]{2,20})(?:[:#]\d{1,6}|-\d{3,6})(?:[-:]\d{1,6})?"  # kb:7, but not COVID-19
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+_BRACKETED_IDS = rf"\s{{0,2}}[\[(][@#]?{_ID}(?:\s?[,;|]\s?[@#]?{_ID}){{0,9}}{_PAGE}?[\])](?!\()"
+
+
+@lru_cache(maxsize=256)
+def _spans_to_remove(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the spans of citations, and of brackets that hold only what looks like the id of a
+    document: nothing that a document says stands in such brackets, whether or not they cite."""
+    spans = citation_spans(text)
+    if "[" not in text and "(" not in text:
+        return spans
+    named = [
+        match.span()
+        for match in _pattern(_BRACKETED_IDS).finditer(text)
+        if not _is_code(text, match)
+    ]
+    return _merged([*spans, *named]) if named else spans
+
+
+def _is_code(text: str, match: re.Match[str]) -> bool:
+    """Return whether brackets follow a name as in code, as in `read(my_file.txt)` and `x[a_b]`, or
+    stand in backticks."""
+    start = match.start()
+    attached = not match[0][0].isspace() and (text[start - 1 : start].isalnum())
+    if attached and ("(" in match[0] or _IDENTIFIER.search(text, max(0, start - _BEFORE), start)):
+        return True
+    return "`" in text and any(low <= start < high for low, high in _code(text))
 
 
 @cache
@@ -263,25 +332,54 @@ def _code(text: str) -> list[tuple[int, int]]:
     ]
 
 
-def _states_a_value(text: str, mark: re.Match[str]) -> bool:
-    """Return whether the number in a mark is a power, an index, or a value in brackets."""
+def _citation_start(text: str, mark: re.Match[str]) -> int:
+    """Return where the citation in a match begins: after the values in brackets before it, as in
+    `the interval [2, 5] [1]`; at its end if all of it is values."""
+    if mark["square"]:
+        return _start_in_brackets(text, mark)
+    is_fact = False
+    if mark["raised"] is not None:
+        is_fact = _is_power(text, mark)
+    elif mark["braced"] is not None:
+        # `{1}` is a set after "set" or "=", and what follows a command of LaTeX
+        before = text[max(0, mark.start() - _BEFORE) : mark.start()]
+        is_fact = before[-1:] in "=\\_^" or _VALUES_BEFORE.search(before) is not None
+    return mark.end() if is_fact else mark.start()
+
+
+def _start_in_brackets(text: str, mark: re.Match[str]) -> int:
+    """Return where the citation in a row of square brackets begins; at its end if it has none."""
     before = text[max(0, mark.start() - _BEFORE) : mark.start()]
-    word = _WORD_BEFORE.search(before)
-    if square := mark["square"]:
-        if mark.start() == mark.start("square") and before[-1:].isalnum():
-            return _IDENTIFIER.search(before) is not None or _SLICE.fullmatch(square) is not None
-        return (
-            (word is not None and _BEFORE_VALUES.fullmatch(word[1].casefold()) is not None)
-            or (_PAIR.fullmatch(square) is not None and _BEFORE_PAIR.search(before) is not None)
-            or (
-                mark.end() == mark.end("square")
-                and _SCALE_AFTER.match(text, mark.end()) is not None
-            )
-        )
-    if mark["raised"] is None:
+    square = mark["square"]
+    first, end = mark.start("square"), mark.end("square")
+    is_attached = mark.start() == first and before[-1:].isalnum()
+    if is_attached and (_IDENTIFIER.search(before) or _SLICE.fullmatch(square)):
+        return mark.end()  # code, with all its indices: x[0][1]
+    values = _SEVERAL.match(text, first)
+    is_value = (
+        (values is not None and _VALUES_BEFORE.search(before) is not None)
+        or (not is_attached and _PAIR.fullmatch(square) and _BEFORE_PAIR.search(before))
+        or (not is_attached and end == mark.end() and _SCALE_AFTER.match(text, end))
+    )
+    if not is_value:
+        return mark.start()
+    while (more := _SEVERAL.match(text, end)) and more.end() <= mark.end():
+        end = more.end()  # the intervals [1, 2], [3, 4]
+    return end
+
+
+def _is_power(text: str, mark: re.Match[str]) -> bool:
+    """Return whether a raised number is a power or part of a formula, as in `5 km²` and `10⁶`."""
+    before = text[max(0, mark.start() - _BEFORE) : mark.start()]
+    if "[" in mark[0] or before[-1:] == "%" or _YEAR.search(before):
         return False
     if before[-1:] in ".,;:!?…。":
-        return before[-2:-1].isdecimal() and before[-1] in ".,"
+        if before[-1] not in ".," or not before[-2:-1].isdecimal():
+            return False
+        # "It opened in 1902.² He", but not "5.² is wrong"
+        ends_sentence = before[-1] == "." and not _GOES_ON.match(text, mark.end())
+        return not (ends_sentence or _YEAR.search(before[:-1]))
+    word = _WORD_BEFORE.search(before)
     return word is None or _UNIT.fullmatch(word[1].casefold()) is not None
 
 
@@ -304,7 +402,7 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 def bare(text: str) -> Bare:
     """Return `text` without its citations, and the positions of the rest. Words around a citation
     stay separate."""
-    spans = citation_spans(text)
+    spans = _spans_to_remove(text)
     if not spans:
         return Bare(text, ())
     parts: list[str] = []
@@ -335,7 +433,7 @@ def masked(text: str) -> str:
     position."""
     parts: list[str] = []
     at = 0
-    for start, end in citation_spans(text):
+    for start, end in _spans_to_remove(text):
         parts += [text[at:start], " " * (end - start)]
         at = end
     return "".join([*parts, text[at:]])
@@ -351,11 +449,14 @@ class CitationMark(NamedTuple):
 
 
 _PIECE = (
-    r"[\[［【〔〖]{1,2}([^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}"
-    r"(?:\((https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
+    r"[\[［【〔〖]{1,2}(?P<square>[^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}"
+    r"(?:\((?P<address>https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
     rf"|<{_TAG}(?:>|\s\w+=[\"']?)(?P<tagged>[^<>\"']+)[\"']?\s?(?:</{_TAG}>|/?>)"
     r"|\\[a-z]+\*?(?:\[[^\[\]]*\])*\{(?P<command>[^{}]+)\}"
-    r"|[(（]([^()（）\[\]【】]*)[)）]|(?:<sup>)([^<]*)(?:</sup>)|([⁰¹²³⁴-⁹]+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]+)*)"
+    r"|[(（](?P<round>[^()（）\[\]【】]*)[)）]|\{(?P<braced>\d+)\}"
+    rf"|</co:\s?(?P<cohere>[\d,\s]+)>|<co:[^<>]*>|(?P<turn>{_TURN})"
+    r"|<sup>(?P<sup>[^<]*)</sup>|\^(?P<caret>[^\^]*)\^"
+    r"|(?P<raised>[⁰¹²³⁴-⁹]+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]+)*)"
 )
 _TITLED = (
     r"(?<!!)\[([^\[\]\n]{1,200})\]"
@@ -367,7 +468,7 @@ _KIND_OF_NAME = rf"\A(?:@|(?:ids?|{_SOURCE})\s?[:：]\s?|{_SOURCE}\s(?!\d))"
 _OPENING_WORDS = (
     rf"\A\W*(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?(?:{_KEYED.partition('[^()')[0]})?"
 )
-_ONE = rf"(?:(?:{_SOURCE}|[ds]){_LINK})?(\d{{1,3}})(?::\d{{1,3}})?"
+_ONE = rf"(?:{_KIND}{_LINK})?(\d{{1,3}})(?::\d{{1,3}})?"
 _RANGE = r"(?<!\d)(\d{1,3})(?:\s?[–—-]\s?(\d{1,3}))?(?!\d)"
 _BETWEEN_NAMES = r"\s?[;|、，]\s?|\s?,\s?|\s(?:and|or|und|et|y|e|и|&)\s"
 _MOST = 50
@@ -401,55 +502,85 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
     taken = bytearray(len(text))
     for low, high in listed:
         taken[low:high] = b"\1" * (high - low)
-
-    def add(start: int, end: int, names: Iterable[str]) -> None:
-        """Add a mark unless it overlaps an earlier one or a list of sources."""
-        if taken.find(1, start, end) < 0 and (
-            cited := tuple(dict.fromkeys(entries.get(name, name) for name in names))
-        ):
+    for start, end, names in chain(
+        _marks_by_form(text, known, count), _links(text, known), _names_in_brackets(text, known)
+    ):
+        if taken.find(1, start, end) >= 0:
+            continue  # an earlier form or a list of sources has this place
+        cited = tuple(dict.fromkeys(entries.get(name, name) for name in names))
+        if cited:
             found.append(CitationMark(start, end, cited))
             taken[start:end] = b"\1" * (end - start)
+    return tuple(sorted(found))
 
+
+def _marks_by_form(
+    text: str, known: Collection[str], count: int
+) -> Iterator[tuple[int, int, Iterable[str]]]:
+    """Yield what can be told from its form, as `[1]` and "according to document 3", with its
+    names."""
     for start, end in citation_spans(text):
         pieces = [*_pattern(_PIECE).finditer(text, start, end)]
         for piece in pieces:
-            square, address, tagged, command, round_, *raised = piece.groups()
-            if address and name_key(address) in known:
-                add(*piece.span(), [address])
-            elif content := square or tagged or command or round_:
-                add(*piece.span(), _names(content, known))
-            else:
-                add(*piece.span(), _numbers(next(filter(None, raised), ""), count))
+            yield (*piece.span(), _names_of_piece(piece, known, count))
         if not pieces:
             phrase = text[start:end]
-            add(end - len(phrase.lstrip(" ,")), end, _numbers(phrase))
-    if "](" in text:
-        for link in _pattern(_TITLED).finditer(text):
-            by_title = name_key(link[2]) not in known and name_key(link[1]) in known
-            add(*link.span(), [link[1] if by_title else link[2]])
-    alike: set[str] | None = None
-    for bracket in _pattern(_BARE).finditer(text) if known else ():
-        if taken[bracket.start()]:
-            continue
-        if alike is None:
-            alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {
-                "0"
-            }
-        content = (
-            bracket[1]
-            if name_key(bracket[1]) in known
-            else _pattern(_KIND_OF_NAME).sub("", bracket[1])
-        )
+            yield end - len(phrase.lstrip(" ,")), end, _numbers(phrase)
+
+
+def _names_of_piece(piece: re.Match[str], known: Collection[str], count: int) -> Iterable[str]:
+    """Return what one pair of brackets, one tag or one raised number names."""
+    address = piece["address"]
+    if address and name_key(address) in known:
+        return [address]
+    if content := piece["square"] or piece["tagged"] or piece["command"] or piece["round"]:
+        return _names(content, known)
+    if piece["cohere"]:
+        return [f"co:{number}" for number in re.findall(r"\d+", piece["cohere"])]
+    if name := piece["turn"] or piece["braced"]:
+        return [str(int(name)) if name.isdecimal() else name]
+    return _numbers(piece["sup"] or piece["caret"] or piece["raised"] or "", count)
+
+
+def _links(text: str, known: Collection[str]) -> Iterator[tuple[int, int, Iterable[str]]]:
+    """Yield links as `[handbook](https://...)`, which name their address, or their title if only
+    that is known."""
+    if "](" not in text:
+        return
+    for link in _pattern(_TITLED).finditer(text):
+        by_title = name_key(link[2]) not in known and name_key(link[1]) in known
+        yield (*link.span(), [link[1] if by_title else link[2]])
+
+
+def _names_in_brackets(
+    text: str, known: Collection[str]
+) -> Iterator[tuple[int, int, Iterable[str]]]:
+    """Yield brackets that hold the names of known documents, as in `[kb_policy_7]`; also names that
+    differ from known ids only in their numbers, which name a document that does not exist."""
+    if not known:
+        return
+    # a title of words or a word alone would make every bracket alike to it
+    alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {"0"}
+    for bracket in _pattern(_BARE).finditer(text):
+        content = bracket[1]
+        if name_key(content) not in known:
+            content = _pattern(_KIND_OF_NAME).sub("", content)
         parts = (content, *_pattern(_BETWEEN_NAMES).split(_pattern(_PAGE).sub("", content)))
         keys = [name_key(_whole(part, known) or part) for part in parts]
-        keys = [key for key in keys if len(key) > 3 or not key.isdecimal()]
-        square = bracket[0][0] == "["
-        if any(
-            (key in known or _shape(key) in alike) if square else (key in known and _is_id(key))
-            for key in keys
-        ):
-            add(*bracket.span(), _names(content, known))
-    return tuple(sorted(found))
+        is_square = bracket[0][0] == "["
+        if any(_names_a_document(key, known, alike, is_square=is_square) for key in keys):
+            yield (*bracket.span(), _names(content, known))
+
+
+def _names_a_document(
+    key: str, known: Container[str], alike: Container[str], *, is_square: bool
+) -> bool:
+    """Return whether a text in brackets is the name of a document, and no number or word."""
+    if key.isdecimal() and len(key) <= 3:
+        return False  # read by its form, or a fact as in (2)
+    if is_square:
+        return key in known or _shape(key) in alike
+    return key in known and _is_id(key)  # "(France)" can be a fact, though a document is called so
 
 
 @lru_cache(maxsize=4096)

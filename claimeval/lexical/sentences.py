@@ -11,7 +11,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.citations import OPENS_MARK, TRAILING_MARK
+from claimeval.lexical.citations import OPENING_MARK, OPENS_MARK, TRAILING_MARK
 from claimeval.lexical.words import words_of
 
 Kind = Literal["prose", "item", "heading", "row", "code"]
@@ -131,7 +131,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 # --- Sentences ---
 
-_OPENING = re.compile(r"\s*+[\"'“„‘«(\[*_¿¡]*+")
+_OPENING = re.compile(rf"\s*+{OPENING_MARK}?+[\"'“„‘«(\[*_¿¡]*+")
 _LAST_WORD = 24
 """Number of characters before a full stop that are searched for an abbreviation."""
 _NEXT_WORD = re.compile(r"[^\W\d_]+")

@@ -8,6 +8,7 @@ has unknown ones. All values follow from the verdicts on single contexts. Defini
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -28,6 +29,8 @@ from claimeval.metrics.formulas import (
 )
 from claimeval.types.records import Assessment, Claim, Label, Sample, SampleResult, has_words
 
+_INDEX = re.compile(r"(?:co:|turn\d+[a-z]+)(?P<index>\d+)")
+"""Marks of Cohere and ChatGPT, which number the results of a search from 0."""
 Cited = tuple[int, ...] | str
 """The ranks, from 1, of the contexts that a name means (several if they are parts of one document,
 with one title); or the name, if no context has it."""
@@ -74,6 +77,9 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
             name = sources[int(name) - 1] if 0 < int(name) <= len(sources) else name
         elif name.isdecimal() and name not in ranks:
             return (int(name),) if 0 < int(name) <= len(contexts) else name
+        elif (place := _INDEX.fullmatch(name)) and name_key(name) not in ranks:
+            rank = int(place["index"]) + 1
+            return (rank,) if rank <= len(contexts) else name
         return ranks.get(name_key(name), name)
 
     citations = []

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from claimeval.lexical.citations import bare, citation_spans, marks, masked, without
+from claimeval.lexical.sentences import sentences
 
 PLAIN = "Brandi was a restorer."
 
@@ -381,3 +385,117 @@ def test_tags_and_commands_are_taken_out_when_texts_are_compared() -> None:
     assert without('<cite id="2">Brandi was a restorer</cite>.') == PLAIN
     assert without("Brandi was a restorer <cite>1</cite>.") == PLAIN
     assert without("Brandi was a restorer \\cite{brandi_1963}.") == PLAIN
+
+
+MARKED = Path(__file__).with_name("marked.txt").read_text(encoding="utf-8").splitlines()
+"""Sentences that cite where the sign ‸ stands, many after words such as "set" and "range"."""
+UNMARKED = Path(__file__).with_name("unmarked.txt").read_text(encoding="utf-8").splitlines()
+"""Sentences whose brackets and raised numbers cite nothing."""
+
+
+def cited_in_every_form(sentence: str) -> Iterator[tuple[str, list[str]]]:
+    before, after = sentence.split("‸")
+    yield f"{before} [1]{after}.", ["1"]
+    yield f"{before}[1]{after}.", ["1"]
+    yield f"{before} [1][2]{after}.", ["1", "2"]
+    yield f"{before}【1】{after}.", ["1"]
+    if after:
+        yield f"{before} (Source 1){after}.", ["1"]
+        return
+    yield f"{before}. [1]", ["1"]
+    yield f"{before}.[1]", ["1"]
+    yield f"{before}. [1, 2]", ["1", "2"]
+    yield f"{before}.¹", ["1"]
+
+
+@pytest.mark.parametrize("sentence", MARKED)
+def test_a_mark_after_any_word_is_read_and_left_out_of_the_claim(sentence: str) -> None:
+    for cited, names in cited_in_every_form(sentence):
+        assert [name for mark in marks(cited, (), 5) for name in mark.names] == names, cited
+        assert without(cited).rstrip(" .") == sentence.replace("‸", "").rstrip(), cited
+
+
+@pytest.mark.parametrize("sentence", UNMARKED)
+def test_values_indexes_and_powers_stay_in_their_sentence(sentence: str) -> None:
+    assert marks(sentence, (), 5) == ()
+    assert without(sentence) == sentence
+
+
+def test_there_are_five_hundred_sentences_both_ways() -> None:
+    assert sum(len([*cited_in_every_form(sentence)]) for sentence in MARKED) >= 500
+    assert len(set(UNMARKED)) > 150
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("The 95% CI [5, 10] [3] holds.", ["3"]),
+        ("It varies from [1, 5] [2].", ["2"]),
+        ("The intervals [1, 2], [3, 4] [5] are disjoint.", ["5"]),
+    ],
+)
+def test_a_mark_after_values_in_brackets_is_read(text: str, names: list[str]) -> None:
+    assert [name for mark in marks(text, (), 5) for name in mark.names] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("<co: 0>Rain fell</co: 0>. <co: 1,2>Snow fell</co: 1,2>.", ["co:0", "co:1", "co:2"]),
+        (
+            "Rain fell \ue200cite\ue202turn0search0\ue201."
+            " Snow fell \ue200cite\ue202turn0search1\ue201.",
+            ["turn0search0", "turn0search1"],
+        ),
+        ("Rain fell citeturn0search0turn0news2. Snow fell.", ["turn0search0", "turn0news2"]),
+        ("[cite_start]Rain fell [cite: 1]. [cite_start]Snow fell [cite: 2, 3].", ["1", "2", "3"]),
+        ('<cite id="1">Rain fell</cite>. <cite id="2">Snow fell</cite>.', ["1", "2"]),
+        ("Rain fell {1}. Snow fell {2}.", ["1", "2"]),
+        ("Rain fell^1^. Snow fell.^2^", ["1", "2"]),
+        ("Rain fell [web:1]. Snow fell [web:2].", ["1", "2"]),
+        ("Rain fell in 1902². Snow fell in 1903<sup>3</sup>.", ["2", "3"]),
+    ],
+)
+def test_marks_of_chat_programs_are_read_and_part_the_sentences(
+    text: str, names: list[str]
+) -> None:
+    assert [name for mark in marks(text, (), 5) for name in mark.names] == names
+    assert len(sentences(text)) == 2
+    plain = without(text)
+    assert plain.startswith("Rain fell")
+    assert "cit" not in plain
+    assert not any(sign in plain for sign in "[]{}<>^\ue200")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        " [kb_policy_7]",
+        " (kb_policy_7)",
+        " [@kb_policy_7]",
+        " [kb_policy_7, kb_policy_9]",
+        " [tower.pdf]",
+        " (tower.pdf#page=3)",
+        " [tower.pdf, p. 3]",
+        " [chunk-00012]",
+        " [kb:7]",
+        " [9f1c2d3e-0a1b-4c2d-8e3f-1a2b3c4d5e6f]",
+    ],
+)
+def test_ids_in_brackets_are_taken_out_whether_or_not_they_are_known(mark: str) -> None:
+    assert without(f"Brandi was a restorer{mark}.") == PLAIN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It spread [COVID-19] and stopped.",
+        "He flew a plane (B-52) there.",
+        "It calls read(my_file.txt) twice.",
+        "It sets x[a_b].",
+        "It is `list [my_key]`.",
+        "He [who had won] left (at last).",
+    ],
+)
+def test_words_and_code_in_brackets_are_no_ids(text: str) -> None:
+    assert without(text) == text

@@ -341,3 +341,15 @@ def test_a_mark_after_the_full_stop_or_on_its_own_line_belongs_to_the_sentence_b
         (4, ((1,),)),
     ]
     assert sorted(cited_contexts(sample)) == [1, 2]
+
+
+def test_marks_of_cohere_and_chatgpt_count_from_0() -> None:
+    contexts = [Document(id=f"kb_{n}", text="d") for n in (7, 8, 9)]
+    answers = {
+        "<co: 0>Rain fell</co: 0>. <co: 2>Snow fell</co: 2>.": [((1,),), ((3,),)],
+        "Rain fell citeturn0search0. Snow fell citeturn0search2.": [((1,),), ((3,),)],
+        "Rain fell <co: 3>then</co: 3>.": [("co:3",)],
+    }
+    for answer, cited in answers.items():
+        sample = Sample(question="?", answer=answer, contexts=contexts)
+        assert [citation.cited for citation in of(sample)] == cited
