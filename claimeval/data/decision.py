@@ -23,9 +23,11 @@ from typing import NamedTuple
 
 from claimeval.data.conversations import exchanges, messages_in
 from claimeval.data.field_names import (
+    Words,
     answers,
     by_a_system,
     describes,
+    is_generic,
     is_gold,
     may_answer,
     rank_of_text,
@@ -834,7 +836,7 @@ def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
         several and "reference" in last[-1:] and not is_gold(words - set(last))
     ):
         return None
-    named = speaks_of_documents(words) or speaks_of_documents(last, listed=several)
+    named = speaks_of_documents(words) or speaks_of_documents(_telling(path), listed=several)
     if path.kind == "documents":
         first = next(iter(path.values.values()))
         first = first[0] if isinstance(first, (list, tuple)) else first
@@ -848,6 +850,14 @@ def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
     plural = not path.keys[-1].lower().endswith(last[-1]) if last else False
     fits = speaks_of_documents(last) and (plural or _are_sentences(path))
     return (3, depth) if fits else None
+
+
+def _telling(path: PathValues) -> Words:
+    """Return the words of the last key that says something: of `facts[*].text`, fact."""
+    last = words_of(path.keys[-1])
+    if len(path.keys) > 1 and is_generic(last):
+        return words_of(path.keys[-2])
+    return last
 
 
 def _with_siblings(path: str, paths: Mapping[str, PathValues]) -> str:

@@ -91,6 +91,11 @@ def describes(words: Sequence[str]) -> bool:
     return not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words)
 
 
+def is_generic(words: Words) -> bool:
+    """Return whether a name says nothing of its own, such as `text`."""
+    return not set(words) - _GENERIC
+
+
 def is_gold(words: Collection[str]) -> bool:
     """Return whether words of a name say that something is a reference, written by people."""
     return not _GOLD.isdisjoint(words) and "retrieved" not in words
