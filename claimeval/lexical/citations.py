@@ -497,17 +497,17 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
     """
     if not OPENS_MARK.search(text) and not _DIGIT.search(text):
         return ()
-    listed, entries = _listed(text, known) if "\n" in text else ([], {})
+    lists = _listed(text, known)
     found: list[CitationMark] = []
     taken = bytearray(len(text))
-    for low, high in listed:
+    for low, high in lists.spans:
         taken[low:high] = b"\1" * (high - low)
     for start, end, names in chain(
         _marks_by_form(text, known, count), _links(text, known), _names_in_brackets(text, known)
     ):
         if taken.find(1, start, end) >= 0:
             continue  # an earlier form or a list of sources has this place
-        cited = tuple(dict.fromkeys(entries.get(name, name) for name in names))
+        cited = tuple(dict.fromkeys(lists.known.get(name, name) for name in names))
         if cited:
             found.append(CitationMark(start, end, cited))
             taken[start:end] = b"\1" * (end - start)
@@ -661,9 +661,20 @@ def _numbers(text: str, count: int = 999) -> Iterator[str]:
 _RAISED_SIGNS = str.maketrans("⁻⁺˒", "-,,")
 
 
-def _listed(text: str, known: Container[str]) -> tuple[list[tuple[int, int]], Mapping[str, str]]:
-    """Return the spans of lists of sources and footnotes, and the known documents that their
-    entries name."""
+class _SourceLists(NamedTuple):
+    """The lists of sources and the footnotes below a text."""
+
+    spans: list[tuple[int, int]]
+    known: Mapping[str, str]
+    """By label, the known document that an entry names."""
+    others: Mapping[str, str]
+    """By label, the text of an entry that names none."""
+
+
+def _listed(text: str, known: Container[str]) -> _SourceLists:
+    """Return the lists of sources and footnotes of a text."""
+    if "\n" not in text:
+        return _SourceLists([], {}, {})
     lists = [match.span() for match in _pattern(rf"(?m){_SOURCE_LIST}").finditer(text)]
     notes = [*_pattern(rf"(?m){_FOOTNOTE}").finditer(text)]
     entries = [(note[1], note[2]) for note in notes]
@@ -673,8 +684,23 @@ def _listed(text: str, known: Container[str]) -> tuple[list[tuple[int, int]], Ma
             for entry in _pattern(rf"(?m){_ENTRY}").finditer(text, start, end)
         ]
     meant: dict[str, str] = {}
+    others: dict[str, str] = {}
     for label, content in entries:
         candidates = (content, *re.split(r"[\s()\[\]<>,;]+", content))
-        if name := next((part for part in candidates if part and name_key(part) in known), None):
+        name = next((part for part in candidates if part and name_key(part) in known), None)
+        if name is None:
+            others.setdefault(label, content)
+        else:
             meant.setdefault(label, name)
-    return [*lists, *(note.span() for note in notes)], meant
+    return _SourceLists([*lists, *(note.span() for note in notes)], meant, others)
+
+
+def absent_sources(text: str, known: Container[str]) -> Mapping[str, str]:
+    """Return, by label, the entries of the lists of sources below a text that name no known
+    document.
+
+    None if no entry names a known document: such a list has other names for the documents, and its
+    numbers are ranks.
+    """
+    lists = _listed(text, known)
+    return lists.others if lists.known else {}

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from claimeval.lexical.citations import marks, masked, name_key
+from claimeval.lexical.citations import absent_sources, marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
 from claimeval.metrics.formulas import (
     BoundedValue,
@@ -31,9 +32,19 @@ from claimeval.types.records import Assessment, Claim, Label, Sample, SampleResu
 
 _INDEX = re.compile(r"(?:co:|turn\d+[a-z]+)(?P<index>\d+)")
 """Marks of Cohere and ChatGPT, which number the results of a search from 0."""
-Cited = tuple[int, ...] | str
+_ADDRESS = re.compile(r"(?:https?://|www\.|/)\S+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A source that is named, by an address or in a list of sources, and is among no contexts."""
+
+    name: str
+
+
+Cited = tuple[int, ...] | Unread | str
 """The ranks, from 1, of the contexts that a name means (several if they are parts of one document,
-with one title); or the name, if no context has it."""
+with one title); or the name, if nothing says what it stands for."""
 
 
 class Citation(NamedTuple):
@@ -71,16 +82,24 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
         if has_words(text[slice(*span)])
     ]
 
+    absent = absent_sources(answer, ranks)
+
     def meant(name: str) -> Cited:
-        """Return the contexts with this name or number, or the name if there is none."""
+        """Return the contexts with this name or number, or what is known of it if there is none."""
+        if name in absent:
+            return Unread(absent[name])
         if name.isdecimal() and sources:
-            name = sources[int(name) - 1] if 0 < int(name) <= len(sources) else name
-        elif name.isdecimal() and name not in ranks:
+            if not 0 < int(name) <= len(sources):
+                return name
+            source = sources[int(name) - 1]
+            return ranks.get(name_key(source)) or Unread(source)
+        if name.isdecimal() and name not in ranks:
             return (int(name),) if 0 < int(name) <= len(contexts) else name
-        elif (place := _INDEX.fullmatch(name)) and name_key(name) not in ranks:
+        if (place := _INDEX.fullmatch(name)) and name_key(name) not in ranks:
             rank = int(place["index"]) + 1
             return (rank,) if rank <= len(contexts) else name
-        return ranks.get(name_key(name), name)
+        is_address = _ADDRESS.fullmatch(name) is not None
+        return ranks.get(name_key(name)) or (Unread(name) if is_address else name)
 
     citations = []
     for mark in found:
@@ -101,7 +120,7 @@ def cited_contexts(sample: Sample) -> frozenset[int]:
 def _ranks(cited: Iterable[Cited]) -> set[int]:
     ranks: set[int] = set()
     for name in cited:
-        if not isinstance(name, str):  # a name that no context has means no rank
+        if isinstance(name, tuple):  # a name that no context has means no rank
             ranks.update(name)
     return ranks
 
@@ -121,22 +140,37 @@ class CitedClaim(NamedTuple):
     """Whether all contexts together support it."""
     founded: Truth
     """Whether any contexts support it: one of them, else all of them together."""
+    unresolved: Truth
+    """Whether one of its citations names nothing: no context, no source that is listed."""
+
+    def is_unread(self, cited: Iterable[Cited]) -> bool:
+        """Return whether one of these sources is not there, or has no text that could be judged."""
+        names = list(cited)
+        return bool(_ranks(names) - self.single.keys()) or any(
+            isinstance(name, Unread) for name in names
+        )
 
     def supported_by(self, cited: Iterable[Cited]) -> Truth:
         """Return whether one of these contexts supports the claim, or all of them together.
 
         Unknown if there are several, and all contexts support the claim together but none of them
-        alone. A name that no context has supports nothing.
+        alone; and if none does, but one of them could not be read. A name that no context has
+        supports nothing.
         """
-        ranks = _ranks(cited)
-        one = or_([self.single.get(rank, False) for rank in ranks])
-        if one is not False or len(ranks) < 2 or len(ranks & self.single.keys()) < 2:
+        names = list(cited)
+        ranks = _ranks(names) & self.single.keys()
+        one = or_([self.single[rank] for rank in ranks])
+        if one is False and self.is_unread(names):
+            return None
+        if one is not False or len(ranks) < 2:
             return one
         return and_(None, self.whole, not_(or_(self.single.values())))
 
     def support(self, cited: Cited) -> float | None:
         """Return the support of the claim by what one name means: 1, 0.5 if partial, 0 for none."""
         values = [support_of(self.cells[rank]) for rank in _ranks([cited]) if rank in self.cells]
+        if self.is_unread([cited]):
+            values.append(None)
         known = [value for value in values if value is not None]
         return None if len(known) < len(values) and 1.0 not in known else max(known, default=0.0)
 
@@ -183,6 +217,7 @@ def table(m: Matrix) -> CitationTable:
         cited.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
     claims: list[CitedClaim] = []
     by_sentence: dict[int, list[CitedClaim]] = {number: [] for number in cited}
+    names_nothing = any(isinstance(name, str) for each in citations for name in each.cited)
     columns = (
         m.claims_of("answer"),
         m.cells("answer"),
@@ -193,7 +228,11 @@ def table(m: Matrix) -> CitationTable:
         numbers = _sentences(claim, spans)
         names = dict.fromkeys(chain.from_iterable(cited.get(number, ()) for number in numbers))
         by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
-        claims.append(CitedClaim(numbers, tuple(names), *by_rank, whole, or_(single) or whole))
+        unresolved: Truth = any(isinstance(name, str) for name in names)
+        if not numbers and names_nothing:
+            unresolved = None
+        founded = or_(single) or whole
+        claims.append(CitedClaim(numbers, tuple(names), *by_rank, whole, founded, unresolved))
         for number in numbers:
             by_sentence.setdefault(number, []).append(claims[-1])
     numbered = {
@@ -240,9 +279,13 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
     def words(claims: Sequence[CitedClaim], cited: Cited) -> tuple[Truth, str]:
         """Return whether a citation supports its sentence, and this in words."""
         if isinstance(cited, str):
-            return False, f"no context is called {cited}"
+            return None, f"no context is called {cited}"
+        if isinstance(cited, Unread):
+            return None, f"the source {cited.name} is not among the contexts"
         ids = ", ".join(contexts[rank - 1].id for rank in cited)
         truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
+        if truth is None and not any(contexts[rank - 1].has_words for rank in cited):
+            return None, f"{ids} has no text"
         if truth is not False:
             return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
         others: set[int] = set()
@@ -261,7 +304,7 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
         if truth is not None:
             label = "supported" if truth else "not_found"
         document = next(
-            (contexts[name[0] - 1].id for name in cited if not isinstance(name, str)), None
+            (contexts[name[0] - 1].id for name in cited if isinstance(name, tuple)), None
         )
         found.append(
             CheckedCitation(start, end, label, document, "; ".join(text for _, text in said))
@@ -281,12 +324,31 @@ def missing(m: Matrix) -> FormulaResult:
 
 def misplaced(m: Matrix) -> FormulaResult:
     """Answer claims with citations that do not support them, while other contexts do."""
-    return [and_(claim.cites, not_(claim.supported), claim.founded) for claim in table(m).claims]
+    return [
+        and_(claim.cites, not_(claim.unresolved), not_(claim.supported), claim.founded)
+        for claim in table(m).claims
+    ]
 
 
 def unfounded(m: Matrix) -> FormulaResult:
     """Answer claims with citations that no contexts support."""
-    return [and_(claim.cites, not_(claim.founded)) for claim in table(m).claims]
+    return [
+        and_(claim.cites, not_(claim.unresolved), not_(claim.supported), not_(claim.founded))
+        for claim in table(m).claims
+    ]
+
+
+def unresolved(m: Matrix) -> FormulaResult:
+    """Answer claims with a citation that names nothing, and without one that supports them.
+
+    Nobody knows what it stands for, so the claim is neither misplaced nor unfounded.
+    """
+    return [and_(claim.unresolved, not_(claim.supported)) for claim in table(m).claims]
+
+
+def are_unread(m: Matrix) -> bool:
+    """Return whether an answer cites a source that is not there or has no text."""
+    return any(claim.is_unread(claim.cited) for claim in table(m).claims)
 
 
 def precision(m: Matrix) -> FormulaResult:

@@ -69,6 +69,7 @@ _CITATIONS: tuple[tuple[str, Formula, str], ...] = (
         "claims that other contexts than the cited ones support",
     ),
     ("citation_unfounded", citations.unfounded, "claims with citation that no context supports"),
+    ("citation_unresolved", citations.unresolved, "claims with citation that names no source"),
     ("alce_recall", citations.alce_recall, "sentences that their citations support"),
     (
         "alce_precision",
@@ -187,7 +188,7 @@ DERIVED = {
 }
 
 ZERO_IS_BEST = {
-    *(f"citation_{what}" for what in ("missing", "misplaced", "unfounded")),
+    *(f"citation_{what}" for what in ("missing", "misplaced", "unfounded", "unresolved")),
     *(
         name
         for name in DERIVED
@@ -372,7 +373,15 @@ def missing_reasons(name: str, score: Score, result: SampleResult) -> list[Reaso
     its verdicts."""
     if not (count := (score.total or 0) - (score.judged or 0)):
         return []
-    return [Matrix.of(result).missing_reason(derived(name).pairs)] * count
+    return [_why_open(derived(name), Matrix.of(result))] * count
+
+
+def _why_open(row: DerivedMetric, matrix: Matrix) -> Reason:
+    """Return why items of a metric have no truth value: a source could not be read, else the most
+    frequent reason of its verdicts."""
+    if row.cites and citations.are_unread(matrix):
+        return "source_unread"
+    return matrix.missing_reason(row.pairs)
 
 
 def _score(row: DerivedMetric, matrix: Matrix) -> Score:
@@ -386,10 +395,10 @@ def _score(row: DerivedMetric, matrix: Matrix) -> Score:
     if isinstance(value, BoundedValue):
         return Score.share(value.value, bounds=(value.low, value.high))
     if value is None:
-        return Score.undefined(matrix.missing_reason(row.pairs))
+        return Score.undefined(_why_open(row, matrix))
     if not value:
         return Score.undefined(row.empty_reason)
     decided = [truth for truth in value if truth is not None]
     if not decided:
-        return Score.undefined(matrix.missing_reason(row.pairs), total=len(value))
+        return Score.undefined(_why_open(row, matrix), total=len(value))
     return Score.counted(sum(decided), len(decided), len(value))

@@ -125,14 +125,19 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     """Return a sentence naming the metrics on which judges abstained often; empty if there are
     none."""
-    doubtful = [
-        f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
-        for name, m in metrics.items()
-        if m.ends == "bounds"
-    ]
-    if not doubtful:
+    doubtful: list[str] = []
+    unread: list[str] = []
+    for name, m in metrics.items():
+        if m.ends != "bounds":
+            continue
+        count = f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
+        only_unread = m.abstained == m.unassessed.get("source_unread", 0) > 0
+        (unread if only_unread else doubtful).append(count)
+    parts: list[str] = []
+    if doubtful:
+        parts.append(f"Judges abstained on claims or are divided ({', '.join(doubtful)})")
+    if unread:
+        parts.append(f"Cited sources are not there or have no text ({', '.join(unread)})")
+    if not parts:
         return ""
-    return (
-        f"Judges abstained on claims or are divided ({', '.join(doubtful)}); means cover the other"
-        " claims only"
-    )
+    return f"{'. '.join(parts)}; means cover the other claims only"

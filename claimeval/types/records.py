@@ -65,6 +65,7 @@ Reason = Literal[
     "missing_input",
     "no_evidence",
     "no_citations",
+    "source_unread",
     "unsure",
     "tie",
     "undecided",
@@ -92,6 +93,7 @@ REASONS: dict[Reason, str] = {
     "missing_input": "the sample lacks a text that the metric needs",
     "no_evidence": "there is nothing to count",
     "no_citations": "the answer cites nothing",
+    "source_unread": "a source that the answer cites is not there or has no text",
     "unsure": "the judge abstained",
     "tie": "the judges are divided",
     "undecided": "the verdicts leave it open",
@@ -118,8 +120,11 @@ NOT_APPLICABLE: frozenset[Reason] = frozenset(
 )
 """Reasons that lie in the sample: the metric does not apply to it. They are no failures."""
 
-ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "undecided", "same_family"})
-"""Reasons that follow from a judge's abstention or a panel's rule. Reasons in neither set are
+ABSTAINED: frozenset[Reason] = frozenset(
+    {"unsure", "tie", "undecided", "same_family", "source_unread"}
+)
+"""Reasons that follow from a judge's abstention, a panel's rule, or a source that nobody could
+read: bounds say what they leave open. Reasons in neither set are
 failures and count against `--max-missing`."""
 
 

@@ -29,10 +29,11 @@ SHARES = {
     "citation_precision": 1 / 4,
     "citation_missing": 1 / 4,
     "citation_misplaced": 1 / 4,
-    "citation_unfounded": 1 / 4,
+    "citation_unfounded": 0,
+    "citation_unresolved": 1 / 4,
 }
-"""`[1]` is right in the first sentence; alpha is not the source of the second, and nothing is that
-of the last."""
+"""`[1]` is right in the first sentence; alpha is not the source of the second, and `[9]` in the last
+is nothing."""
 
 
 def evidence_of_calls(run: ce.Run) -> list[str]:

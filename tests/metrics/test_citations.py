@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from claimeval.metrics.citations import cited_contexts, of
+from claimeval.metrics.citations import Unread, cited_contexts, of
 from claimeval.metrics.derived import DERIVED, GROUPS, WITH_DOCUMENTS, scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.types.records import (
@@ -26,7 +26,13 @@ from claimeval.types.records import (
 )
 from tests.metrics.matrices import assessment
 
-SHARES = ("citation_recall", "citation_missing", "citation_misplaced", "citation_unfounded")
+SHARES = (
+    "citation_recall",
+    "citation_missing",
+    "citation_misplaced",
+    "citation_unfounded",
+    "citation_unresolved",
+)
 
 
 class Sentence(NamedTuple):
@@ -185,6 +191,8 @@ def test_400_answers_equal_a_second_reading_of_alce_and_trec() -> None:
 def kind(sentence: Sentence, fact: int, documents: Sequence[frozenset[int]]) -> str:
     if any(n <= len(documents) and fact in documents[n - 1] for n in sentence.cited):
         return "citation_recall"
+    if any(n > len(documents) for n in sentence.cited):
+        return "citation_unresolved"
     anywhere = any(fact in held for held in documents)
     if not sentence.cited:
         return "citation_missing" if anywhere else "neither"
@@ -193,20 +201,27 @@ def kind(sentence: Sentence, fact: int, documents: Sequence[frozenset[int]]) -> 
 
 # --- By hand ---
 
-FIVE = result(
-    "Rain fell [1]. Snow fell [2]. Hail fell. Fog came [2]. Sun came.",
-    [((1,), "sn", "s"), ((2,), "sn", "s"), ((3,), "ns", "s"), ((4,), "nn", "n"), ((5,), "nn", "n")],
+SIX = result(
+    "Rain fell [1]. Snow fell [2]. Hail fell. Fog came [2]. Sun came. Wind came [9].",
+    [
+        ((1,), "sn", "s"),
+        ((2,), "sn", "s"),
+        ((3,), "ns", "s"),
+        ((4,), "nn", "n"),
+        ((5,), "nn", "n"),
+        ((6,), "sn", "s"),
+    ],
     ids=["a", "b"],
 )
-"""One claim of each kind: supported, misplaced, missing, unfounded, and neither cited nor
-supported."""
+"""One claim of each kind: supported, misplaced, missing, unfounded, neither cited nor supported,
+and with a mark that names nothing."""
 
 
-def test_the_four_shares_and_the_rest_are_one() -> None:
-    got = scored(FIVE)
-    assert [got[name].value for name in SHARES] == [0.2, 0.2, 0.2, 0.2]
-    assert (got["citation_recall"].hits, got["citation_recall"].total) == (1, 5)
-    assert got["citation_precision"].value == pytest.approx(1 / 3)
+def test_the_five_shares_and_the_rest_are_one() -> None:
+    got = scored(SIX)
+    assert [got[name].value for name in SHARES] == [1 / 6] * 5
+    assert (got["citation_recall"].hits, got["citation_recall"].total) == (1, 6)
+    assert got["citation_precision"].value == pytest.approx(1 / 4)
 
 
 def test_a_document_that_does_not_exist_counts_against_precision() -> None:
@@ -217,9 +232,60 @@ def test_a_document_that_does_not_exist_counts_against_precision() -> None:
     assert got["alce_precision"].because == "no_evidence"
 
 
-def test_without_contexts_every_citation_is_wrong() -> None:
+def test_without_contexts_every_citation_names_nothing() -> None:
     got = scored(result("Rain fell [1].", [((1,), "", "n")]))
-    assert (got["citation_precision"].value, got["citation_unfounded"].value) == (0, 1)
+    assert (got["citation_precision"].value, got["citation_unfounded"].value) == (0, 0)
+    assert got["citation_unresolved"].value == 1
+
+
+def test_a_mark_that_names_nothing_makes_no_claim_unfounded_or_misplaced() -> None:
+    """The second claim is supported by its other citation."""
+    answer = "Rain fell [9]. Snow fell [1][9]. Hail fell [2][kb_99]."
+    claims = [((1,), "nn", "n"), ((2,), "sn", "s"), ((3,), "sn", "s")]
+    got = scored(result(answer, claims, ids=["kb_1", "kb_2"]))
+    assert [got[name].hits for name in SHARES] == [1, 0, 0, 0, 2]
+    assert {got[name].judged for name in SHARES} == {3}
+
+
+@pytest.mark.parametrize(
+    ("answer", "sources"),
+    [
+        ("Rain fell [2].", ["a", "gone"]),
+        ("Rain fell [2].\n\nSources:\n[1] a\n[2] gone.pdf", ()),
+        ("Rain fell [here](https://gone.org/1).", ()),
+        ("Rain fell [3].", ()),
+    ],
+)
+def test_a_source_that_nobody_could_read_leaves_its_claim_open(
+    answer: str, sources: Sequence[str]
+) -> None:
+    """It is not among the contexts, or has no words (the third one)."""
+    claims = [((1,), "nn", "n")]
+    found = result(answer, claims, ids=["a", "b"], sources=sources)
+    empty = Document(id="c", text=" ")
+    contexts = (*(found.sample.contexts or ()), empty)
+    sample = found.sample.model_copy(update={"contexts": contexts})
+    got = scored(found.model_copy(update={"sample": sample}))
+    open_ = ("citation_recall", "citation_unfounded", "citation_precision", "alce_recall")
+    assert {got[name].because for name in open_} == {"source_unread"}
+    assert {got[name].bounds for name in open_} == {(0.0, 1.0)}
+    assert got["support_recall"].because == "source_unread"
+    for name in ("citation_missing", "citation_misplaced", "citation_unresolved"):
+        assert got[name].value == 0
+
+
+def test_another_citation_that_supports_a_claim_settles_it() -> None:
+    answer = "Rain fell [1](https://gone.org/1)[2]."
+    got = scored(result(answer, [((1,), "ns", "s")], ids=["a", "b"]))
+    assert got["citation_recall"].value == 1
+    assert got["citation_unfounded"].value == 0
+
+
+def test_a_claim_that_others_support_is_perhaps_misplaced_if_its_source_was_not_read() -> None:
+    answer = "Rain fell [here](https://gone.org/1)."
+    got = scored(result(answer, [((1,), "sn", "s")], ids=["a", "b"]))
+    assert got["citation_misplaced"].because == "source_unread"
+    assert got["citation_unfounded"].value == 0
 
 
 def test_an_answer_without_citations_has_no_value() -> None:
@@ -288,7 +354,7 @@ def test_an_unassessed_first_citation_leaves_the_sentence_out_with_bounds() -> N
 def test_the_citations_are_only_computed_on_request() -> None:
     names = [name for name, row in DERIVED.items() if row.cites]
     assert names == [*GROUPS["citations"], *GROUPS["alce"], *GROUPS["trec_support"]]
-    assert len(names) == 9
+    assert len(names) == 10
     assert not set(names) & set(WITH_DOCUMENTS)
 
 
@@ -310,7 +376,7 @@ def test_an_id_comes_before_a_number_and_a_number_is_a_rank() -> None:
 
 
 def test_numbers_are_places_in_the_sources_of_the_system() -> None:
-    assert cited("Rain [1][2][3].", ["a", "b"], ["b", "gone"]) == [(2,), "gone", "3"]
+    assert cited("Rain [1][2][3].", ["a", "b"], ["b", "gone"]) == [(2,), Unread("gone"), "3"]
 
 
 def test_a_title_means_all_contexts_with_it() -> None:
