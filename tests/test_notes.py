@@ -15,6 +15,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.evaluation.summary import FailureExample, Summary
+from claimeval.evaluation.summary.cost import ServedModels
 from claimeval.evaluation.summary.panel import SameFamily, SelfPreference
 from claimeval.runs import notes as notes_of_runs
 from claimeval.runs.directory import load_summary, write_summary
@@ -88,6 +89,10 @@ NOTED: dict[str, dict[str, Any]] = {
     "note": {"notes": ("claims that are equal were merged",)},
     "long_evidence": {
         "long": (LongEvidence(judge="lexical", context_tokens=4096, samples=1, windows=3),)
+    },
+    "other_model": {
+        "judges": (ServedModels(name="lexical", served={"m": 1, "other": 3}),),
+        "other_models": (ServedModels(name="lexical", served={"other": 3}),),
     },
     "unclear": {"unclear": 2},
     "same_family": {

@@ -253,8 +253,8 @@ class ClaimsJob(QuestionJob):
     ) -> None:
         """Raise StoppedEarly if nearly all claims of the first texts of the run are ungrounded.
 
-        The executor counts them, because several runs may share one job. This detects replies that belong to other requests, as in a batch with wrong ids, before
-        verdicts are paid for.
+        This detects replies that belong to other requests, as in a batch with wrong ids, before
+        verdicts are paid for. The executor has the counts, because several runs may share one job.
         """
         counts = executor.counters(f"grounding of {extractor.name}")
         if (

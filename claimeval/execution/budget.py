@@ -21,6 +21,7 @@ from uuid import uuid4
 from claimeval.execution.database import Database
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, example_row, price_of
+from claimeval.providers.served import ServedPrices
 from claimeval.store.locked import LockedError
 from claimeval.types.chat_format import FREE
 from claimeval.types.errors import UsageError
@@ -160,6 +161,11 @@ class Ledger(Database):
     def _add(self, nano: int) -> None:
         self._execute("UPDATE spending SET cost = cost + ? WHERE run = ?", nano, self._run)
 
+    @property
+    def limits_cost(self) -> bool:
+        """Whether a limit in dollars is set."""
+        return self._max_cost != _NO_LIMIT
+
     def release(self, calls: int, reserved: float) -> None:
         """Remove reserved calls that were never sent to a provider."""
         update = "UPDATE spending SET calls = calls - ?, cost = cost - ? WHERE run = ?"
@@ -176,8 +182,14 @@ class Ledger(Database):
     def next_in_words(self, cost: float) -> str:
         """Return the limit in dollars and what the next call may cost; empty if no limit in dollars
         is reached."""
-        if self.spending.calls >= self._max_calls or self._max_cost == _NO_LIMIT:
+        calls, spent = self.spending
+        if calls >= self._max_calls or not self.limits_cost:
             return ""
+        if _nano(spent) > self._max_cost:
+            return (
+                f" of ${self._max_cost / NANO:.4f}: replies in flight cost more than any before"
+                " (another model answered, or reasoning that max_tokens does not limit)"
+            )
         return (
             f" of ${self._max_cost / NANO:.4f}, and the next call may cost ${cost:.4f}, at its"
             " maximum length"
@@ -198,7 +210,15 @@ class Budget:
         prices: str | Path | None = None,
     ) -> None:
         judges = tuple(judges)
-        self._prices = {judge.name: price_of(judge, prices) for judge in judges}
+        self._prices = {judge.name: ServedPrices(judge, prices) for judge in judges}
+        self._dearest = {name: served.asked for name, served in self._prices.items()}
+        """The dearest price of a reply so far, which the next reservations assume."""
+        self._excess: dict[str, float] = {}
+        """How many times its bound a reply of a judge has cost, where it cost more: hidden
+        reasoning is not always limited by `max_tokens`."""
+        self._answered: set[str] = set()
+        self._first: set[str] = set()
+        """Judges whose first call is under way."""
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
         self._ledger = ledger
         self._unsettled = 0
@@ -208,7 +228,7 @@ class Budget:
         ledger. Until they are, their reservations count."""
         self.exhausted: str | None = None
         """The reason, once a call would have exceeded a limit."""
-        self.spent: float | None = 0.0 if all(self._prices.values()) else None
+        self.spent: float | None = 0.0 if all(self._dearest.values()) else None
         """Cost of this process in US dollars, or None if a price is unknown.
 
         Calls with an unknown outcome count at their maximum."""
@@ -219,31 +239,61 @@ class Budget:
         Waits as long as calls in flight may still release enough. Raises CallError if the call
         would exceed a limit.
         """
-        known_price = self._prices[request.judge.name]
-        max_cost = cost_bound(request, known_price) if known_price else 0.0
-        if self._ledger and request.judge.name in self._charged:
-            while not (self.exhausted or await self._reserve(self._ledger, max_cost, request)):
-                if self._unsettled:
-                    self._settled.clear()
-                    await self._settled.wait()
-                else:
-                    self.exhausted = (
-                        f"{self.spending_in_words()} are"
-                        f" spent{self._ledger.next_in_words(max_cost)}"
-                    )
-                    self._settled.set()
-            if self.exhausted:
-                raise CallError("over_budget", self.exhausted, retryable=False)
+        name = request.judge.name
+        if not (self._ledger and name in self._charged):
+            self._unsettled += 1
+            return self._bound(request)
+        if self._ledger.limits_cost:
+            await self._wait_for_first(name)
+        try:
+            reserved = await self._reserve(self._ledger, request)
+        except BaseException:
+            self._first.discard(name)
+            self._settled.set()
+            raise
         self._unsettled += 1
-        return max_cost
+        return reserved
 
-    async def _reserve(self, ledger: Ledger, max_cost: float, request: Request) -> bool:
-        def reserve() -> bool:
-            """Reserve the cost, after what is settled by now is written."""
+    async def _reserve(self, ledger: Ledger, request: Request) -> float:
+        def reserve() -> float | None:
+            """Reserve the bound, after what is settled by now is written."""
             self._write_settlements()
-            return ledger.reserve(max_cost, request.key)
+            bound = self._bound(request)
+            return bound if ledger.reserve(bound, request.key) else None
 
-        return await ledger.when_free(reserve)
+        while not self.exhausted:
+            if (reserved := await ledger.when_free(reserve)) is not None:
+                return reserved
+            if self._unsettled:
+                self._settled.clear()
+                await self._settled.wait()
+            else:
+                next_call = ledger.next_in_words(self._bound(request))
+                self.exhausted = f"{self.spending_in_words()} are spent{next_call}"
+                self._settled.set()
+        raise CallError("over_budget", self.exhausted, retryable=False)
+
+    def _bound(self, request: Request) -> float:
+        """Return the maximum cost of a call, by what the replies so far have shown."""
+        name = request.judge.name
+        known_price = self._dearest[name]
+        if not known_price:
+            return 0.0
+        bound = cost_bound(request, known_price)
+        # a judge whose replies exceed the bound has none; twice the worst so far takes its place
+        return 2 * self._excess[name] * bound if name in self._excess else bound
+
+    async def _wait_for_first(self, judge: str) -> None:
+        """Wait for a judge's first reply, unless this call is the first.
+
+        A cap holds only if calls cost what is assumed of them. Whether they do, the first reply
+        shows: another model may answer, or reasoning may be charged beside the completion.
+        """
+        while judge in self._first and not self.exhausted:
+            self._settled.clear()
+            await self._settled.wait()
+        if judge not in self._answered:
+            self._first.add(judge)
 
     def _settle_in_ledger(self, settlement: Callable[[], None]) -> None:
         assert self._ledger, "there is a ledger"
@@ -264,7 +314,7 @@ class Budget:
         """Return the calls and the cost of the whole run, the cost only if all prices are known."""
         assert self._ledger, "only a ledger limits the spending"
         spending = self._ledger.spending
-        is_priced = all(self._prices[name] for name in self._charged)
+        is_priced = all(self._prices[name].asked for name in self._charged)
         return f"{spending.calls} calls" + (
             f" and ${spending.cost:.4f}" if is_priced else " of unknown price"
         )
@@ -272,10 +322,11 @@ class Budget:
     def settle_stored(self, request: Request, completion: Completion) -> None:
         """Settle calls that were lost by a killed process, given the stored reply to the same
         request."""
-        known_price = self._prices.get(request.judge.name)
-        if not (self._ledger and known_price) or request.key not in self._ledger.lost:
+        prices = self._prices.get(request.judge.name)
+        if not (self._ledger and prices) or request.key not in self._ledger.lost:
             return
-        if (paid := cost(completion, known_price)) is not None:
+        known_price = prices.of(completion.served_model)
+        if known_price and (paid := cost(completion, known_price)) is not None:
             self._settle_in_ledger(partial(self._ledger.settle_lost, request.key, paid))
 
     def settle(
@@ -289,17 +340,33 @@ class Budget:
             reserved: The reserved cost in US dollars.
             outcome: The reply or the error, None if the call was cancelled.
         """
-        known_price = self._prices[request.judge.name]
+        name = request.judge.name
         paid: float | None = None
+        self._first.discard(name)
         if isinstance(outcome, Completion):
-            paid = cost(outcome, known_price) if known_price else None
+            paid = self._cost(request, outcome)
         elif outcome and not outcome.possibly_paid:
             paid = 0.0
         if paid is None:
             paid = reserved
-        elif self._ledger and request.judge.name in self._charged:
+        elif self._ledger and name in self._charged:
             self._settle_in_ledger(partial(self._ledger.settle_request, request.key, paid))
         if self.spent is not None:
             self.spent += paid
         self._unsettled -= 1
         self._settled.set()
+
+    def _cost(self, request: Request, reply: Completion) -> float | None:
+        """Return the cost of a reply; None if it is unknown. Learn what the next calls may
+        cost."""
+        name = request.judge.name
+        self._answered.add(name)
+        known_price = self._prices[name].of(reply.served_model)
+        dearest = self._dearest[name]
+        if known_price is None or dearest is None:
+            return None
+        self._dearest[name] = dearest = dearest.dearer(known_price)
+        paid = cost(reply, known_price)
+        if paid is not None and paid > (bound := cost_bound(request, dearest)) > 0:
+            self._excess[name] = max(self._excess.get(name, 1.0), paid / bound)
+        return paid

@@ -93,6 +93,8 @@ class Provider:
     cuts_at: int | None = None
     """Number of tokens to which its servers truncate longer prompts, unless a judge's
     `context_tokens` differs; None if they refuse longer prompts."""
+    names_deployments: bool = False
+    """Whether its models have names that users gave to them."""
     schema_tokens: int = 0
     """Upper bound of the tokens that it adds to a prompt with a schema, in addition to the
     schema."""

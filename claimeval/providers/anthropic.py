@@ -189,9 +189,7 @@ def as_chat(content: bytes) -> bytes:
         },
         "finish_reason": _FINISH.get(reason, reason) if isinstance(reason, str) else None,
     }
-    return json.dumps(
-        {**message, "choices": [choice], "usage": _usage(message.get("usage"))}
-    ).encode()
+    return json.dumps({**message, "choices": [choice]}).encode()
 
 
 def _json_text(raw: Any) -> str:
@@ -214,21 +212,6 @@ def _refusal(message: Mapping[str, Any]) -> str | None:
         else None
     )
     return str(explanation or "the model refused to reply")
-
-
-def _usage(usage: Any) -> dict[str, Any]:
-    """Return token counts in the chat-completions format, in which prompt tokens include those of
-    the cache."""
-    if not isinstance(usage, dict):
-        return {}
-    parts = [usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_")]
-    new, read, written = [part if type(part) is int else None for part in parts]
-    counts = {
-        "prompt_tokens": None if new is None else new + (read or 0) + (written or 0),
-        "completion_tokens": usage.get("output_tokens"),
-        "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
-    }
-    return {**usage, **counts}
 
 
 @asynccontextmanager

@@ -314,6 +314,7 @@ AZURE = Provider(
     open=connect,
     resolve=_azure,
     example="azure:DEPLOYMENT@https://NAME.openai.azure.com",
+    names_deployments=True,
     endpoint_variable="AZURE_OPENAI_ENDPOINT",
     key_variable=AZURE_KEY,
     own_host=AZURE_HOST,

@@ -51,6 +51,17 @@ class Price(NamedTuple):
         extra = read * (cached_input - self.input) + cache_written * (cache_write - self.input)
         return self.dollars(prompt, usage.completion_tokens or 0) + extra / 1e6
 
+    def dearer(self, other: Price) -> Price:
+        """Return a price that is in no part below this or the other one."""
+        written = (price.cache_write for price in (self, other))
+        return Price(
+            max(self.input, other.input),
+            max(self.output, other.output),
+            None,
+            None,
+            max((price for price in written if price is not None), default=None),
+        )
+
     def at_most(self, prompt: float, completion: float) -> float:
         """Return the maximum US dollars for prompt and completion tokens, whether the cache is used
         or not."""

@@ -62,6 +62,18 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         )
     for note in summary.notes:
         yield "note", f"{note[0].upper()}{note[1:]}."
+    answered = {judge.name: sum(judge.served.values()) for judge in summary.judges}
+    for judge in summary.other_models:
+        others = [f"{n:,} from {visible(model, EXCERPT)}" for model, n in judge.served.items()]
+        yield (
+            "other_model",
+            (
+                f"{sum(judge.served.values()):,} of {answered[judge.name]:,} replies to"
+                f" {shorter.get(judge.name, judge.name)} came from another model than was asked:"
+                f" {', '.join(others)}. Their cost is that of the model that answered, where its"
+                " price is known."
+            ),
+        )
     for long in summary.long:
         yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
     if summary.unclear:

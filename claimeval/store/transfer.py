@@ -18,10 +18,11 @@ from pydantic import Field, ValidationError
 from claimeval.store.lessons import Lessons
 from claimeval.store.stats import LATEST, read_origin
 from claimeval.store.store import ReplyOrigin, Store, StoredRow, digest, join, unpack
-from claimeval.types.chat_format import MOST_TOKENS, read_chat
+from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import DataError, first_problem
 from claimeval.types.records import Record
 from claimeval.types.requests import CallError, Learned
+from claimeval.types.usage import MOST_TOKENS
 
 LONGEST_LINE = 64 * 2**20
 """Maximum number of bytes of a line."""

@@ -23,8 +23,8 @@ from claimeval.types.requests import (
     Completion,
     RateLimitStatus,
     Request,
-    Usage,
 )
+from claimeval.types.usage import usage_of
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -128,9 +128,6 @@ FREE = frozenset(
 )
 """Fields of `extra` that cost nothing beyond the tokens of prompt and reply, which the caps
 count."""
-
-MOST_TOKENS = 2**53
-"""Maximum number of tokens that is believed. Larger numbers would overflow rates and costs."""
 
 
 def refused_in_extra(extra: Mapping[str, object]) -> str | None:
@@ -270,7 +267,6 @@ def read_chat(
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")
-    usage = reply.get("usage")
     text = _text(message.get("content"))
     aside = (
         name
@@ -284,7 +280,7 @@ def read_chat(
         finish_reason=finish,
         refusal=_str(message.get("refusal")),
         served_model=_str(reply.get("model")),
-        usage=_usage(usage) if isinstance(usage, dict) else _NOT_REPORTED,
+        usage=usage_of(reply, has_text=bool(text or _written(message))),
         latency=latency,
         cached=cached,
         rate_limits=rate_limits,
@@ -292,7 +288,6 @@ def read_chat(
     )
 
 
-_NOT_REPORTED = Usage()
 _REASONING = ("reasoning_content", "reasoning")
 """Fields of a message in which servers put what their reasoning parsers take out of the content."""
 
@@ -363,19 +358,9 @@ def _text(content: object) -> str | None:
     return _str(content)
 
 
-def _usage(usage: Mapping[str, object]) -> Usage:
-    details = usage.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    return Usage(
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")),
-        cache_write_tokens=_count(details.get("cache_write_tokens")),
-    )
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+def _written(message: Mapping[str, object]) -> bool:
+    """Return whether a message has anything besides its content that a model wrote."""
+    return any(message.get(name) for name in (*_REASONING, "refusal", "tool_calls"))
 
 
 _REFUSAL = re.compile(

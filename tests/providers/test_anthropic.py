@@ -262,7 +262,7 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
         "input_tokens": 0,
         "cache_read_input_tokens": 0,
         "cache_creation_input_tokens": 1000,
-        "output_tokens": 0,
+        "output_tokens": 100,
     }
 
     def reply(body: Body) -> Body:
@@ -275,7 +275,7 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
     with anthropic_server(reply) as server:
         done = run([judge(server)], tmp_path / "cache", prices=prices, max_cost=1.0)
     assert done.values == [RIGHT]
-    assert done.progress.spent == pytest.approx(2 * 1000 * 1.25 / 1e6)
+    assert done.progress.spent == pytest.approx(2 * (1000 * 1.25 + 100 * 5) / 1e6)
     price = Price(1.0, 5.0, 0.1, None, 1.25)
     asked = request(judge())
     # 3 x 16 tokens around two messages and the whole, 1,024 for the order to call the tool; all

@@ -14,6 +14,8 @@ from claimeval.evaluation.summary.cost import (
     NO_PRICES,
     CostTally,
     RunCost,
+    ServedModels,
+    ServedTally,
     long_evidence,
     windows_of,
 )
@@ -87,6 +89,10 @@ class Summary(Record):
     """The mean of each metric, by field and value of the samples, if `--by` names fields."""
     cost: RunCost | None = None
     """The cost of the calls; None for a run without judges."""
+    judges: tuple[ServedModels, ...] = ()
+    """The models that answered, by judge. Judges whose server reports none are left out."""
+    other_models: tuple[ServedModels, ...] = ()
+    """Of them, those that are not the model that was asked."""
     failures: dict[Reason, FailureExample] = Field(default_factory=dict)
     """The first failed call for each reason, even if a later attempt succeeded."""
     stopped: str | None = None
@@ -168,6 +174,7 @@ class SummaryBuilder:
         self._unclear = 0
         self._long = Keyed[str, "array[int]"](lambda judge: array("q"))
         self._cost = CostTally(judges, extractor, prices, known)
+        self._served = ServedTally((*judges, *([extractor] if extractor else ())))
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:
@@ -184,6 +191,8 @@ class SummaryBuilder:
             self._orders.add(result, cluster)
         self._kinship.add(result.sample)
         self._cost.add(result)
+        for call in result.calls:
+            self._served.add(call)
         for judge, windows in windows_of(result.calls).items():
             self._long[judge].append(windows)
         phrases = result.details.get(UNCLEAR)
@@ -285,6 +294,8 @@ class SummaryBuilder:
             ),
             same_family=self._kinship.summary(),
             cost=self._cost.summary(),
+            judges=self._served.summary(),
+            other_models=self._served.others(),
             failures=self._failures,
             stopped=stopped,
             unclear=self._unclear,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from claimeval.metrics.tally import Keyed
-from claimeval.providers.prices import Price, counted, price_of
+from claimeval.providers import row_of
+from claimeval.providers.prices import Price, counted
+from claimeval.providers.served import ServedPrices, is_model, names_deployments
 from claimeval.providers.windows import known_window
 from claimeval.types.estimates import Cost, LongEvidence
 from claimeval.types.records import Call, Record, SampleResult
@@ -32,20 +35,45 @@ class RunCost(Record):
     by: tuple[StepCost, ...]
 
 
+class _Tokens:
+    """The tokens of the replies of one price; None if none was reported."""
+
+    def __init__(self) -> None:
+        self.prompt: int | None = None
+        self.completion: int | None = None
+        self.cached: int | None = None
+        self._written: int | None = None
+        self._uncounted = 0
+        """Replies without a token count of the prompt or the reply."""
+
+    def add(self, call: Call) -> None:
+        """Add a reply."""
+        self.prompt = _sum((self.prompt, call.prompt_tokens))
+        self.completion = _sum((self.completion, call.completion_tokens))
+        self.cached = _sum((self.cached, call.cached_tokens))
+        self._written = _sum((self._written, call.cache_write_tokens))
+        self._uncounted += not counted(call)
+
+    def dollars(self, price: Price | None) -> float | None:
+        """Return the cost; None if the price or a count is unknown."""
+        if price is None or (self._uncounted and price.input + price.output > 0):
+            return None
+        return price.of(Usage(self.prompt, self.completion, self.cached, self._written))
+
+
+Prices = Callable[[str | None], Price | None]
+"""Returns the price of a reply by the model that answered."""
+
+
 class JudgeCost:
     """Adds up the calls of one judge."""
 
-    def __init__(self, price: Price | None) -> None:
-        """`price` is None if it is unknown, as for a judge that is not in the manifest."""
-        self._price = price
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
         self._calls = self._reused = self._verdicts = 0
-        self._prompt: int | None = None
-        self._completion: int | None = None
-        self._cached: int | None = None
-        self._written: int | None = None
+        self._tokens = Keyed[Price | None, _Tokens](lambda price: _Tokens())
+        """By price, which depends on the model that answered."""
         self._milliseconds: int | None = None
-        self.uncounted = 0
-        """Replies without a token count of the prompt or the reply."""
 
     def add(self, call: Call) -> None:
         """Add one call. Without a reply it took its time, but has no verdicts, costs nothing and is
@@ -57,37 +85,24 @@ class JudgeCost:
         self._reused += call.reused
         self._calls += not call.reused
         self._verdicts += 0 if call.attempt or (call.window or 1) > 1 else len(call.subjects)
-        if call.prompt_tokens is not None:
-            self._prompt = (self._prompt or 0) + call.prompt_tokens
-        if call.completion_tokens is not None:
-            self._completion = (self._completion or 0) + call.completion_tokens
-        if call.cached_tokens is not None:
-            self._cached = (self._cached or 0) + call.cached_tokens
-        if call.cache_write_tokens is not None:
-            self._written = (self._written or 0) + call.cache_write_tokens
-        self.uncounted += not counted(call)
+        self._tokens[self._prices(call.served_model)].add(call)
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
-        is_priced = self._price is not None and not (
-            self.uncounted and self._price.input + self._price.output > 0
-        )
-        used = Usage(
-            prompt_tokens=self._prompt,
-            completion_tokens=self._completion,
-            cached_tokens=self._cached,
-            cache_write_tokens=self._written,
-        )
-        dollars = self._price.of(used) if is_priced and self._price else None
+        by_price = self._tokens.items() or [(self._prices(None), _Tokens())]
+        dollars = [tokens.dollars(price) for price, tokens in by_price]
+        known = [amount for amount in dollars if amount is not None]
+        total_dollars = math.fsum(known) if len(known) == len(dollars) else None
+        used = [tokens for _, tokens in by_price]
         return Cost(
             calls=self._calls,
             reused=self._reused,
             verdicts=self._verdicts,
-            prompt_tokens=self._prompt,
-            completion_tokens=self._completion,
-            cached_tokens=self._cached,
-            dollars=dollars,
-            dollars_per_verdict=_each(dollars, self._verdicts),
+            prompt_tokens=_sum(tokens.prompt for tokens in used),
+            completion_tokens=_sum(tokens.completion for tokens in used),
+            cached_tokens=_sum(tokens.cached for tokens in used),
+            dollars=total_dollars,
+            dollars_per_verdict=_each(total_dollars, self._verdicts),
             seconds=None if self._milliseconds is None else self._milliseconds / 1000,
         )
 
@@ -134,11 +149,20 @@ class CostTally:
     ) -> None:
         """`prices` is a price file; `known` are prices by judge that take precedence over it."""
         everyone = (*judges, *([extractor] if extractor else ()))
-        self.prices = {judge.name: price_of(judge, prices) for judge in everyone} | dict(known)
+        self._prices = {
+            judge.name: ServedPrices(judge, prices, asked=known.get(judge.name))
+            for judge in everyone
+        }
+        self._costs = Keyed[tuple[str, str], JudgeCost](lambda key: JudgeCost(self._of(key[0])))
+
+    def _of(self, judge: str) -> Prices:
+        # a judge that is not in the manifest has no price
+        return self._prices[judge].of if judge in self._prices else lambda served: None
+
+    @property
+    def prices(self) -> dict[str, Price | None]:
         """The price of each judge, which may be unknown."""
-        self._costs = Keyed[tuple[str, str], JudgeCost](
-            lambda key: JudgeCost(self.prices.get(key[0]))
-        )
+        return {name: prices.asked for name, prices in self._prices.items()}
 
     def add(self, result: SampleResult) -> None:
         """Add the calls of one sample."""
@@ -147,13 +171,59 @@ class CostTally:
 
     def summary(self) -> RunCost | None:
         """Return the costs so far; None for a run without judges."""
-        if not self.prices:
+        if not self._prices:
             return None
         by = tuple(
             StepCost(judge=judge, step=step, cost=costs.cost())
             for (judge, step), costs in sorted(self._costs.items())
         )
         return RunCost(total=total(step.cost for step in by), by=by)
+
+
+class ServedModels(Record):
+    """The models that answered the calls of a judge."""
+
+    name: str
+    """The judge."""
+    served: dict[str, int]
+    """Replies by the name of the model that the server reported, most frequent first."""
+
+
+class ServedTally:
+    """Counts replies by the model that answered."""
+
+    def __init__(self, judges: Iterable[Judge]) -> None:
+        # imported judges have no row: nobody asked a model for them
+        asked = [judge for judge in judges if row_of(judge).name and row_of(judge).costs]
+        self._judges = {judge.name: judge for judge in asked}
+        self._served = {name: Counter[str]() for name in self._judges}
+
+    def add(self, call: Call) -> None:
+        """Add a call."""
+        if call.served_model and call.judge in self._served:
+            self._served[call.judge][call.served_model] += 1
+
+    def summary(self) -> tuple[ServedModels, ...]:
+        """Return the counts of each judge whose server reported a model."""
+        return tuple(
+            ServedModels(name=name, served=dict(served.most_common()))
+            for name, served in self._served.items()
+            if served
+        )
+
+    def others(self) -> tuple[ServedModels, ...]:
+        """Return the replies by other models than the one that was asked.
+
+        Where users name deployments, only a second model is another one.
+        """
+        found = []
+        for name, served in self._served.items():
+            judge = self._judges[name]
+            asked = judge.model.partition(":")[2]
+            others = {model: n for model, n in served.most_common() if not is_model(asked, model)}
+            if others and not (len(served) == 1 and names_deployments(judge)):
+                found.append(ServedModels(name=name, served=others))
+        return tuple(found)
 
 
 def windows_of(calls: Iterable[Call]) -> dict[str, int]:

@@ -33,7 +33,7 @@ from claimeval.execution.batch import (
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.execution.budget import NANO, cost
 from claimeval.providers.batches import MAX_LINE_BYTES, batches_of
-from claimeval.providers.prices import price_of
+from claimeval.providers.served import ServedPrices
 from claimeval.store.store import KeyLocks, ReplyOrigin, Store, join
 from claimeval.types.requests import CallError, Completion, Judge
 
@@ -169,7 +169,7 @@ class BatchResultReader:
         self._store = store
         self._settle = settle
         self._batch = batch
-        self._price = price_of(batch.judge, prices, batched=True)
+        self._prices = ServedPrices(batch.judge, prices, batched=True)
         self._answered: dict[str, BatchCharge] = {}
         """Answered requests that are still in the state."""
         self._failed: dict[str, CallError] = {}
@@ -232,7 +232,8 @@ class BatchResultReader:
             origin = ReplyOrigin(judge.model, judge.endpoint, entry.prompt, time.time(), None)
             self._store.put(key, join(origin, reply.body))
         self._failed.pop(key, None)
-        paid = cost(reply, self._price) if self._price else None
+        price = self._prices.of(reply.served_model)
+        paid = cost(reply, price) if price else None
         self._answered[key] = BatchCharge(
             entry.reserved, entry.reserved if paid is None else round(paid * NANO)
         )
@@ -240,7 +241,7 @@ class BatchResultReader:
         self.received.tokens += (reply.usage.prompt_tokens or 0) + (
             reply.usage.completion_tokens or 0
         )
-        self.received.priced = self.received.priced and self._price is not None
+        self.received.priced = self.received.priced and price is not None
 
     def _flush(self) -> None:
         """Remove answered requests from the state once their replies are on disk."""

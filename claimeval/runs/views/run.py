@@ -117,6 +117,8 @@ def view(
         yield from claims(extraction)
     if cost := costs(summary.cost, names):
         yield cost
+    if summary.other_models:
+        yield served(summary, names)
 
 
 def front(manifest: Manifest, summary: Summary, shown: Front) -> Iterator[Line]:
@@ -526,6 +528,20 @@ COSTS = (
     Column("worth", "dollars"),
     Column("a thousand verdicts", "dollars", 1, sparse=True),
 )
+
+
+SERVED = (Column("judge"), Column("model that answered"), Column("replies", "count"))
+
+
+def served(summary: Summary, names: Mapping[str, str]) -> Table:
+    """Return the replies by the model that answered, of judges of which another one did."""
+    unexpected = {judge.name for judge in summary.other_models}
+    rows: list[tuple[Cell, ...]] = []
+    for judge in summary.judges:
+        if judge.name in unexpected:
+            name = names.get(judge.name, judge.name)
+            rows.extend((Data(name), Data(model), n) for model, n in judge.served.items())
+    return table("served", SERVED, rows, "Models that answered")
 
 
 def is_free(cost: RunCost | None) -> bool:
