@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
+from claimeval.data import documents
 from claimeval.data.conversations import exchanges, messages_in
 from claimeval.data.field_names import (
     Words,
@@ -30,6 +31,7 @@ from claimeval.data.field_names import (
     is_generic,
     is_gold,
     may_answer,
+    names_documents,
     rank_of_text,
     speaks_of_documents,
     words_of,
@@ -212,7 +214,7 @@ class _Table:
         paths = self._mapping.fields.get(field)
         if paths is None:
             paths = tuple(self._known.get(field, ()))
-            return tuple(path for path in paths if self._texts_in_column(path))
+            return tuple(path for path in paths if self._fills(path, field))
         leading: list[str] = []
         for path in filter(None, paths):
             names = dict.fromkeys(
@@ -222,10 +224,12 @@ class _Table:
                 leading += names if is_pattern(path) else [path]
         return tuple(leading)
 
-    def _texts_in_column(self, column: str) -> bool:
-        """Return whether some row has something in a column."""
+    def _fills(self, column: str, field: str) -> bool:
+        """Return whether some row has something in a column that may be a value of a field."""
         for row in self._rows:
             value = row.fields.get(column)
+            if field == "contexts" and isinstance(value, (int, float)):
+                continue
             if value is not None and value == value and value not in ("", [], {}):
                 return True
         return False
@@ -351,7 +355,9 @@ class _Table:
 
     def _may_be_contexts(self, path: PathValues) -> bool:
         rank = _rank_of_documents(path)
-        return len(path.keys) == 1 and rank is not None and rank[0] != _UNNAMED
+        if len(path.keys) > 1 or rank is None or rank[0] == _UNNAMED:
+            return False
+        return path.kind != "text" or _are_sentences(path)
 
     def _differs(self, path: PathValues, field: str, read: Sequence[str]) -> bool:
         """Return whether a path has, in some row, another text than a field that is read and than
@@ -383,19 +389,14 @@ class _Table:
         has_references = bool(self._columns.get("reference_answers"))
         read = self._columns["answer"]
 
-        def order(column: str) -> tuple[bool, bool, bool, str]:
-            other = has_references and column not in read
-            return (column in gold, other, not by_a_system(column), column)
-
-        ordered = sorted(columns, key=order)
+        ordered = sorted(columns, key=lambda column: (column in gold, column not in read, column))
         readings: list[Reading] = [{"answer": column} for column in ordered]
-        first, last = ordered[0], ordered[-1]
-        named_gold = by_a_system(first) and not by_a_system(last)
-        if not has_references and (gold or named_gold):
-            # the commonest table: a data set's `answer` is the gold one, and a new column has the
-            # system's
-            readings[0] = {"answer": first, "reference_answers": last}
-            readings += [] if gold else [{"answer": first}]
+        if gold and not has_references:
+            # the commonest table: `answer` is a data set's, and a new column has the system's
+            readings[0] = {"answer": ordered[0], "reference_answers": ordered[-1]}
+        elif not has_references and not by_a_system(ordered[0]):
+            systems = [column for column in ordered[1:] if by_a_system(column)]
+            readings += [{"answer": name, "reference_answers": ordered[0]} for name in systems]
         why = "they cannot be told apart"
         if gold:
             why = (
@@ -687,8 +688,11 @@ class _Table:
                 continue
             for name, value in row.fields.items():
                 listed = opened(value)
-                objects = isinstance(listed, list) and all(isinstance(at, dict) for at in listed)
-                if listed and objects and speaks_of_documents(words_of(name)):
+                if not isinstance(listed, list) or not listed:
+                    continue
+                objects = all(isinstance(item, dict) for item in listed)
+                texts = any(map(documents.document, listed))
+                if objects and not texts and speaks_of_documents(words_of(name)):
                     return (
                         f"{name} has {', '.join(listed[0])} of documents, but not their texts,"
                         " which are in the corpus: add them to each object as text (--field"
@@ -847,9 +851,11 @@ def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
         return (1, depth) if named and _has_spaces(path) and not describes(last) else None
     if path.kind == "messages" or describes(last):
         return None
+    long = _are_sentences(path)
     plural = not path.keys[-1].lower().endswith(last[-1]) if last else False
-    fits = speaks_of_documents(last) and (plural or _are_sentences(path))
-    return (3, depth) if fits else None
+    if names_documents(last, in_sentences=False) and (plural or long):
+        return (3, depth)
+    return (4, depth) if long and names_documents(last, in_sentences=True) else None
 
 
 def _telling(path: PathValues) -> Words:

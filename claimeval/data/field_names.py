@@ -26,6 +26,8 @@ def singular(word: str) -> str:
     """Return the singular of an English noun with a regular plural."""
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
+    if word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
         return word[:-1]
     return word
@@ -41,7 +43,7 @@ _GOLD = frozenset(
 _DOCUMENT = frozenset(
     _list(
         "context chunk passage document doc source retrieved evidence snippet hit retrieval"
-        " paragraph node knowledge ctx article excerpt segment grounding"
+        " paragraph node knowledge ctx article excerpt segment grounding search"
         " retriever material background premise"
     )
 )
@@ -82,13 +84,18 @@ _NO_TEXT = frozenset(
     )
 )
 """Words at the end of the names of columns that describe something."""
-_OF_DEVELOPERS = frozenset({"error", "system", "log"})
+_OF_DEVELOPERS = frozenset({"error", "log"})
+_OF_A_SYSTEM = frozenset(_list("system prompt message instruction text content"))
+"""What a name with `system` ends with that means the instructions of a model: a `system_answer` is
+an answer."""
 _SPOKEN = frozenset({"answer", "question", "query"})
 
 
 def describes(words: Sequence[str]) -> bool:
     """Return whether the words of a name are those of a property or of a text for developers."""
-    return not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words)
+    if not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words):
+        return True
+    return "system" in words and words[-1] in _OF_A_SYSTEM
 
 
 def is_generic(words: Words) -> bool:
@@ -108,7 +115,19 @@ def speaks_of_documents(words: Collection[str], *, listed: bool = False) -> bool
         words: The words of a name.
         listed: Whether the name is that of a list, of which more words are meant so.
     """
-    return not _DOCUMENT.isdisjoint(words) or (listed and not _DOCUMENT_IN_A_LIST.isdisjoint(words))
+    if not listed or not _DOCUMENT.isdisjoint(words):
+        return not _DOCUMENT.isdisjoint(words)
+    telling = set(words) - _GENERIC or set(words)
+    return not _DOCUMENT_IN_A_LIST.isdisjoint(telling)
+
+
+def names_documents(words: Words, *, in_sentences: bool) -> bool:
+    """Return whether the last words of a path say that it leads to documents; `in_sentences` is
+    whether it leads to one text of several words."""
+    if not words or words[-1] in _SPOKEN or words[-1] in _QUESTION:
+        return False
+    known = _DOCUMENT | (_DOCUMENT_IN_A_LIST - _GENERIC if in_sentences else frozenset())
+    return not known.isdisjoint(words)
 
 
 def by_a_system(name: str) -> bool:

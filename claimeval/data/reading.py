@@ -544,9 +544,11 @@ class _CellValues:
                 value = fields[column]
                 if value is None or value != value:  # NaN, the missing value of tables
                     continue
-                if field in self.present:
-                    if value == self.present[field]:
-                        continue
+                if field == "contexts" and len(candidates) > 1 and isinstance(value, (int, float)):
+                    continue
+                if field in self.present and (_is_blank(value) or value == self.present[field]):
+                    continue
+                if field in self.present and not _is_blank(self.present[field]):
                     first = self._columns[field]
                     both = f"both {first!r} and {column!r} are names of {field}"
                     raise self._error(
@@ -564,6 +566,13 @@ class _CellValues:
         self._read_turns(columns)
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
+        evidence = self.present.get("evidence")
+        if (
+            evidence is not None
+            and "evidence" not in columns
+            and not isinstance(opened(evidence), dict)
+        ):
+            self._other["evidence"] = self.present.pop("evidence")
         references = self._other.get("references")
         self.references: References | None = None
         if isinstance(references, str) and references in get_args(References):
@@ -906,6 +915,10 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
 
 def _is_nothing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
+
+
+def _is_blank(value: object) -> bool:
+    return value in ("", [], {}) or (isinstance(value, str) and value.isspace())
 
 
 def _kind(value: object) -> str:
