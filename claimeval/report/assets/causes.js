@@ -2,7 +2,20 @@
 
 import { report } from "./data.js";
 import { claimLink } from "./cells.js";
-import { div, el, list, more, note, numeric, p, row, scrolling, section, span, table } from "./elements.js";
+import {
+  div,
+  el,
+  list,
+  more,
+  note,
+  numeric,
+  p,
+  row,
+  scrolling,
+  section,
+  span,
+  table,
+} from "./elements.js";
 import { LABELS, sign } from "./labels.js";
 import { number, plural, signed } from "./numbers.js";
 import { listed } from "./route.js";
@@ -14,7 +27,9 @@ import { data } from "./text.js";
  * @param {string | null} headline the metric that the front is about, which has its card there
  */
 export function causeSection(headline) {
-  const metrics = (report.comparison?.metrics ?? []).filter((one) => one.because.length && one.metric !== headline);
+  const metrics = (report.comparison?.metrics ?? []).filter(
+    (one) => one.because.length && one.metric !== headline,
+  );
   if (!metrics.length) return null;
   return section(
     "why",
@@ -47,12 +62,23 @@ export function causeCard(metric) {
   return el(
     "article",
     { class: "why-card" },
-    el("h3", { id }, data(metric.metric), " ", span("quiet", unpaired ? means.join(" → ") : shared)),
+    el(
+      "h3",
+      { id },
+      data(metric.metric),
+      " ",
+      span("quiet", unpaired ? means.join(" → ") : shared),
+    ),
     scrolling(
       id,
       table(
         { class: "plain parts" },
-        ["because of", ["b − a", "num strong"], [span("unseen", "bar"), "bar-cell"], ...numeric("claims", "samples")],
+        [
+          "because of",
+          ["b − a", "num strong"],
+          [span("unseen", "bar"), "bar-cell"],
+          ...numeric("claims", "samples"),
+        ],
         rows,
       ),
     ),
@@ -76,7 +102,11 @@ function partCells(metric, { cause, name, value, claims, samples }, words, figur
   return [
     cause === "samples"
       ? words
-      : el("a", { href: listed({ metric: metric.metric, cause, document: named, sort: "cause" }) }, words),
+      : el(
+          "a",
+          { href: listed({ metric: metric.metric, cause, document: named, sort: "cause" }) },
+          words,
+        ),
     figure,
     el("td", { class: "bar-cell", "aria-hidden": "true" }, bar(value, width)),
     claims?.toLocaleString("en"),
@@ -111,7 +141,10 @@ function largest(metric) {
       data(one.sample_id),
     ),
   ];
-  return more(`The ${plural(most.length, "claim")} that count most`, list("ol", "worst", most, entry));
+  return more(
+    `The ${plural(most.length, "claim")} that count most`,
+    list("ol", "worst", most, entry),
+  );
 }
 
 /** @param {string | null} label */

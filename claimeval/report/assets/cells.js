@@ -21,11 +21,17 @@ export function runLetter(run) {
  */
 export function rowValue(row, i) {
   const one = (/** @type {Cell} */ cell) =>
-    cell.value === null ? el("span", { class: "quiet", title: reasonInWords(cell.because) }, "–") : number(cell.value);
+    cell.value === null
+      ? el("span", { class: "quiet", title: reasonInWords(cell.because) }, "–")
+      : number(cell.value);
   if (!row.other) return [one(row.cells[i]), counted(countedInWords(row.cells[i]))];
   const [a, b] = [row.cells[i], row.other.cells[i]];
   const direction =
-    a.value === null || b.value === null || a.value === b.value ? "same" : b.value > a.value ? "up" : "down";
+    a.value === null || b.value === null || a.value === b.value
+      ? "same"
+      : b.value > a.value
+        ? "up"
+        : "down";
   const both = [countedInWords(a), countedInWords(b)];
   const arrow = span(null, { up: " ↗ ", down: " ↘ ", same: " → " }[direction]);
   return [
@@ -50,7 +56,9 @@ export function strips(row, metric) {
   if (!row.other) return strip(row.cells[metric]);
   return span(
     "two-strips",
-    [row, row.other].map((run, i) => span(null, span("quiet", `${"ab"[i]} `), strip(run.cells[metric]))),
+    [row, row.other].map((run, i) =>
+      span(null, span("quiet", `${"ab"[i]} `), strip(run.cells[metric])),
+    ),
   );
 }
 
@@ -58,7 +66,8 @@ const STRIP = 24; // claims that are drawn one by one; of more the labels are co
 
 /** @param {Cell} cell */
 function strip(cell) {
-  if (!cell?.strip) return span("quiet small", cell?.because ? reasonInWords(cell.because) : "no claims");
+  if (!cell?.strip)
+    return span("quiet small", cell?.because ? reasonInWords(cell.because) : "no claims");
   const found = counts(cell.strip);
   const words = span("unseen", countsInWords(found));
   if (cell.strip.length <= STRIP) return span("strip", [...cell.strip].map(letterSign), words);
@@ -68,7 +77,12 @@ function strip(cell) {
 }
 
 /** @type {Record<string, string>} */
-const CHANGED = { a: "other answer", c: "other contexts", r: "other reference", q: "other question" };
+const CHANGED = {
+  a: "other answer",
+  c: "other contexts",
+  r: "other reference",
+  q: "other question",
+};
 
 /** @param {Row} row */
 export function flags(row) {
@@ -90,10 +104,16 @@ export function flags(row) {
  */
 export function claimLink(sample, params, ...content) {
   const row = rowOf(sample);
-  return el(row ? "a" : "span", { href: row && sampleAddress(row, params), class: "worst-claim" }, content);
+  return el(
+    row ? "a" : "span",
+    { href: row && sampleAddress(row, params), class: "worst-claim" },
+    content,
+  );
 }
 
 /** The name of the metric of claims of a part against some evidence. @param {string} part @param {Page.Evidence} evidence */
 export function metricOf(part, evidence) {
-  return report.metrics.find((metric) => metric.claims_of === part && metric.against === evidence.part)?.name;
+  return report.metrics.find(
+    (metric) => metric.claims_of === part && metric.against === evidence.part,
+  )?.name;
 }

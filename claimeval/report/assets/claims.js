@@ -48,25 +48,34 @@ export function markedText(text, side, select, differences) {
     ...differences.map((stretch) => ({ ...stretch, differs: true })),
     ...citations.map((citation) => ({ ...citation, citation })),
   ];
-  const nodes = cut(text, [...placed, ...others]).flatMap(({ text: piece, to, spans: covering }) => {
-    const spans = covering.filter(({ entry }) => entry);
-    const cited = covering.find(({ citation }) => citation)?.citation;
-    const plain = cited ? citationMark(piece, cited, side) : visible(piece);
-    const shown = covering.some(({ differs }) => differs) ? el("b", { class: "differs" }, plain) : plain;
-    if (!spans.length) return shown;
-    const innermost = [...spans].sort((a, b) => a.to - a.from - (b.to - b.from)).map(({ entry }) => entry);
-    const label = WORST_FIRST.find((grave) => spans.some(({ entry }) => entry.label === grave));
-    const mark = el(
-      "mark",
-      {
-        class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
-        "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
-        click: () => select(innermost.map(({ claim }) => claim.id)),
-      },
-      shown,
-    );
-    return [mark, ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select))];
-  });
+  const nodes = cut(text, [...placed, ...others]).flatMap(
+    ({ text: piece, to, spans: covering }) => {
+      const spans = covering.filter(({ entry }) => entry);
+      const cited = covering.find(({ citation }) => citation)?.citation;
+      const plain = cited ? citationMark(piece, cited, side) : visible(piece);
+      const shown = covering.some(({ differs }) => differs)
+        ? el("b", { class: "differs" }, plain)
+        : plain;
+      if (!spans.length) return shown;
+      const innermost = [...spans]
+        .sort((a, b) => a.to - a.from - (b.to - b.from))
+        .map(({ entry }) => entry);
+      const label = WORST_FIRST.find((grave) => spans.some(({ entry }) => entry.label === grave));
+      const mark = el(
+        "mark",
+        {
+          class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
+          "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
+          click: () => select(innermost.map(({ claim }) => claim.id)),
+        },
+        shown,
+      );
+      return [
+        mark,
+        ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select)),
+      ];
+    },
+  );
   return el("div", { class: "text marked", dir: "auto" }, nodes);
 }
 
@@ -93,10 +102,15 @@ function citationMark(piece, { label, document, words }, side) {
 
 /** @param {Entry} entry @param {Select} select */
 function pin({ claim, number, label, because }, select) {
-  return button(`pin is-${label}`, () => select([claim.id]), [signText(label, because), String(number)], {
-    "data-claim": claim.id,
-    "aria-label": `Claim ${number}: ${labelInWords(label, because)}`,
-  });
+  return button(
+    `pin is-${label}`,
+    () => select([claim.id]),
+    [signText(label, because), String(number)],
+    {
+      "data-claim": claim.id,
+      "aria-label": `Claim ${number}: ${labelInWords(label, because)}`,
+    },
+  );
 }
 
 /** @param {Side} side @param {Select} select */
@@ -119,7 +133,8 @@ function claimFilter(entries, list) {
   const press = (/** @type {MouseEvent} */ event, /** @type {string} */ kind) => {
     const on = shown.delete(kind) ? false : Boolean(shown.add(kind));
     /** @type {HTMLElement} */ (event.currentTarget).setAttribute("aria-pressed", String(on));
-    for (const item of all("li", list)) item.hidden = shown.size > 0 && !shown.has(item.dataset.label ?? "");
+    for (const item of all("li", list))
+      item.hidden = shown.size > 0 && !shown.has(item.dataset.label ?? "");
   };
   const filter = (/** @type {string} */ kind) => {
     const divided = kind === "divided";
@@ -127,14 +142,21 @@ function claimFilter(entries, list) {
     const content = [divided ? sign("unassessed", "tie") : sign(kind), words];
     return button("token", (event) => press(event, kind), content, { "aria-pressed": "false" });
   };
-  const kinds = ["contradicted", "not_found", "divided", "unassessed", "supported"].filter((kind) => counted.has(kind));
-  const attributes = { class: "claim-filter", role: "group", "aria-label": "Show only claims that are" };
+  const kinds = ["contradicted", "not_found", "divided", "unassessed", "supported"].filter((kind) =>
+    counted.has(kind),
+  );
+  const attributes = {
+    class: "claim-filter",
+    role: "group",
+    "aria-label": "Show only claims that are",
+  };
   return el("p", attributes, kinds.map(filter));
 }
 
 /** @param {Side} side */
 function noClaims({ result, metric }) {
-  const because = result.unextracted?.[metric.claims_of ?? ""] ?? result.scores?.[metric.name]?.because;
+  const because =
+    result.unextracted?.[metric.claims_of ?? ""] ?? result.scores?.[metric.name]?.because;
   const failed = (result.calls ?? []).findLast(
     (call) => call.step === "extract" && call.part === metric.claims_of && call.failed,
   );
@@ -151,7 +173,11 @@ function alternativeNote(claim, side) {
   const score = side.result.scores?.[side.metric.name];
   const counts = score?.alternative ?? null;
   const counted =
-    counts === null ? "" : counts === claim.alternative ? ", which counts" : `; gold answer ${counts} counts`;
+    counts === null
+      ? ""
+      : counts === claim.alternative
+        ? ", which counts"
+        : `; gold answer ${counts} counts`;
   return `Of gold answer ${claim.alternative}${counted}.`;
 }
 
@@ -161,10 +187,20 @@ function claimItem(entry, side, select) {
   const verdicts = assessment?.verdicts ?? [];
   const vote = (/** @type {Line.Verdict} */ one) => {
     const title = `${one.judge}: ${labelInWords(labelOf(one), one.unassessed)}`;
-    return el("span", { class: "vote", title }, data(judgeOf(one, side)), " ", spokenSign(labelOf(one)));
+    return el(
+      "span",
+      { class: "vote", title },
+      data(judgeOf(one, side)),
+      " ",
+      spokenSign(labelOf(one)),
+    );
   };
   const votes = verdicts.length > 1 && span("votes", verdicts.map(vote));
-  const href = sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run });
+  const href = sampleAddress(side.row, {
+    metric: side.metric.name,
+    claim: claim.id,
+    run: side.run,
+  });
   const toggle = () => item.open && select([claim.id], true);
   const item = el(
     "details",
@@ -209,7 +245,10 @@ function flipBadge({ claim, label }, { run, others }) {
   const other = sameClaim(claim, others);
   if (!other) return span("flag", `only in ${"ab"[run]}`);
   if (other.label === label) return null;
-  return span("flag", run ? `was ${LABELS[other.label].word}` : `became ${LABELS[other.label].word}`);
+  return span(
+    "flag",
+    run ? `was ${LABELS[other.label].word}` : `became ${LABELS[other.label].word}`,
+  );
 }
 
 /** @type {Record<string, string | undefined>} */
@@ -263,7 +302,8 @@ export function showVerdict(side, claim, verdict) {
 function verdictItem(verdict, claim, side) {
   const judge = judgeOf(verdict, side);
   const named = verdict.cites ?? [];
-  const { reasons } = side.facts.manifest.prompts.find(({ step }) => step === "assess")?.parameters ?? {};
+  const { reasons } =
+    side.facts.manifest.prompts.find(({ step }) => step === "assess")?.parameters ?? {};
   const unasked = verdict.label && reasons && reasons !== "all";
   return div(
     "verdict",
@@ -273,7 +313,8 @@ function verdictItem(verdict, claim, side) {
       " ",
       chip(labelOf(verdict), verdict.unassessed),
       span("small", wordOf(verdict)),
-      verdict.windows && el("span", { class: "flag", title: LONGER }, `read in ${verdict.windows} parts`),
+      verdict.windows &&
+        el("span", { class: "flag", title: LONGER }, `read in ${verdict.windows} parts`),
       verdict.probability !== null && verdict.probability !== undefined
         ? span("quiet small", ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,
@@ -286,10 +327,16 @@ function verdictItem(verdict, claim, side) {
       named.length
         ? [
             "names ",
-            named.map((id, i) => [i ? ", " : "", button("link", () => showDocument(id, side.run), data(id))]),
+            named.map((id, i) => [
+              i ? ", " : "",
+              button("link", () => showDocument(id, side.run), data(id)),
+            ]),
             " · ",
           ]
-        : [span("quiet", reasons === "none" ? "asked for a label alone" : "names no document"), " · "],
+        : [
+            span("quiet", reasons === "none" ? "asked for a label alone" : "names no document"),
+            " · ",
+          ],
       button("link exchange", () => showVerdict(side, claim, verdict), "request and reply"),
     ),
   );

@@ -59,7 +59,9 @@ export function drawComparison(main) {
       "differences",
       "Results",
       el("figure", null, picture(report.pictures.differences)),
-      drawn("differences", report.compared.differences, { attributes: { class: "plain differences" } }),
+      drawn("differences", report.compared.differences, {
+        attributes: { class: "plain differences" },
+      }),
       report.compared.discordant && [
         el("h3", { id: "discordant" }, report.compared.discordant.title),
         drawn("discordant", report.compared.discordant, { attributes: { class: "plain" } }),
@@ -83,7 +85,11 @@ function frontSection({ culprit, metrics }) {
     metric ? "Why it changed" : "Retrieval or generation",
     metric && p("quiet", "The parts add up to the difference b − a. Each links to its samples."),
     culprit.separate &&
-      p("quiet", "To tell apart what changed at the same time: ", el("code", null, data(culprit.separate))),
+      p(
+        "quiet",
+        "To tell apart what changed at the same time: ",
+        el("code", null, data(culprit.separate)),
+      ),
     div(
       "beside why-front",
       metric && causeCard(metric),
@@ -114,7 +120,12 @@ function changeTable(name, title, says, queries) {
   const shown = report.compared[name];
   if (!shown?.rows.length) return null;
   const href = (/** @type {number} */ i) => queries[i] && listed({ metric, ...queries[i] });
-  return section(name, title, p("quiet", says), drawn(name, shown, { href, attributes: { class: "plain" } }));
+  return section(
+    name,
+    title,
+    p("quiet", says),
+    drawn(name, shown, { href, attributes: { class: "plain" } }),
+  );
 }
 
 /** @param {Page.PairedRuns} comparison */
@@ -125,10 +136,21 @@ function flipSection({ compared, relabeled, labeled_once, flips }) {
     labeled_once && `${plural(labeled_once, "claim")} with a label in one run only`,
     relabeled && `${plural(relabeled, "claim")} with a different label that counts the same`,
   ].filter(Boolean);
-  const other = (/** @type {string | null} */ word) => (word === null ? "" : ` (${word.replaceAll("_", " ")})`);
+  const other = (/** @type {string | null} */ word) =>
+    word === null ? "" : ` (${word.replaceAll("_", " ")})`;
   const all = el("a", { href: listed({ show: "flipped" }) }, "all samples that changed");
   const entry = (
-    /** @type {(typeof flips)[number]} */ { a, b, a_word, b_word, claim, sample_id, subject, of, evidence },
+    /** @type {(typeof flips)[number]} */ {
+      a,
+      b,
+      a_word,
+      b_word,
+      claim,
+      sample_id,
+      subject,
+      of,
+      evidence,
+    },
   ) => [
     claimLink(
       sample_id,

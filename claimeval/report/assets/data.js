@@ -75,7 +75,11 @@ export async function load() {
   const { metrics, derived, summary } = report.runs[0];
   report.metrics = [
     ...metrics.map(({ metric }) => metric),
-    ...Object.entries(derived).map(([name, says]) => ({ name, derived: says, unit: summary.metrics[name].unit })),
+    ...Object.entries(derived).map(([name, says]) => ({
+      name,
+      derived: says,
+      unit: summary.metrics[name].unit,
+    })),
     ...otherMetrics(report.runs[0]),
   ].filter(({ name }) => report.comparison?.metrics.some((m) => m.metric === name) ?? true);
   report.rows = index.rows.map((/** @type {any[]} */ runs, /** @type {number} */ number) => ({
@@ -99,8 +103,16 @@ export function otherMetrics({ manifest, summary }) {
 
 /** @param {Page.SampleRow} row @returns {RunRow} */
 function readRow([id, question, ungrounded, failed, cells, blame]) {
-  const named = (/** @type {any[]} */ cell) => Object.fromEntries(CELL.map((name, i) => [name, cell[i]]));
-  return { id, question, ungrounded, failed, blame, cells: cells.map((cell) => /** @type {Cell} */ (named(cell))) };
+  const named = (/** @type {any[]} */ cell) =>
+    Object.fromEntries(CELL.map((name, i) => [name, cell[i]]));
+  return {
+    id,
+    question,
+    ungrounded,
+    failed,
+    blame,
+    cells: cells.map((cell) => /** @type {Cell} */ (named(cell))),
+  };
 }
 
 const chunks = new Map();
@@ -117,7 +129,9 @@ export function chunk(number) {
 // The details come after the script, so that the overview is shown before they are read.
 export function parsed() {
   if (document.readyState !== "loading") return Promise.resolve();
-  return new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
+  return new Promise((resolve) =>
+    document.addEventListener("DOMContentLoaded", resolve, { once: true }),
+  );
 }
 
 /** @param {number} number */
@@ -153,7 +167,11 @@ export function claimsOf(result, part) {
 
 /** @param {Line.Sample} sample */
 function turnsOf(sample) {
-  return (sample.history ?? []).map(({ role, content }, i) => ({ id: `turn-${i + 1}`, title: role, text: content }));
+  return (sample.history ?? []).map(({ role, content }, i) => ({
+    id: `turn-${i + 1}`,
+    title: role,
+    text: content,
+  }));
 }
 
 /**
@@ -168,11 +186,16 @@ export function documentsOf(sample, part) {
   if (part === "reference")
     return (sample.reference_answers ?? []).map((text, i) => ({ id: `reference-${i + 1}`, text }));
   if (part === "answer")
-    return sample.answer === undefined || sample.answer === null ? [] : [{ id: "answer", text: sample.answer }];
+    return sample.answer === undefined || sample.answer === null
+      ? []
+      : [{ id: "answer", text: sample.answer }];
   if (part === "reference_contexts") {
     const texts = sample.reference_contexts ?? [];
     const ids = sample.reference_context_ids ?? [];
-    return texts.map((text, i) => ({ id: ids.length === texts.length ? ids[i] : String(i + 1), text }));
+    return texts.map((text, i) => ({
+      id: ids.length === texts.length ? ids[i] : String(i + 1),
+      text,
+    }));
   }
   if (part === "history") return turnsOf(sample);
   if (part === "contexts+history") return [...(sample.contexts ?? []), ...turnsOf(sample)];

@@ -18,7 +18,9 @@ export function diagnosisSection(counts, run) {
     p(
       "quiet",
       `High is ${counts.threshold} or more. Each cell links to its samples`,
-      counts.undefined ? `; ${plural(counts.undefined, "sample")} without one of the two are in no cell` : null,
+      counts.undefined
+        ? `; ${plural(counts.undefined, "sample")} without one of the two are in no cell`
+        : null,
       ".",
     ),
     div(
@@ -27,8 +29,16 @@ export function diagnosisSection(counts, run) {
       counts.correctness &&
         div(
           null,
-          p(null, wrong.length ? "Low correctness too:" : "No sample in the square has low correctness."),
-          list("ul", "reasons", wrong, ([cell, n]) => `${n} of ${counts.cells[cell]}: ${report.cells[cell]}`),
+          p(
+            null,
+            wrong.length ? "Low correctness too:" : "No sample in the square has low correctness.",
+          ),
+          list(
+            "ul",
+            "reasons",
+            wrong,
+            ([cell, n]) => `${n} of ${counts.cells[cell]}: ${report.cells[cell]}`,
+          ),
         ),
     ),
   );

@@ -14,16 +14,21 @@ const CELLS = 4e6; // words of one text by words of the other, above which words
  * @returns {[Stretch[], Stretch[]]}
  */
 export function differing(a, b) {
-  const words = [a, b].map((text) => [...segmenter.segment(text)].filter(({ segment }) => segment.trim()));
+  const words = [a, b].map((text) =>
+    [...segmenter.segment(text)].filter(({ segment }) => segment.trim()),
+  );
   const [first, second] = words.map((found) => found.map(({ segment }) => segment));
   let start = 0;
-  while (start < Math.min(first.length, second.length) && first[start] === second[start]) start += 1;
+  while (start < Math.min(first.length, second.length) && first[start] === second[start])
+    start += 1;
   let end = 0;
   const most = Math.min(first.length, second.length) - start;
   while (end < most && first[first.length - 1 - end] === second[second.length - 1 - end]) end += 1;
   const middle = [first, second].map((list) => list.slice(start, list.length - end));
   const common =
-    middle[0].length * middle[1].length > CELLS ? anywhere(middle[0], middle[1]) : inOrder(middle[0], middle[1]);
+    middle[0].length * middle[1].length > CELLS
+      ? anywhere(middle[0], middle[1])
+      : inOrder(middle[0], middle[1]);
   return /** @type {[Stretch[], Stretch[]]} */ (
     [a, b].map((text, side) => {
       const lone = middle[side].map((_, i) => i).filter((i) => !common[side].has(i));
@@ -59,7 +64,9 @@ function inOrder(a, b) {
 /** The places of words that the other list has too, wherever. @param {string[]} a @param {string[]} b */
 function anywhere(a, b) {
   const sets = [new Set(a), new Set(b)];
-  return [a, b].map((list, side) => new Set(list.map((_, i) => i).filter((i) => sets[1 - side].has(list[i]))));
+  return [a, b].map(
+    (list, side) => new Set(list.map((_, i) => i).filter((i) => sets[1 - side].has(list[i]))),
+  );
 }
 
 /**

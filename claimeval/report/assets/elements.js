@@ -47,13 +47,17 @@ export function picture([tag, attributes, ...children]) {
   return svg(
     tag,
     attributes,
-    children.map((/** @type {any} */ child) => (typeof child === "string" ? child : picture(child))),
+    children.map((/** @type {any} */ child) =>
+      typeof child === "string" ? child : picture(child),
+    ),
   );
 }
 
 /** @param {any[]} children */
 function nodes(children) {
-  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false);
 }
 
 /** Replaces the children of a node; they are given as to `el`. @param {Element} node @param {...any} children */
@@ -123,7 +127,8 @@ export function keyed(parent, items, keyOf, draw) {
     return node;
   });
   const wanted = new Set(children);
-  for (const node of [...parent.children]) if (!wanted.has(/** @type {HTMLElement} */ (node))) node.remove();
+  for (const node of [...parent.children])
+    if (!wanted.has(/** @type {HTMLElement} */ (node))) node.remove();
   children.forEach((node, place) => {
     if (parent.children[place] !== node) parent.insertBefore(node, parent.children[place] ?? null);
   });
@@ -136,7 +141,11 @@ export function keyed(parent, items, keyOf, draw) {
  * @param {...any} children
  */
 export function scrolling(heading, ...children) {
-  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": heading }, children);
+  return el(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": heading },
+    children,
+  );
 }
 
 /**
@@ -166,7 +175,9 @@ export function table(attributes, columns, rows, foot = []) {
       row(
         null,
         heads.map(([name, kind, title]) =>
-          name instanceof HTMLTableCellElement ? name : el("th", { scope: "col", class: kind, title }, name),
+          name instanceof HTMLTableCellElement
+            ? name
+            : el("th", { scope: "col", class: kind, title }, name),
         ),
       ),
     ),
@@ -294,7 +305,11 @@ export function intro(title, ...paragraphs) {
  * @param {...any} fields
  */
 export function form(attributes, ...fields) {
-  return el("form", { ...attributes, submit: (/** @type {Event} */ event) => event.preventDefault() }, fields);
+  return el(
+    "form",
+    { ...attributes, submit: (/** @type {Event} */ event) => event.preventDefault() },
+    fields,
+  );
 }
 
 /** A field with its name above it. @param {string} name @param {Element} control @param {string} [kind] */
@@ -336,7 +351,9 @@ export function choice(name, options, chosen, choose, attributes) {
   const control = el(
     "select",
     { ...attributes, change: () => choose(control.value) },
-    pairs.map(([value, words]) => el("option", { value, selected: String(value) === String(chosen) }, words)),
+    pairs.map(([value, words]) =>
+      el("option", { value, selected: String(value) === String(chosen) }, words),
+    ),
   );
   return field(name, control);
 }

@@ -19,7 +19,9 @@ import { labelOf } from "./labels.js";
 
 /** The claims of one metric. @param {Line.SampleResult} result @param {Metric} metric @returns {Entry[]} */
 export function entriesOf(result, metric) {
-  const found = new Map(result.assessments.filter((a) => isWhole(a, metric.against)).map((a) => [a.subject, a]));
+  const found = new Map(
+    result.assessments.filter((a) => isWhole(a, metric.against)).map((a) => [a.subject, a]),
+  );
   const score = result.scores?.[metric.name];
   return claimsOf(result, metric.claims_of).map((claim, i) => {
     const assessment = found.get(claim.id) ?? null;

@@ -32,13 +32,18 @@ export function evidencePanel(sides, run, chosen) {
   const side = sides[run];
   const documents = sharedDocuments(sides);
   const entry = side.entries.find(({ claim }) => claim.id === chosen);
-  const entries = sides.map((one) => (one === side || !entry ? entry : sameClaim(entry.claim, one.entries)));
+  const entries = sides.map((one) =>
+    one === side || !entry ? entry : sameClaim(entry.claim, one.entries),
+  );
   const namings = sides.map((one, i) => namedDocuments(one.run === run ? entry : entries[i], one));
-  const namedBy = (/** @type {Shared} */ { ids }) => namings.map((map, i) => map.get(ids[i] ?? "") ?? []);
+  const namedBy = (/** @type {Shared} */ { ids }) =>
+    namings.map((map, i) => map.get(ids[i] ?? "") ?? []);
   const named = documents.filter((document) => namedBy(document).flat().length);
   const matches = entry ? passages(entry.claim, documents, named) : [];
   const long = documents.reduce((sum, document) => sum + document.text.length, 0) > LONG;
-  const relevant = new Set(side.metric.against === "contexts" ? (side.result.sample.reference_context_ids ?? []) : []);
+  const relevant = new Set(
+    side.metric.against === "contexts" ? (side.result.sample.reference_context_ids ?? []) : [],
+  );
   return el(
     "section",
     { class: "evidence", "aria-label": "Evidence" },
@@ -47,7 +52,8 @@ export function evidencePanel(sides, run, chosen) {
       null,
       "Evidence: ",
       data(partName(side.metric.against)),
-      (documents.length > 1 || sides.length > 1) && span("quiet", ` (${documentCounts(documents, sides.length)})`),
+      (documents.length > 1 || sides.length > 1) &&
+        span("quiet", ` (${documentCounts(documents, sides.length)})`),
     ),
     entry && sides.length > 1 && bothVerdicts(entry, entries, sides),
     el("p", { class: "quiet small", role: "status" }, evidenceNote(entry, named, matches)),
@@ -73,7 +79,9 @@ export function evidencePanel(sides, run, chosen) {
 function sharedDocuments(sides) {
   const lists = sides.map(({ result, metric }) => documentsOf(result.sample, metric.against));
   const part = sides[0].metric.against ?? "";
-  const listed = Object.hasOwn(sides[0].listed, part) ? sides[0].listed[part] : lists[0].map((_, i) => [i + 1]);
+  const listed = Object.hasOwn(sides[0].listed, part)
+    ? sides[0].listed[part]
+    : lists[0].map((_, i) => [i + 1]);
   return listed.map(([a, b, change]) => {
     const ranks = sides.map((_, i) => [a, b][i] ?? null);
     const held = ranks.map((rank, i) => (rank === null ? null : lists[i][rank - 1]));
@@ -140,7 +148,8 @@ export function namedDocuments(entry, { short }) {
   /** @type {Map<string, string[]>} */
   const named = new Map();
   for (const { judge, cites } of entry?.assessment?.verdicts ?? []) {
-    for (const id of cites ?? []) named.set(id, [...(named.get(id) ?? []), short.get(judge) ?? judge]);
+    for (const id of cites ?? [])
+      named.set(id, [...(named.get(id) ?? []), short.get(judge) ?? judge]);
   }
   return named;
 }
@@ -163,7 +172,9 @@ function passages(claim, documents, named) {
 /** @param {Entry | undefined} entry @param {Shared[]} named @param {any[]} matches */
 function evidenceNote(entry, named, matches) {
   if (!entry) return "Choose a claim to see its evidence.";
-  const where = named.length ? "in the documents that judges name" : "of all documents; no judge names one";
+  const where = named.length
+    ? "in the documents that judges name"
+    : "of all documents; no judge names one";
   return matches.length
     ? `Highlighted: the sentence that shares the most words with claim ${entry.number}, ${where}.`
     : `No sentence shares enough words with claim ${entry.number}${named.length ? "; judges name the documents marked below" : ""}.`;
@@ -193,14 +204,19 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
       "summary",
       null,
       (all > 1 || two) &&
-        ranks.map((rank, i) => rank && el("span", { class: "rank", title: "rank" }, `${two ? "ab"[i] : ""}${rank}`)),
+        ranks.map(
+          (rank, i) =>
+            rank && el("span", { class: "rank", title: "rank" }, `${two ? "ab"[i] : ""}${rank}`),
+        ),
       span("document-name", title, el("code", null, data(document.id))),
-      typeof document.score === "number" && span("quiet small", `score ${document.score.toPrecision(4)}`),
+      typeof document.score === "number" &&
+        span("quiet small", `score ${document.score.toPrecision(4)}`),
       two && el("span", { class: only < 0 ? "flag" : "flag only" }, only < 0 ? "both" : lone),
       relevant && span("flag relevant", "reference context"),
       named.map(
         (/** @type {string[]} */ judges, /** @type {number} */ i) =>
-          judges.length > 0 && span("flag named", two ? `${"ab"[i]}: named by ` : "named by ", data(judges.join(", "))),
+          judges.length > 0 &&
+          span("flag named", two ? `${"ab"[i]}: named by ` : "named by ", data(judges.join(", "))),
       ),
     ),
     el("div", { class: "text", dir: "auto" }, body),
@@ -209,7 +225,9 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
 
 /** @param {string} id @param {number} run whose document has the id */
 export function showDocument(id, run) {
-  const card = all("details.document").find((node) => JSON.parse(node.dataset.ids ?? "[]")[run] === id);
+  const card = all("details.document").find(
+    (node) => JSON.parse(node.dataset.ids ?? "[]")[run] === id,
+  );
   if (!(card instanceof HTMLDetailsElement)) return;
   card.open = true;
   (card.querySelector(".passage") ?? card).scrollIntoView({ block: "nearest" });

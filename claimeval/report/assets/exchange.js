@@ -53,8 +53,12 @@ export function showExchange(side, wanted, claim) {
   const calls = (side.result.calls ?? [])
     .map((call, i) => ({ call, packed: side.requests[i] }))
     .filter(({ call }) => wanted(call));
-  const drawn = calls.map(({ call, packed }, i) => exchange(call, packed, side, claim, [i + 1, calls.length]));
-  const content = calls.length ? div("dialog-body", drawn) : p(null, "No call is recorded for this.");
+  const drawn = calls.map(({ call, packed }, i) =>
+    exchange(call, packed, side, claim, [i + 1, calls.length]),
+  );
+  const content = calls.length
+    ? div("dialog-body", drawn)
+    : p(null, "No call is recorded for this.");
   openDialog("Reply and request", content);
   for (const text of all("pre", dialog())) {
     const mark = all("mark", text)[0];
@@ -71,7 +75,11 @@ export function showExchange(side, wanted, claim) {
  * @param {Stretch[]} stretches
  */
 function passedText(text, attributes, stretches) {
-  return el("pre", { class: "text", tabindex: "0", ...attributes }, marked(text, stretches, "asked"));
+  return el(
+    "pre",
+    { class: "text", tabindex: "0", ...attributes },
+    marked(text, stretches, "asked"),
+  );
 }
 
 /**
@@ -120,7 +128,9 @@ function exchange(call, packed, side, claim, [number, many]) {
     ["served by", call.served_model],
     [
       "tokens",
-      call.prompt_tokens === undefined ? null : `${call.prompt_tokens} in, ${call.completion_tokens ?? "?"} out`,
+      call.prompt_tokens === undefined
+        ? null
+        : `${call.prompt_tokens} in, ${call.completion_tokens ?? "?"} out`,
     ],
     ["key", call.key],
   ];
@@ -144,7 +154,11 @@ function exchange(call, packed, side, claim, [number, many]) {
       ? [el("h3", null, "Reply"), p("quiet", "There was no reply.")]
       : [
           el("h3", null, ["Reply ", copyButton("copy the reply", () => call.reply ?? "")]),
-          passedText(call.reply, { "data-reply": true, "aria-label": "Reply" }, aboutClaim(call.reply, claim, call)),
+          passedText(
+            call.reply,
+            { "data-reply": true, "aria-label": "Reply" },
+            aboutClaim(call.reply, claim, call),
+          ),
         ],
     packed
       ? requestText(packed, call, side, claim)
@@ -163,9 +177,12 @@ function requestText(packed, call, side, claim) {
   const { manifest } = side.facts;
   const judge = [manifest.extractor, ...manifest.judges].find((one) => one?.name === call.judge);
   const { key_variable: _, structured: __, extra, ...settings } = judge?.settings ?? {};
-  const sent = Object.entries({ model: judge?.model, endpoint: judge?.endpoint, ...settings, ...extra }).filter(
-    ([, value]) => value !== null && value !== undefined && value !== false,
-  );
+  const sent = Object.entries({
+    model: judge?.model,
+    endpoint: judge?.endpoint,
+    ...settings,
+    ...extra,
+  }).filter(([, value]) => value !== null && value !== undefined && value !== false);
   const claims = new Map((side.result.claims ?? []).map((one) => [one.id, one]));
   const messages = messagesOf(packed, call, side.result.sample, claims, side.literals);
   const format = packed[1] !== null && side.literals[packed[1]];
@@ -185,7 +202,12 @@ function requestText(packed, call, side, claim) {
     ]),
     more("Settings and reply format", [
       definitions(settingsInWords(sent)),
-      format && el("pre", { class: "text", tabindex: "0" }, visible(JSON.stringify(JSON.parse(format), null, 1))),
+      format &&
+        el(
+          "pre",
+          { class: "text", tabindex: "0" },
+          visible(JSON.stringify(JSON.parse(format), null, 1)),
+        ),
     ]),
   ];
 }

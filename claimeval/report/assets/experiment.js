@@ -77,13 +77,21 @@ function tableSection(id, name) {
 }
 
 function flippedSection() {
-  const arms = experiment.table.arms.map(({ name }) => name).filter((name) => name !== experiment.table.baseline);
+  const arms = experiment.table.arms
+    .map(({ name }) => name)
+    .filter((name) => name !== experiment.table.baseline);
   return section(
     "flipped",
     "Claims that flipped",
-    p("quiet", "Claims that count differently in an arm and in the baseline, with the judges' explanations in both."),
+    p(
+      "quiet",
+      "Claims that count differently in an arm and in the baseline, with the judges' explanations in both.",
+    ),
     experiment.changes.length > 0 &&
-      list("ul", "quiet small", experiment.changes, (line) => ["Not counted as flips, ", data(line)]),
+      list("ul", "quiet small", experiment.changes, (line) => [
+        "Not counted as flips, ",
+        data(line),
+      ]),
     form(
       { class: "toolbar", role: "search" },
       searchField("", "sample, question, claim, reason …", (query) => showFlips({ query })),
@@ -99,8 +107,12 @@ function showFlips(changed) {
   Object.assign(filter, changed);
   const wanted = terms(filter.query);
   const texts = (/** @type {Page.ArmFlip} */ flip) =>
-    [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation].join("\n").toLowerCase();
-  const found = experiment.flips.filter((flip) => (!filter.arm || flip.arm === filter.arm) && has(texts(flip), wanted));
+    [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation]
+      .join("\n")
+      .toLowerCase();
+  const found = experiment.flips.filter(
+    (flip) => (!filter.arm || flip.arm === filter.arm) && has(texts(flip), wanted),
+  );
   const shown = found.length > LISTED ? `, the first ${LISTED} shown` : "";
   byId("count").textContent = `${plural(found.length, "claim")}${shown}`;
   byId("flips").replaceChildren(...found.slice(0, LISTED).map(flipEntry));
@@ -127,7 +139,13 @@ function flipEntry(flip) {
     p(null, data(flip.claim)),
     side(experiment.table.baseline, flip.a, flip.a_word, flip.a_explanation),
     side(flip.arm, flip.b, flip.b_word, flip.b_explanation),
-    note(data(flip.sample_id), " · ", data(flip.question), " · against the ", data(partName(flip.evidence.part))),
+    note(
+      data(flip.sample_id),
+      " · ",
+      data(flip.question),
+      " · against the ",
+      data(partName(flip.evidence.part)),
+    ),
   );
 }
 

@@ -29,11 +29,15 @@ function experimentRow(found) {
       data(found.baseline),
       found.chosen && [", chosen ", data(found.chosen)],
       means,
-      Object.entries(found.failed).map(([arm, why]) => p("failure small", data(arm), " failed: ", data(why))),
+      Object.entries(found.failed).map(([arm, why]) =>
+        p("failure small", data(arm), " failed: ", data(why)),
+      ),
       arms.length > 0 &&
         el("details", { class: "small" }, [
           el("summary", null, "pages of the arms"),
-          list("ul", null, arms, (run) => el("a", { href: reportAddress([run.name]) }, data(run.name))),
+          list("ul", null, arms, (run) =>
+            el("a", { href: reportAddress([run.name]) }, data(run.name)),
+          ),
         ]),
     ),
     cell("cost", found.dollars === null ? "price unknown" : dollars(found.dollars)),
@@ -56,5 +60,10 @@ export function experimentsSection() {
   const id = "experiments-heading";
   const heads = ["experiment", "date", "data", "arms and means", ...numeric("cost"), "notes"];
   const found = table({ class: "plain runs" }, heads, home.experiments.map(experimentRow));
-  return el("section", { class: "group experiments" }, el("h2", { id }, "Experiments"), scrolling(id, found));
+  return el(
+    "section",
+    { class: "group experiments" },
+    el("h2", { id }, "Experiments"),
+    scrolling(id, found),
+  );
 }

@@ -7,7 +7,9 @@ import { data } from "./text.js";
 
 /** @param {Page.ExtractionSummary} found @param {import("./tables.js").Table} measures */
 export function claimSection(found, measures) {
-  const kinds = Object.entries(found.unclaimed).map(([kind, n]) => `${kind.replaceAll("_", "-")} ${n}`);
+  const kinds = Object.entries(found.unclaimed).map(
+    ([kind, n]) => `${kind.replaceAll("_", "-")} ${n}`,
+  );
   return section(
     "claims-quality",
     "Quality of the claims",
@@ -21,6 +23,8 @@ export function claimSection(found, measures) {
 /** @param {Page.ExtractionSummary} found */
 function scope({ claims, sentences, texts, all_texts: all, part }) {
   const of =
-    texts < all ? `${texts.toLocaleString("en")} of ${plural(all, `${part} text`)}` : plural(all, `${part} text`);
+    texts < all
+      ? `${texts.toLocaleString("en")} of ${plural(all, `${part} text`)}`
+      : plural(all, `${part} text`);
   return `${plural(claims, "claim")} of ${plural(sentences, "sentence")} in ${of}`;
 }

@@ -34,7 +34,13 @@ export const SORTS = {
   data: "order of the data",
 };
 
-const COMPARED = new Set(["flipped", "other_contexts", "other_answer", "other_reference", "same_texts"]);
+const COMPARED = new Set([
+  "flipped",
+  "other_contexts",
+  "other_answer",
+  "other_reference",
+  "same_texts",
+]);
 
 function anyPanel() {
   return report.runs.some((facts) => facts.summary.panel);
@@ -62,34 +68,41 @@ export const FILTERS = {
   judge: {
     heading: "A judge differs from the panel",
     options: ({ run }) =>
-      anyPanel() ? report.runs[run].manifest.judges.map(({ name }) => [name, `${name} differs`]) : [],
+      anyPanel()
+        ? report.runs[run].manifest.judges.map(({ name }) => [name, `${name} differs`])
+        : [],
     passes: (value, row, state) => {
       const place = report.runs[state.run].manifest.judges.findIndex(({ name }) => name === value);
-      return (state.run && row.other ? row.other : row).cells.some(({ dissenters }) => dissenters.includes(place));
+      return (state.run && row.other ? row.other : row).cells.some(({ dissenters }) =>
+        dissenters.includes(place),
+      );
     },
   },
   reason: {
     heading: "Claims without a label",
     options: ({ run, metric }) =>
-      Object.keys(report.runs[run].summary.metrics[report.metrics[metric]?.name]?.unassessed ?? {}).map((name) => [
-        name,
-        reasonInWords(name),
-      ]),
-    passes: (value, row, state) => cellOf(row, state).reasons.includes(value) || cellOf(row, state).because === value,
+      Object.keys(
+        report.runs[run].summary.metrics[report.metrics[metric]?.name]?.unassessed ?? {},
+      ).map((name) => [name, reasonInWords(name)]),
+    passes: (value, row, state) =>
+      cellOf(row, state).reasons.includes(value) || cellOf(row, state).because === value,
   },
   blame: {
     heading: "Retrieval or generation",
-    options: () => (report.runs.some((facts) => facts.diagnosis) ? Object.entries(report.cells) : []),
+    options: () =>
+      report.runs.some((facts) => facts.diagnosis) ? Object.entries(report.cells) : [],
     passes: (value, row, { run }) => (run && row.other ? row.other : row).blame === value,
   },
   cause: {
     heading: "Changed because of",
-    options: () => (report.comparison ? Object.entries(report.causes).filter(([name]) => name !== "samples") : []),
+    options: () =>
+      report.comparison ? Object.entries(report.causes).filter(([name]) => name !== "samples") : [],
     passes: (value, row, state) => value in causesOf(row, state),
   },
   document: {
     heading: "With a document that changed",
-    options: () => (report.comparison?.culprit.documents ?? []).map(({ name }) => [name, `“${name}” changed`]),
+    options: () =>
+      (report.comparison?.culprit.documents ?? []).map(({ name }) => [name, `“${name}” changed`]),
     passes: (value, row) => row.documents.includes(value),
   },
   is: {
@@ -101,7 +114,10 @@ export const FILTERS = {
     passes: (value, row) => {
       const [field, ...rest] = value.split("=");
       const facet = report.facets.find((one) => one.field === field);
-      return (facet?.codes[row.number] ?? -1) === (rest[0] === "" ? -1 : (facet?.values.indexOf(rest.join("=")) ?? -2));
+      return (
+        (facet?.codes[row.number] ?? -1) ===
+        (rest[0] === "" ? -1 : (facet?.values.indexOf(rest.join("=")) ?? -2))
+      );
     },
   },
 };
@@ -110,7 +126,10 @@ export const FILTERS = {
 export function filterInWords(kind, value, state) {
   if (kind === "cause") return `because of ${report.causes[value] ?? value}`;
   const found = FILTERS[kind].options(state).find(([name]) => name === value);
-  return found?.[1] ?? (kind === "is" && value.endsWith("=") ? `without ${value.slice(0, -1)}` : `${kind}: ${value}`);
+  return (
+    found?.[1] ??
+    (kind === "is" && value.endsWith("=") ? `without ${value.slice(0, -1)}` : `${kind}: ${value}`)
+  );
 }
 
 /** What each cause adds to the change of a sample in the metric that is listed. */
@@ -139,7 +158,9 @@ export function sortInWords(sort, metric) {
 
 export function sorts() {
   return Object.keys(SORTS).filter(
-    (name) => (!["change", "cause"].includes(name) || report.comparison) && (name !== "divided" || anyPanel()),
+    (name) =>
+      (!["change", "cause"].includes(name) || report.comparison) &&
+      (name !== "divided" || anyPanel()),
   );
 }
 
@@ -174,10 +195,14 @@ export function listState(params) {
     show: shows().find((name) => name === params.get("show")) ?? "all",
     below: numeral("below"),
     bar: from === null || to === null ? null : [from, to],
-    sort: sorts().find((name) => name === params.get("sort")) ?? (report.comparison ? "change" : "worst"),
+    sort:
+      sorts().find((name) => name === params.get("sort")) ??
+      (report.comparison ? "change" : "worst"),
     run: report.comparison && params.get("run") === "1" ? 1 : 0,
     filters: Object.keys(FILTERS).flatMap((kind) =>
-      [...new Set(params.getAll(kind))].map((value) => /** @type {[string, string]} */ ([kind, value])),
+      [...new Set(params.getAll(kind))].map(
+        (value) => /** @type {[string, string]} */ ([kind, value]),
+      ),
     ),
   };
 }
@@ -229,18 +254,21 @@ function moved(row, state) {
 export function passes(row, state) {
   const cell = cellOf(row, state);
   if (!SHOWS[state.show][1](cell, row, state)) return false;
-  if (!state.filters.every(([kind, value]) => FILTERS[kind].passes(value, row, state))) return false;
+  if (!state.filters.every(([kind, value]) => FILTERS[kind].passes(value, row, state)))
+    return false;
   if (state.below !== null && !(cell.value !== null && cell.value < state.below)) return false;
   if (!state.bar) return true;
   const [from, to] = state.bar;
   return (
-    cell.value !== null && (from === to ? cell.value === to : cell.value > from && cell.value <= to && cell.value < 1)
+    cell.value !== null &&
+    (from === to ? cell.value === to : cell.value > from && cell.value <= to && cell.value < 1)
   );
 }
 
 /** @param {Row[]} rows @param {ListState} state */
 export function ordered(rows, state) {
-  const value = (/** @type {Row} */ row, /** @type {number} */ missing) => cellOf(row, state).value ?? missing;
+  const value = (/** @type {Row} */ row, /** @type {number} */ missing) =>
+    cellOf(row, state).value ?? missing;
   const contradicted = (/** @type {Row} */ row) => counts(cellOf(row, state).strip).contradicted;
   /** @type {Record<string, (a: Row, b: Row) => number>} */
   const keys = {

@@ -18,11 +18,20 @@ export function sampleHead(row) {
   const { sample } = opened.sides[0].result;
   const rows = listedRows();
   const at = rows.findIndex(({ number }) => number === row.number);
-  const place = at >= 0 && `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
-  const step = (/** @type {number} */ by, /** @type {string} */ text, /** @type {string} */ label) => {
+  const place =
+    at >= 0 && `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
+  const step = (
+    /** @type {number} */ by,
+    /** @type {string} */ text,
+    /** @type {string} */ label,
+  ) => {
     const target = at >= 0 ? rows[at + by] : undefined;
     return target
-      ? el("a", { class: "step", href: sampleAddress(target, sampleParams()), "aria-label": label }, text)
+      ? el(
+          "a",
+          { class: "step", href: sampleAddress(target, sampleParams()), "aria-label": label },
+          text,
+        )
       : el("span", { class: "step off", "aria-hidden": "true" }, text);
   };
   const { history = [] } = sample;
@@ -57,12 +66,16 @@ export function sampleHead(row) {
       ]),
     ),
     row.changed && p("changed", changesInWords(row.changed)),
-    opened.sides.map(({ diagnosis, run }) => diagnosis && p("diagnosis", runLetter(run), diagnosis)),
+    opened.sides.map(
+      ({ diagnosis, run }) => diagnosis && p("diagnosis", runLetter(run), diagnosis),
+    ),
     facts.length > 0 &&
       el(
         "dl",
         { class: "facts" },
-        facts.map(([name, ...values]) => div(null, el("dt", null, data(name)), el("dd", null, byRun(values)))),
+        facts.map(([name, ...values]) =>
+          div(null, el("dt", null, data(name)), el("dd", null, byRun(values))),
+        ),
       ),
   );
 }
@@ -77,7 +90,10 @@ function factsOf(sample) {
   const { generator, is_answerable: answerable, metadata } = sample;
   const found = [
     ["answered by", generator],
-    ["answerable", answerable === undefined || answerable === null ? null : answerable ? "yes" : "no"],
+    [
+      "answerable",
+      answerable === undefined || answerable === null ? null : answerable ? "yes" : "no",
+    ],
     ...Object.entries(metadata ?? {}).map(([name, value]) => [
       name,
       typeof value === "string" ? value : JSON.stringify(value),
@@ -104,7 +120,9 @@ function byRun(values) {
 /** @param {string} changed letters of the parts that differ */
 function changesInWords(changed) {
   const parts = { a: "the answer", c: "the contexts", r: "the reference", q: "the question" };
-  const names = Object.entries(parts).flatMap(([letter, words]) => (changed.includes(letter) ? [words] : []));
+  const names = Object.entries(parts).flatMap(([letter, words]) =>
+    changed.includes(letter) ? [words] : [],
+  );
   return `Different in the two runs: ${names.join(", ")}.`;
 }
 

@@ -64,7 +64,10 @@ export const COLUMNS = {
   samples: {
     kind: "num",
     value: (run) => run.samples,
-    cell: (run) => [run.samples.toLocaleString("en"), run.complete ? null : [" ", span("flag", "stopped early")]],
+    cell: (run) => [
+      run.samples.toLocaleString("en"),
+      run.complete ? null : [" ", span("flag", "stopped early")],
+    ],
   },
   cost: {
     kind: "num",
@@ -105,7 +108,8 @@ function metricColumn(metric) {
       return [
         number(mean),
         span("quiet small below", range(ends), bounds && " (bounds)"),
-        step !== undefined && span("quiet small below", span("unseen", "since the run before "), signed(step)),
+        step !== undefined &&
+          span("quiet small below", span("unseen", "since the run before "), signed(step)),
       ];
     },
   };
@@ -114,14 +118,20 @@ function metricColumn(metric) {
 /** @returns {Record<string, Column>} */
 export function columns() {
   const metrics = [...new Set(home.runs.flatMap((run) => Object.keys(run.metrics)))];
-  return { ...COLUMNS, ...Object.fromEntries(metrics.map((metric) => [`metric ${metric}`, metricColumn(metric)])) };
+  return {
+    ...COLUMNS,
+    ...Object.fromEntries(metrics.map((metric) => [`metric ${metric}`, metricColumn(metric)])),
+  };
 }
 
 /** The columns that most runs have something in. */
 function usualColumns() {
   const single = home.runs.filter((run) => run.problem === null);
-  const count = (/** @type {string} */ metric) => single.filter((run) => metric in run.metrics).length;
-  const metrics = [...new Set(single.flatMap((run) => Object.keys(run.metrics)))].sort((a, b) => count(b) - count(a));
+  const count = (/** @type {string} */ metric) =>
+    single.filter((run) => metric in run.metrics).length;
+  const metrics = [...new Set(single.flatMap((run) => Object.keys(run.metrics)))].sort(
+    (a, b) => count(b) - count(a),
+  );
   const most = metrics.length ? count(metrics[0]) : 0;
   const kept = metrics.filter((metric) => 2 * count(metric) >= most).slice(0, PER_PICTURE);
   const usual = ["date", "judges", "samples", "cost"];
@@ -145,7 +155,8 @@ function labelAddress(name) {
 
 /** @param {string[]} names @param {string} baseline */
 export function compareAddress(names, baseline) {
-  if (names.length === 2) return reportAddress([baseline, ...names.filter((name) => name !== baseline)]);
+  if (names.length === 2)
+    return reportAddress([baseline, ...names.filter((name) => name !== baseline)]);
   return `/compare?${new URLSearchParams([...names.map((name) => ["run", name]), ["baseline", baseline]])}`;
 }
 
@@ -155,8 +166,10 @@ export function keep() {
   const own = [...state.columns];
   const kept = new URLSearchParams();
   if (state.query) kept.set("q", state.query);
-  if (state.sort !== "date" || !state.down) kept.set("sort", `${state.down ? "-" : ""}${state.sort}`);
-  if (own.length !== usual.length || own.some((key) => !usual.includes(key))) kept.set("columns", own.join("|"));
+  if (state.sort !== "date" || !state.down)
+    kept.set("sort", `${state.down ? "-" : ""}${state.sort}`);
+  if (own.length !== usual.length || own.some((key) => !usual.includes(key)))
+    kept.set("columns", own.join("|"));
   for (const name of state.chosen) kept.append("chosen", name);
   if (state.baseline) kept.set("baseline", state.baseline);
   history.replaceState(null, "", `#${kept}`);
@@ -168,8 +181,11 @@ export function restore() {
   state.query = kept.get("q") ?? "";
   const sort = kept.get("sort") ?? "-date";
   const key = sort.replace(/^-/, "");
-  if (key === "name" || key in there) Object.assign(state, { sort: key, down: sort.startsWith("-") });
-  state.columns = new Set((kept.get("columns")?.split("|") ?? usualColumns()).filter((column) => column in there));
+  if (key === "name" || key in there)
+    Object.assign(state, { sort: key, down: sort.startsWith("-") });
+  state.columns = new Set(
+    (kept.get("columns")?.split("|") ?? usualColumns()).filter((column) => column in there),
+  );
   state.chosen = kept.getAll("chosen").filter((name) => home.byName[name]?.problem === null);
   state.baseline = kept.get("baseline") ?? "";
 }

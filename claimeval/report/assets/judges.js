@@ -48,7 +48,10 @@ function section(facts, run) {
         ".",
       ]),
     figures(null, ["cost", "kappa"].map(named)),
-    figures(`Labels: a judge's against those of ${people ? "people" : "the panel"}`, ofJudges("confusion")),
+    figures(
+      `Labels: a judge's against those of ${people ? "people" : "the panel"}`,
+      ofJudges("confusion"),
+    ),
     figures("Calibration", ofJudges("calibration")),
     failures(judges, short, run),
     disputed.length > 0 && [
@@ -73,12 +76,20 @@ function figures(title, images) {
 /** @param {Page.JudgeNumbers[]} judges @param {Map<string, string>} short @param {number} run */
 function failures(judges, short, run) {
   const examples = judges.flatMap((one) =>
-    Object.entries(one.examples).map(([reason, example]) => ({ one, reason, example, row: rowOf(example.sample_id) })),
+    Object.entries(one.examples).map(([reason, example]) => ({
+      one,
+      reason,
+      example,
+      row: rowOf(example.sample_id),
+    })),
   );
   if (!examples.length) return null;
   return [
     el("h3", null, "Failed calls, with a raw reply of each kind"),
-    p("quiet", el("a", { href: listed({ show: "failed", run }) }, "All samples with a failed call")),
+    p(
+      "quiet",
+      el("a", { href: listed({ show: "failed", run }) }, "All samples with a failed call"),
+    ),
     list("ul", "failures", examples, ({ one, reason, example, row }) => [
       el("b", null, data(short.get(one.judge) ?? one.judge)),
       `: ${one.failed[reason]} ${reason} (${reasonInWords(reason)}), as in `,

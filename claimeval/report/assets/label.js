@@ -1,6 +1,20 @@
 // The page on which people label claims, answers or documents. A label is on disk before the next item is shown.
 
-import { all, button, byId, choice, div, el, field, fill, form, list, note, p, span } from "./elements.js";
+import {
+  all,
+  button,
+  byId,
+  choice,
+  div,
+  el,
+  field,
+  fill,
+  form,
+  list,
+  note,
+  p,
+  span,
+} from "./elements.js";
 import { LABELS, partName } from "./labels.js";
 import { block, data, marked } from "./text.js";
 import { themes } from "./theme.js";
@@ -20,7 +34,11 @@ import { closestSentence } from "./words.js";
 
 const ENOUGH = 0.05; // the width on either side that the progress speaks of
 /** @type {Record<string, string>} */
-const QUEUES = { draw: "a random draw", disputed: "disputed claims", documents: "documents: are they good results?" };
+const QUEUES = {
+  draw: "a random draw",
+  disputed: "disputed claims",
+  documents: "documents: are they good results?",
+};
 
 const queue = /** @type {Queue} */ ({});
 const state = {
@@ -85,7 +103,11 @@ function noteField() {
 async function give(label) {
   const { at } = state;
   const before = queue.turns[at]?.given;
-  if (before === undefined || !(await store(at, { label, note: noteField().value, cites: state.cites }))) return;
+  if (
+    before === undefined ||
+    !(await store(at, { label, note: noteField().value, cites: state.cites }))
+  )
+    return;
   state.done.push({ at, before });
   const left = queue.turns.findIndex((turn, place) => place > at && turn.given === null);
   go(before ? at + 1 : left < 0 ? queue.turns.findIndex((turn) => turn.given === null) : left);
@@ -102,7 +124,11 @@ async function undo() {
 /** Stores the note or the documents of an item that has a label already. */
 async function amend() {
   const given = queue.turns[state.at]?.given;
-  if (given && (await store(state.at, { label: given.label, note: noteField().value, cites: state.cites }))) status();
+  if (
+    given &&
+    (await store(state.at, { label: given.label, note: noteField().value, cites: state.cites }))
+  )
+    status();
 }
 
 /** @param {number} at -1 or the number of turns: all have a label */
@@ -123,7 +149,9 @@ function cite(number) {
   const card = all("#item .document")[number - 1];
   if (!document || !(card instanceof HTMLDetailsElement) || queue.queue === "documents") return;
   const cited = state.cites.includes(document.id);
-  state.cites = cited ? state.cites.filter((id) => id !== document.id) : [...state.cites, document.id];
+  state.cites = cited
+    ? state.cites.filter((id) => id !== document.id)
+    : [...state.cites, document.id];
   card.classList.toggle("cited", !cited);
   card.open = true;
   card.querySelector("button")?.setAttribute("aria-pressed", String(!cited));
@@ -153,16 +181,25 @@ function documents(turn) {
 /** @param {Turn} turn */
 function asked(turn) {
   if (queue.queue === "documents") return "Is the document a good result for the question?";
-  if (turn.subject === "answer") return ["How good is the answer, by ", data(queue.metric ?? ""), "?"];
+  if (turn.subject === "answer")
+    return ["How good is the answer, by ", data(queue.metric ?? ""), "?"];
   return ["Is the claim supported by the ", data(partName(turn.against)), " below?"];
 }
 
 /** @param {Turn} turn */
 function item(turn) {
   const judges = Object.entries(turn.judges ?? {});
-  const said = judges.map(([judge, labels], i) => [i ? "; " : "", data(judge), " ", labels.map(word).join(", ")]);
+  const said = judges.map(([judge, labels], i) => [
+    i ? "; " : "",
+    data(judge),
+    " ",
+    labels.map(word).join(", "),
+  ]);
   return [
-    turn.again && note("You labeled this before. The second label shows how sure one can be; no score counts it."),
+    turn.again &&
+      note(
+        "You labeled this before. The second label shows how sure one can be; no score counts it.",
+      ),
     el("h2", null, span("quiet", "Question "), data(turn.question)),
     turn.text && el("blockquote", { class: "claim-text" }, block(turn.text)),
     p(null, asked(turn)),
@@ -185,7 +222,8 @@ function status() {
   const { labeled, drawn, needed, same, repeated } = progress;
   const unit = queue.queue === "documents" ? "question" : "label";
   const known = queue.queue === "documents" ? "LGTM" : "how often the judges label as you do";
-  const more = needed === 0 ? `enough to know ${known}` : `about ${needed} more ${unit}s to know ${known}`;
+  const more =
+    needed === 0 ? `enough to know ${known}` : `about ${needed} more ${unit}s to know ${known}`;
   fill(
     byId("progress"),
     el("progress", { max: drawn, value: labeled, "aria-label": "labeled" }),
@@ -223,19 +261,27 @@ function finished() {
 /** @param {Record<string, string>} changed */
 function open(changed) {
   const { run, metric, queue: name } = queue;
-  location.search = String(new URLSearchParams({ run, metric: metric ?? "", queue: name, ...changed }));
+  location.search = String(
+    new URLSearchParams({ run, metric: metric ?? "", queue: name, ...changed }),
+  );
 }
 
 function queues() {
   const size = el("input", { type: "number", min: 1, max: 1000, value: queue.count });
-  const failed = (/** @type {Error} */ error) => (byId("drawing").textContent = `Not drawn: ${error.message}`);
+  const failed = (/** @type {Error} */ error) =>
+    (byId("drawing").textContent = `Not drawn: ${error.message}`);
   const grow = () => send("/draw", { n: Number(size.value) }).then(() => location.reload(), failed);
-  const [unit, draw] = queue.turns.length ? [`${queue.unit} in total`, "Draw more"] : [queue.unit, "Draw"];
-  const names = Object.entries(QUEUES).filter(([name]) => queue.metrics.length || name === "documents");
+  const [unit, draw] = queue.turns.length
+    ? [`${queue.unit} in total`, "Draw more"]
+    : [queue.unit, "Draw"];
+  const names = Object.entries(QUEUES).filter(
+    ([name]) => queue.metrics.length || name === "documents",
+  );
   return form(
     { class: "queues" },
     choice("Queue", names, queue.queue, (name) => open({ queue: name })),
-    queue.queue !== "documents" && choice("Metric", queue.metrics, queue.metric ?? "", (metric) => open({ metric })),
+    queue.queue !== "documents" &&
+      choice("Metric", queue.metrics, queue.metric ?? "", (metric) => open({ metric })),
     queue.queue !== "disputed" && queue.count > 0 && [field(unit, size), button(null, grow, draw)],
     el("p", { id: "drawing", class: "failure", role: "alert" }),
   );
@@ -248,7 +294,12 @@ function keysBar() {
       "aria-pressed": "false",
     }),
   );
-  const remark = el("input", { id: "note", maxlength: 500, placeholder: "note (Enter)", change: () => then(amend) });
+  const remark = el("input", {
+    id: "note",
+    maxlength: 500,
+    placeholder: "note (Enter)",
+    change: () => then(amend),
+  });
   return el(
     "div",
     { class: "keys", id: "keys", role: "group", "aria-label": "Labels" },
@@ -280,7 +331,9 @@ function press(event) {
   const button = target instanceof HTMLButtonElement;
   const acts = {
     ...Object.fromEntries("123456789".split("").map((digit) => [digit, () => cite(Number(digit))])),
-    ...Object.fromEntries(Object.entries(queue.keys).map(([one, label]) => [one, () => give(label)])),
+    ...Object.fromEntries(
+      Object.entries(queue.keys).map(([one, label]) => [one, () => give(label)]),
+    ),
     u: undo,
     ArrowLeft: back,
     ArrowRight: () => go(state.at + 1),

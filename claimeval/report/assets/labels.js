@@ -54,7 +54,8 @@ export function reasonInWords(reason) {
  */
 export function labelOf(found) {
   const { label, positive } = found ?? {};
-  if (positive === undefined || positive === null) return /** @type {Label} */ (label ?? "unassessed");
+  if (positive === undefined || positive === null)
+    return /** @type {Label} */ (label ?? "unassessed");
   return positive ? "supported" : "not_found";
 }
 

@@ -42,9 +42,19 @@ export function listedState() {
 export function drawList(main, params) {
   list.state = listState(params);
   const count = el("p", { class: "count", role: "status" });
-  const body = el("div", { class: report.comparison ? "rows two" : "rows", role: "list", "aria-label": "Samples" });
+  const body = el("div", {
+    class: report.comparison ? "rows two" : "rows",
+    role: "list",
+    "aria-label": "Samples",
+  });
   const head = el("div", { class: "list-head" });
-  main.replaceChildren(el("h1", { class: "unseen" }, "Samples"), toolbar(list.state, changeList), count, head, body);
+  main.replaceChildren(
+    el("h1", { class: "unseen" }, "Samples"),
+    toolbar(list.state, changeList),
+    count,
+    head,
+    body,
+  );
   Object.assign(list, { body, head, count });
   runQuery();
 }
@@ -99,8 +109,11 @@ function showRows(rows, share) {
       ]),
     filters.map(([kind, value]) => {
       const words = filterInWords(kind, value, listedState());
-      const remove = () => changeList({ filters: filters.filter(([k, v]) => k !== kind || v !== value) });
-      return button("token", remove, [data(words), " ✕"], { "aria-label": `Remove the filter: ${words}` });
+      const remove = () =>
+        changeList({ filters: filters.filter(([k, v]) => k !== kind || v !== value) });
+      return button("token", remove, [data(words), " ✕"], {
+        "aria-label": `Remove the filter: ${words}`,
+      });
     }),
     JSON.stringify(listState(new URLSearchParams())) !== JSON.stringify(list.state) &&
       el("a", { class: "token", href: "#/samples" }, "show all"),
@@ -126,12 +139,22 @@ function showRows(rows, share) {
 function table(rows) {
   const runs = report.comparison ? ["a ", "b "] : [""];
   const head = runs.flatMap((run) =>
-    report.metrics.flatMap(({ name }) => [`${run}${name}`, `${run}${name} hits`, `${run}${name} judged`]),
+    report.metrics.flatMap(({ name }) => [
+      `${run}${name}`,
+      `${run}${name} hits`,
+      `${run}${name} judged`,
+    ]),
   );
-  const cells = (/** @type {RunRow} */ row) => row.cells.flatMap(({ value, hits, judged }) => [value, hits, judged]);
+  const cells = (/** @type {RunRow} */ row) =>
+    row.cells.flatMap(({ value, hits, judged }) => [value, hits, judged]);
   return [
     ["id", "question", ...head],
-    ...rows.map((row) => [row.id, row.question, ...cells(row), ...(row.other ? cells(row.other) : [])]),
+    ...rows.map((row) => [
+      row.id,
+      row.question,
+      ...cells(row),
+      ...(row.other ? cells(row.other) : []),
+    ]),
   ];
 }
 
@@ -144,7 +167,9 @@ function listHead() {
     const arrow = sorted ? (state.sort === "worst" ? " ↑" : " ↓") : "";
     const sort = () => changeList({ metric: i, sort: next });
     const label = `Sort by ${name}, ${sortInWords(next, i)}`;
-    return button(state.metric === i ? "focus" : null, sort, [data(name), arrow], { "aria-label": label });
+    return button(state.metric === i ? "focus" : null, sort, [data(name), arrow], {
+      "aria-label": label,
+    });
   };
   return [span(null, "sample"), ...shownMetrics().map(sorter), span(null, "claims")];
 }
@@ -191,7 +216,13 @@ function drawRow(row, at, height) {
   const { metric, run } = listedState();
   const node = el(
     "div",
-    { class: "row", role: "listitem", "aria-posinset": at + 1, "aria-setsize": list.rows.length, "data-at": at },
+    {
+      class: "row",
+      role: "listitem",
+      "aria-posinset": at + 1,
+      "aria-setsize": list.rows.length,
+      "data-at": at,
+    },
     el(
       "a",
       {
@@ -222,7 +253,8 @@ export function moveInList(step) {
   const top = list.body.getBoundingClientRect().top + list.cursor * height;
   const barEnd = all(".bar")[0].offsetHeight + (list.head.offsetHeight || 0) + 8;
   if (top < barEnd) scrollBy({ top: top - barEnd, behavior: "instant" });
-  else if (top + height > innerHeight - 8) scrollBy({ top: top + height - innerHeight + 8, behavior: "instant" });
+  else if (top + height > innerHeight - 8)
+    scrollBy({ top: top + height - innerHeight + 8, behavior: "instant" });
   drawRows();
   all(`[data-at="${list.cursor}"] a`, list.body)[0]?.focus({ preventScroll: true });
 }

@@ -28,7 +28,9 @@ export function matrix(side) {
     !(alone.size || named.some((map) => map.size) || documents.some(({ id }) => known.has(id)))
   )
     return null;
-  const uses = documents.map((_, column) => documentUse(column, entries.length, mark, alone.size > 0));
+  const uses = documents.map((_, column) =>
+    documentUse(column, entries.length, mark, alone.size > 0),
+  );
   const names = documents.map((document, i) => [
     span("rank", `${i + 1}`),
     span("column-name", data(document.id)),
@@ -93,9 +95,11 @@ const USES = {
 /** @param {number} column @param {number} claims @param {(i: number, column: number) => Mark | null} mark @param {boolean} alone */
 function documentUse(column, claims, mark, alone) {
   const all = Array.from({ length: claims }, (_, i) => i);
-  const supports = (/** @type {number} */ i, /** @type {number} */ place) => mark(i, place)?.label === "supported";
+  const supports = (/** @type {number} */ i, /** @type {number} */ place) =>
+    mark(i, place)?.label === "supported";
   const mine = all.filter((i) => supports(i, column));
-  if (!mine.length && alone && all.some((i) => mark(i, column)?.label === "unassessed")) return "not known";
+  if (!mine.length && alone && all.some((i) => mark(i, column)?.label === "unassessed"))
+    return "not known";
   if (!mine.length) return all.some((i) => mark(i, column)) ? "no support" : "unused";
   const before = (/** @type {number} */ i) =>
     Array.from({ length: column }, (_, place) => place).some((place) => supports(i, place));

@@ -25,7 +25,10 @@ export function metricCard({ metric, labels, distribution }, facts, run) {
     ),
     p("headline", span("mean-value", number(summary.mean)), span("quiet", endsInWords(summary))),
     div(null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
-    note(`mean of ${plural(summary.n, "sample")}`, without ? `, ${without} without a score` : ", none missing"),
+    note(
+      `mean of ${plural(summary.n, "sample")}`,
+      without ? `, ${without} without a score` : ", none missing",
+    ),
     reasonList(summary.missing, "sample"),
     el("h4", null, plural(summary.total ?? 0, "claim")),
     labelBar(labels, `${metric.name}, labels of claims`),
@@ -47,7 +50,11 @@ function reasonList(reasons, one) {
 function metricNumbers(summary) {
   const rows = [
     ["micro mean", number(summary.micro), "supported claims of all judged claims"],
-    ["bounds", range(summary.bounds), "the mean if everything unassessed were unsupported, and if it were supported"],
+    [
+      "bounds",
+      range(summary.bounds),
+      "the mean if everything unassessed were unsupported, and if it were supported",
+    ],
     ["judged claims", `${summary.judged ?? 0} of ${summary.total ?? 0}`, "claims with a label"],
     [
       "ungrounded claims",
@@ -59,7 +66,11 @@ function metricNumbers(summary) {
       String(summary.unasked),
       "samples that count 0 because nothing was retrieved or answered",
     ],
-    ["lost to failures", percent(summary.failure_rate), "the larger of the shares of samples and claims"],
+    [
+      "lost to failures",
+      percent(summary.failure_rate),
+      "the larger of the shares of samples and claims",
+    ],
   ];
   return [
     definitions(rows),

@@ -16,7 +16,8 @@ export function clustersInWords(samples, clusters, field) {
 
 /** The ends next to a mean, in words. @param {Ends} reported */
 export function endsInWords({ ends, low, high }) {
-  if (ends === "bounds") return ` ${range([low, high])} (bounds), as judges abstained on many claims`;
+  if (ends === "bounds")
+    return ` ${range([low, high])} (bounds), as judges abstained on many claims`;
   return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
 }
 
@@ -49,7 +50,9 @@ export function percent(share) {
 
 /** @param {(number | null)[] | null | undefined} ends @param {number} [digits] @param {(value: number | null, digits?: number) => string} [write] */
 export function range(ends, digits = 2, write = number) {
-  return ends?.every((end) => end !== null) ? ends.map((end) => write(end, digits)).join(" to ") : "–";
+  return ends?.every((end) => end !== null)
+    ? ends.map((end) => write(end, digits)).join(" to ")
+    : "–";
 }
 
 /** As `dollars` of claimeval/statistics/formatting.py, with the sign. @param {number | null} cost */

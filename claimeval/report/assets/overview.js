@@ -2,7 +2,21 @@
 
 import { claimLink, runLetter } from "./cells.js";
 import { otherMetrics, report } from "./data.js";
-import { div, el, figure, fill, intro, list, note, numeric, p, scrolling, section, span, table } from "./elements.js";
+import {
+  div,
+  el,
+  figure,
+  fill,
+  intro,
+  list,
+  note,
+  numeric,
+  p,
+  scrolling,
+  section,
+  span,
+  table,
+} from "./elements.js";
 import { diagnosisSection } from "./diagnosis.js";
 import { claimSection } from "./extraction.js";
 import { judgeNames, LABELS, partName, sign, spokenSign } from "./labels.js";
@@ -34,14 +48,16 @@ export function drawOverview(main, run = 0) {
     cautionBox(facts.cautions),
     facts.metrics.length > 0 && el("h2", { class: "unseen" }, "Metrics"),
     div("cards", cards),
-    otherMetrics(facts).length > 0 && section("scores", "Scores", drawn("scores", report.tables[run].scores)),
+    otherMetrics(facts).length > 0 &&
+      section("scores", "Scores", drawn("scores", report.tables[run].scores)),
     Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
     facts.summary.order_effects && orderSection(facts.summary.order_effects, run),
     worstClaims(facts, run) || worstAnswers(facts, run),
     facts.diagnosis && diagnosisSection(facts.diagnosis, run),
     facts.judges.length > 0 && judgeTable(facts, run),
     facts.summary.panel && panelSection(facts, facts.summary.panel, run),
-    report.tables[run].sides && section("sides", "Scores of attached runs", drawn("sides", report.tables[run].sides)),
+    report.tables[run].sides &&
+      section("sides", "Scores of attached runs", drawn("sides", report.tables[run].sides)),
     facts.ranks.length > 0 && rankSection(facts.ranks, run),
     facts.extraction && claimSection(facts.extraction, report.tables[run].claims),
   );
@@ -51,7 +67,8 @@ export function drawOverview(main, run = 0) {
 function overviewHeading(facts, run) {
   const { manifest } = facts;
   const short = judgeNames(facts);
-  const name = (/** @type {Record<string, any>} */ judge) => data(short.get(judge.name), { title: judge.name });
+  const name = (/** @type {Record<string, any>} */ judge) =>
+    data(short.get(judge.name), { title: judge.name });
   const judges = manifest.judges.flatMap((judge, i) => [i ? ", " : "", name(judge)]);
   return intro(
     [runLetter(run), data(dataName(facts))],
@@ -60,7 +77,11 @@ function overviewHeading(facts, run) {
       judges.length ? [", judged by ", judges] : null,
       ".",
       manifest.extractor
-        ? [" Claims were extracted by ", name(manifest.extractor), "; each claim was assessed against its evidence."]
+        ? [
+            " Claims were extracted by ",
+            name(manifest.extractor),
+            "; each claim was assessed against its evidence.",
+          ]
         : null,
     ],
     ...(facts.front.sentence ? [el("strong", null, facts.front.sentence)] : []),
@@ -95,21 +116,31 @@ function worstClaims({ front }, run) {
 /** @param {Page.Overview} facts @param {number} run */
 function worstAnswers({ front }, run) {
   if (!front.answers.length) return null;
-  const worst = list("ol", "worst", front.answers, ({ sample_id: id, answer, ratings, explanation }) => [
-    claimLink(id, { run }, data(answer)),
-    p(
-      "small",
-      el("code", null, data(id)),
-      " · ",
-      data(
-        Object.entries(ratings)
-          .map(([name, word]) => `${name} ${word}`)
-          .join(", "),
+  const worst = list(
+    "ol",
+    "worst",
+    front.answers,
+    ({ sample_id: id, answer, ratings, explanation }) => [
+      claimLink(id, { run }, data(answer)),
+      p(
+        "small",
+        el("code", null, data(id)),
+        " · ",
+        data(
+          Object.entries(ratings)
+            .map(([name, word]) => `${name} ${word}`)
+            .join(", "),
+        ),
       ),
-    ),
-    explanation ? note(data(explanation)) : null,
-  ]);
-  return section("worst", "First to read", p("quiet", "The answers with the most bad ratings."), worst);
+      explanation ? note(data(explanation)) : null,
+    ],
+  );
+  return section(
+    "worst",
+    "First to read",
+    p("quiet", "The answers with the most bad ratings."),
+    worst,
+  );
 }
 
 /** @param {Page.WorstClaim} trouble @param {number} run */
@@ -143,12 +174,16 @@ function voteCounts(votes) {
 /** @param {Page.Overview} facts @param {number} run */
 function judgeTable(facts, run) {
   const paid = facts.judges.map(({ cost }) => cost.dollars);
-  const cost = paid.includes(null) ? null : paid.reduce((sum, dollars) => (sum ?? 0) + (dollars ?? 0), 0);
+  const cost = paid.includes(null)
+    ? null
+    : paid.reduce((sum, dollars) => (sum ?? 0) + (dollars ?? 0), 0);
   const judges = new Set(facts.manifest.judges.map(({ name }) => name));
   const judged = (/** @type {Page.JudgeOverview} */ { labels, name: full, short: name }) => {
     const many = total(labels);
     if (!many) return span("quiet", judges.has(full) ? "none" : "extracts claims only");
-    return facts.manifest.job === "score" ? labelBar(labels, `labels given by ${name}`) : many.toLocaleString("en");
+    return facts.manifest.job === "score"
+      ? labelBar(labels, `labels given by ${name}`)
+      : many.toLocaleString("en");
   };
   const rows = facts.judges.map((judge) => [
     data(judge.short, { title: judge.name }),
@@ -157,7 +192,8 @@ function judgeTable(facts, run) {
     reasonsInWords(judge.failed),
     [
       tokensInWords(judge.cost),
-      judge.uncounted > 0 && span("quiet small", ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
+      judge.uncounted > 0 &&
+        span("quiet small", ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
     ],
     judge.cost.calls ? dollars(judge.cost.dollars) : "–",
   ]);
@@ -166,7 +202,17 @@ function judgeTable(facts, run) {
     "Judges",
     scrolling(
       "judges",
-      table(null, ["judge", "verdicts", ["questions", "num"], "failed", ...numeric("tokens in + out", "worth")], rows),
+      table(
+        null,
+        [
+          "judge",
+          "verdicts",
+          ["questions", "num"],
+          "failed",
+          ...numeric("tokens in + out", "worth"),
+        ],
+        rows,
+      ),
     ),
     note(
       callsInWords(facts.summary.cost),
@@ -240,7 +286,8 @@ function reasonsInWords(reasons) {
 
 /** What the same documents in other orders do to the labels. @param {Page.OrderEffects} effects @param {number} run */
 function orderSection({ orders, claims, flipped, lost, gained, rate }, run) {
-  const ends = rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
+  const ends =
+    rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
   const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
   return section(
     "orders",

@@ -19,7 +19,11 @@ export function panelSection(facts, panel, run) {
       "claims with two labels or more, all equal",
     ],
     ["ties", panel.ties.toLocaleString("en"), "such claims have no label"],
-    panel.no_quorum > 0 && ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"],
+    panel.no_quorum > 0 && [
+      "without a quorum",
+      panel.no_quorum.toLocaleString("en"),
+      "too few judges gave a label",
+    ],
     ["Krippendorff's alpha", number(panel.alpha), "agreement beyond chance; 1 is full agreement"],
     ["Gwet's AC1", number(panel.ac1), "the same, less affected by a frequent label"],
   ];
@@ -29,7 +33,12 @@ export function panelSection(facts, panel, run) {
     div(
       "columns",
       definitions(figures),
-      div(null, drawn("panel", report.tables[run].pairs), noiseTable(panel, short), preferenceTable(panel)),
+      div(
+        null,
+        drawn("panel", report.tables[run].pairs),
+        noiseTable(panel, short),
+        preferenceTable(panel),
+      ),
     ),
     panel.disputes.length > 0 && disputes(panel.disputes, short, run),
   );

@@ -21,11 +21,25 @@ export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) 
     { class: "plot", viewBox: `0 0 ${width} 34`, role: "img", "aria-label": description },
     svg("title", null, description),
     svg("line", { class: "axis", x1: x(0), x2: x(1), y1: 14, y2: 14 }),
-    [0, 0.25, 0.5, 0.75, 1].map((tick) => svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: 10, y2: 18 })),
-    [0, 0.5, 1].map((tick) => svg("text", { class: "tick", x: x(tick), y: 31, "text-anchor": "middle" }, String(tick))),
-    bounds && svg("rect", { class: "bounds", x: x(bounds[0]), width: wide(bounds), y: 8, height: 12, rx: 2 }),
+    [0, 0.25, 0.5, 0.75, 1].map((tick) =>
+      svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: 10, y2: 18 }),
+    ),
+    [0, 0.5, 1].map((tick) =>
+      svg("text", { class: "tick", x: x(tick), y: 31, "text-anchor": "middle" }, String(tick)),
+    ),
+    bounds &&
+      svg("rect", {
+        class: "bounds",
+        x: x(bounds[0]),
+        width: wide(bounds),
+        y: 8,
+        height: 12,
+        rx: 2,
+      }),
     ends && svg("line", { class: "interval", x1: x(ends[0]), x2: x(ends[1]), y1: 14, y2: 14 }),
-    ends?.map((end) => svg("line", { class: "interval-end", x1: x(end), x2: x(end), y1: 9, y2: 19 })),
+    ends?.map((end) =>
+      svg("line", { class: "interval-end", x1: x(end), x2: x(end), y1: 9, y2: 19 }),
+    ),
     mean !== null && svg("circle", { class: "mean", cx: x(mean), cy: 14, r: 5 }),
   );
 }
@@ -48,7 +62,13 @@ export function histogram(bars, without, name, run) {
   const ends = (/** @type {number} */ i) =>
     i === 0 ? [0, 0] : i === bars.length - 1 ? [1, 1] : [(i - 1) / 10, i / 10];
   const words = (/** @type {number | null} */ i) =>
-    i === null ? "without a value" : i === 0 ? "at 0" : i === bars.length - 1 ? "at 1" : `in ${ends(i).join(" to ")}`;
+    i === null
+      ? "without a value"
+      : i === 0
+        ? "at 0"
+        : i === bars.length - 1
+          ? "at 1"
+          : `in ${ends(i).join(" to ")}`;
   const description = `${name}: ${
     spots
       .filter(({ n }) => n)
@@ -71,7 +91,8 @@ export function histogram(bars, without, name, run) {
     svg("text", { class: "tick", x: x + (step - 4) / 2, y, "text-anchor": "middle" }, text);
   const links = spots.filter(({ n }) => n).map(draw);
   links.forEach((link, i) => link.setAttribute("tabindex", i ? "-1" : "0"));
-  const tick = (/** @type {number} */ i, /** @type {string} */ text) => label(4 + i * step, top + height + 13, text);
+  const tick = (/** @type {number} */ i, /** @type {string} */ text) =>
+    label(4 + i * step, top + height + 13, text);
   return svg(
     "svg",
     {
@@ -81,9 +102,20 @@ export function histogram(bars, without, name, run) {
       "aria-label": `${description}. Arrow keys lead from bar to bar.`,
       keydown: (/** @type {KeyboardEvent} */ event) => toNext(links, event),
     },
-    svg("line", { class: "axis", x1: 0, x2: bars.length * step, y1: top + height, y2: top + height }),
+    svg("line", {
+      class: "axis",
+      x1: 0,
+      x2: bars.length * step,
+      y1: top + height,
+      y2: top + height,
+    }),
     links,
-    [tick(0, "0"), tick(5.5, "0.5"), tick(bars.length - 1, "1"), without ? tick(bars.length + 0.6, "none") : null],
+    [
+      tick(0, "0"),
+      tick(5.5, "0.5"),
+      tick(bars.length - 1, "1"),
+      without ? tick(bars.length + 0.6, "none") : null,
+    ],
   );
 }
 
@@ -116,8 +148,19 @@ export function labelBar(counted, name) {
   let x = 0;
   const pieces = Object.keys(LABELS).map((label) => {
     const width = all ? (found[label] / all) * 300 : 0;
-    const piece = svg("rect", { class: `piece is-${label}`, x, y: 0, width: Math.max(0.5, width - 1), height: 14 });
-    const at = { class: `piece-sign is-${label}`, x: x + width / 2, y: 10.5, "text-anchor": "middle" };
+    const piece = svg("rect", {
+      class: `piece is-${label}`,
+      x,
+      y: 0,
+      width: Math.max(0.5, width - 1),
+      height: 14,
+    });
+    const at = {
+      class: `piece-sign is-${label}`,
+      x: x + width / 2,
+      y: 10.5,
+      "text-anchor": "middle",
+    };
     const inside = width > 14 && svg("text", at, LABELS[label].sign);
     x += width;
     return width ? [piece, inside] : null;
@@ -126,7 +169,11 @@ export function labelBar(counted, name) {
   const present = Object.keys(LABELS).filter((label) => found[label]);
   return div(
     "label-bar",
-    svg("svg", { class: "plot", viewBox: "0 0 300 14", role: "img", "aria-label": description }, pieces),
+    svg(
+      "svg",
+      { class: "plot", viewBox: "0 0 300 14", role: "img", "aria-label": description },
+      pieces,
+    ),
     list("ul", "legend", present, (label) => [
       sign(label),
       ` ${found[label].toLocaleString("en")} ${LABELS[label].word}`,

@@ -38,14 +38,22 @@ const VIEWS = {
     title: () => "Run",
     links: ({ view, rest }) =>
       report.comparison
-        ? ["a", "b"].map((run) => [["run", run], `Run ${run}`, view === "run" && (rest[0] ?? "a") === run])
+        ? ["a", "b"].map((run) => [
+            ["run", run],
+            `Run ${run}`,
+            view === "run" && (rest[0] ?? "a") === run,
+          ])
         : [],
     draw: (main, { rest }) => drawOverview(main, rest[0] === "b" && report.runs.length > 1 ? 1 : 0),
   },
   samples: {
     title: () => "Samples",
     links: ({ view }) => [
-      [["samples"], `Samples (${report.rows.length.toLocaleString("en")})`, view === "samples" || view === "sample"],
+      [
+        ["samples"],
+        `Samples (${report.rows.length.toLocaleString("en")})`,
+        view === "samples" || view === "sample",
+      ],
     ],
     draw: (main, { params }) => drawList(main, params),
   },
@@ -92,7 +100,8 @@ async function show() {
   const at = route();
   const view = Object.hasOwn(VIEWS, at.view) ? at.view : "";
   const main = byId("main");
-  if (shown.view === "samples" && list.state) shown.listAt = { address: listAddress(list.state), top: scrollY };
+  if (shown.view === "samples" && list.state)
+    shown.listAt = { address: listAddress(list.state), top: scrollY };
   shown.turn += 1;
   const { turn } = shown;
   main.dataset.turn = String(turn);
@@ -164,7 +173,9 @@ function isBad({ label }) {
 async function focusSearch() {
   if (shown.view !== "samples") {
     location.hash = "#/samples";
-    await new Promise((resolve) => addEventListener("hashchange", () => setTimeout(resolve), { once: true }));
+    await new Promise((resolve) =>
+      addEventListener("hashchange", () => setTimeout(resolve), { once: true }),
+    );
   }
   /** @type {HTMLInputElement} */ (byId("search")).select();
 }
@@ -176,7 +187,8 @@ function inTheList(act) {
 
 async function start() {
   if (typeof DecompressionStream === "undefined" || !Intl.Segmenter || !"".isWellFormed) {
-    byId("loading").textContent = "This browser is too old to open the report: it needs one from 2024 or later.";
+    byId("loading").textContent =
+      "This browser is too old to open the report: it needs one from 2024 or later.";
     return;
   }
   history.scrollRestoration = "manual";

@@ -26,8 +26,13 @@ export function route() {
  */
 export function address(path, params = {}) {
   const kept = Object.entries(params)
-    .flatMap(([name, value]) => (Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]))
-    .filter(([name, value]) => value !== null && value !== undefined && value !== "" && (value || name !== "run"));
+    .flatMap(([name, value]) =>
+      Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]],
+    )
+    .filter(
+      ([name, value]) =>
+        value !== null && value !== undefined && value !== "" && (value || name !== "run"),
+    );
   const query = new URLSearchParams(kept).toString();
   return `#/${path.join("/")}${query ? `?${query}` : ""}`;
 }
@@ -44,7 +49,10 @@ export function listed(params) {
  * @param {Record<string, any>} [params] as `address` takes them
  */
 export function sampleAddress(row, params) {
-  return address(["sample", row.id.isWellFormed() ? encodeURIComponent(row.id) : `~${row.number}`], params);
+  return address(
+    ["sample", row.id.isWellFormed() ? encodeURIComponent(row.id) : `~${row.number}`],
+    params,
+  );
 }
 
 /** @param {string} name id of a sample, or ~ and its number */

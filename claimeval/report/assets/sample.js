@@ -7,7 +7,21 @@ import { entriesOf, sameClaim } from "./entries.js";
 import { metricTabs, sampleHead } from "./heading.js";
 import { opened, sampleParams } from "./opened.js";
 import { claimsOf, detail, documentsOf, report, textOf } from "./data.js";
-import { all, button, byId, el, fill, list, note, numeric, p, scrolling, section, span, table } from "./elements.js";
+import {
+  all,
+  button,
+  byId,
+  el,
+  fill,
+  list,
+  note,
+  numeric,
+  p,
+  scrolling,
+  section,
+  span,
+  table,
+} from "./elements.js";
 import { evidencePanel } from "./evidence.js";
 import { showExchange } from "./exchange.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
@@ -36,7 +50,8 @@ export async function drawSample(main, name, params, current) {
   }
   const full = await detail(row.number);
   if (!current()) return;
-  const metric = report.metrics.find((m) => !m.derived && m.name === params.get("metric")) ?? report.metrics[0];
+  const metric =
+    report.metrics.find((m) => !m.derived && m.name === params.get("metric")) ?? report.metrics[0];
   opened.row = row;
   opened.run = full.results.length > 1 && params.get("run") === "1" ? 1 : 0;
   opened.claim = params.get("claim");
@@ -55,10 +70,15 @@ export async function drawSample(main, name, params, current) {
     entries: metric?.claims_of ? entriesOf(result, metric) : [],
   }));
   if (!metric?.claims_of) {
-    main.replaceChildren(sampleHead(row), metricTabs(row, metric), ...opened.sides.map(sampleWithoutClaims));
+    main.replaceChildren(
+      sampleHead(row),
+      metricTabs(row, metric),
+      ...opened.sides.map(sampleWithoutClaims),
+    );
     return;
   }
-  if (opened.sides.length > 1) for (const side of opened.sides) side.others = opened.sides[1 - side.run].entries;
+  if (opened.sides.length > 1)
+    for (const side of opened.sides) side.others = opened.sides[1 - side.run].entries;
   fill(
     main,
     sampleHead(row),
@@ -77,7 +97,9 @@ export async function drawSample(main, name, params, current) {
 
 /** The derived metrics of this sample. @param {Side} side */
 function derivedScores({ result, facts, run }) {
-  const found = Object.entries(result.scores ?? {}).filter(([metric]) => Object.hasOwn(facts.derived, metric));
+  const found = Object.entries(result.scores ?? {}).filter(([metric]) =>
+    Object.hasOwn(facts.derived, metric),
+  );
   if (!found.length) return null;
   const id = `derived-${run}`;
   const rows = found.map(([metric, score]) => [
@@ -96,8 +118,12 @@ function derivedScores({ result, facts, run }) {
 /** A sample of a run without claims: its texts, and what each judge replied about them. @param {Side} side */
 function sampleWithoutClaims({ result, run, short }) {
   const { sample, assessments = [] } = result;
-  const inWords = (/** @type {{ label?: string | null, unassessed?: string | null }} */ { label, unassessed }) =>
-    label === undefined || label === null ? reasonInWords(unassessed) : el("strong", null, data(label));
+  const inWords = (
+    /** @type {{ label?: string | null, unassessed?: string | null }} */ { label, unassessed },
+  ) =>
+    label === undefined || label === null
+      ? reasonInWords(unassessed)
+      : el("strong", null, data(label));
   const verdict = (/** @type {Line.Verdict} */ one) => {
     const why = one.explanation && [" · ", data(one.explanation)];
     return [data(short.get(one.judge) ?? one.judge), ": ", inWords(one), why];
@@ -115,9 +141,18 @@ function sampleWithoutClaims({ result, run, short }) {
     "section",
     { class: "side", "data-run": run, "aria-labelledby": `assessments-${run}` },
     el("h2", { id: `assessments-${run}` }, runLetter(run), "Assessments and texts"),
-    rows.length > 0 && scrolling(`assessments-${run}`, table(null, ["subject", "question", "label", "verdicts"], rows)),
+    rows.length > 0 &&
+      scrolling(
+        `assessments-${run}`,
+        table(null, ["subject", "question", "label", "verdicts"], rows),
+      ),
     texts.map(([part, id, text]) => [
-      el("h3", null, capital(partName(part)), id !== part && [" ", el("code", { class: "quiet small" }, data(id))]),
+      el(
+        "h3",
+        null,
+        capital(partName(part)),
+        id !== part && [" ", el("code", { class: "quiet small" }, data(id))],
+      ),
       p(null, block(text)),
     ]),
   );
@@ -128,8 +163,12 @@ function sidePanel(side) {
   const { result, metric, run, entries } = side;
   const text = textOf(result.sample, metric.claims_of);
   const select = selection(run);
-  const extracted = (/** @type {Line.Call} */ call) => call.step === "extract" && call.part === metric.claims_of;
-  const repeats = claimsOf(result, metric.claims_of).reduce((sum, claim) => sum + (claim.repeats ?? 0), 0);
+  const extracted = (/** @type {Line.Call} */ call) =>
+    call.step === "extract" && call.part === metric.claims_of;
+  const repeats = claimsOf(result, metric.claims_of).reduce(
+    (sum, claim) => sum + (claim.repeats ?? 0),
+    0,
+  );
   return el(
     "section",
     {
@@ -215,7 +254,8 @@ function choose(claim, run = opened.run, first = false) {
     const at = Number(/** @type {HTMLElement | null} */ (node.closest(".side"))?.dataset.run);
     return wanted[at] ?? null;
   };
-  for (const node of all("details.claim")) node.toggleAttribute("open", node.dataset.claim === inside(node));
+  for (const node of all("details.claim"))
+    node.toggleAttribute("open", node.dataset.claim === inside(node));
   for (const node of all("mark.piece, .pin")) {
     const ids = (node.dataset.claims ?? node.dataset.claim ?? "").split(" ");
     node.classList.toggle("chosen", ids.includes(inside(node) ?? ""));
@@ -236,7 +276,10 @@ function choose(claim, run = opened.run, first = false) {
   all("summary", card)[0]?.focus({ preventScroll: true });
   const passage = pane.querySelector(".passage");
   if (passage && getComputedStyle(pane).overflowY === "auto")
-    pane.scrollTop += passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
+    pane.scrollTop +=
+      passage.getBoundingClientRect().top -
+      pane.getBoundingClientRect().top -
+      pane.clientHeight / 3;
 }
 
 /**

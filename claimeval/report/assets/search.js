@@ -11,10 +11,19 @@ const searchTexts = []; // row number -> lower-cased texts, filled as chunks are
 function searchText(row, results) {
   const texts = [row.id, row.question];
   for (const { sample, claims, assessments } of results) {
-    texts.push(sample.question, sample.answer ?? "", ...(sample.reference_answers ?? []), sample.generator ?? "");
+    texts.push(
+      sample.question,
+      sample.answer ?? "",
+      ...(sample.reference_answers ?? []),
+      sample.generator ?? "",
+    );
     texts.push(...(claims ?? []).map((claim) => claim.text));
-    for (const { verdicts } of assessments ?? []) texts.push(...verdicts.map((verdict) => verdict.explanation ?? ""));
-    texts.push(...(sample.contexts ?? []).map((document) => document.id), JSON.stringify(sample.metadata ?? {}));
+    for (const { verdicts } of assessments ?? [])
+      texts.push(...verdicts.map((verdict) => verdict.explanation ?? ""));
+    texts.push(
+      ...(sample.contexts ?? []).map((document) => document.id),
+      JSON.stringify(sample.metadata ?? {}),
+    );
   }
   return texts.join("\n").toLowerCase();
 }
@@ -44,9 +53,12 @@ export async function search(query, signal, found) {
   const wanted = terms(query);
   const matches = new Set();
   for (const row of report.rows) {
-    if (has(searchTexts[row.number] ?? `${row.id}\n${row.question}`.toLowerCase(), wanted)) matches.add(row.number);
+    if (has(searchTexts[row.number] ?? `${row.id}\n${row.question}`.toLowerCase(), wanted))
+      matches.add(row.number);
   }
-  const unread = report.starts.map((_start, i) => i).filter((i) => searchTexts[report.starts[i]] === undefined);
+  const unread = report.starts
+    .map((_start, i) => i)
+    .filter((i) => searchTexts[report.starts[i]] === undefined);
   found(matches, unread.length ? 0 : 1);
   if (!unread.length) return;
   await parsed();

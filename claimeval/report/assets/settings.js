@@ -10,7 +10,10 @@ import { data, visible } from "./text.js";
 export function drawSettings(main) {
   fill(
     main,
-    intro("Prompts and judges", "Everything that decides the numbers, apart from the texts and the replies."),
+    intro(
+      "Prompts and judges",
+      "Everything that decides the numbers, apart from the texts and the replies.",
+    ),
     report.runs.map(runSettings),
   );
 }
@@ -51,7 +54,11 @@ function promptSettings(prompt) {
       null,
       data(`${prompt.step}: ${prompt.name}`),
       " ",
-      el("code", { class: "quiet small", title: prompt.digest }, `SHA-256 ${prompt.digest.slice(0, 12)}…`),
+      el(
+        "code",
+        { class: "quiet small", title: prompt.digest },
+        `SHA-256 ${prompt.digest.slice(0, 12)}…`,
+      ),
     ),
     p(
       "small",
@@ -81,7 +88,10 @@ function judgeSettings(judge, facts, extracts) {
     extracts && note("also extracts the claims"),
     definitions([
       ...settingsInWords(given),
-      judges && ["asked with", data(asked?.prompts.join(", ") || "imported; its prompt is not known")],
+      judges && [
+        "asked with",
+        data(asked?.prompts.join(", ") || "imported; its prompt is not known"),
+      ],
       ["served models", data(served.join(", ") || "not reported")],
     ]),
   );

@@ -1,7 +1,21 @@
 // Metrics, or the differences of two runs, by the values of the fields of the samples.
 
 import { report } from "./data.js";
-import { all, choice, div, el, figure, fill, form, intro, note, numeric, p, scrolling, table } from "./elements.js";
+import {
+  all,
+  choice,
+  div,
+  el,
+  figure,
+  fill,
+  form,
+  intro,
+  note,
+  numeric,
+  p,
+  scrolling,
+  table,
+} from "./elements.js";
 import { number, shownEnds, signed, signedRange } from "./numbers.js";
 import { address, listed, rewrite } from "./route.js";
 import { data } from "./text.js";
@@ -31,7 +45,8 @@ export function drawSlices(main, params) {
   const found = report.comparison
     ? changeTable(/** @type {Page.ChangeSlices} */ (chosen), at)
     : sliceTable(/** @type {Page.Slices} */ (chosen), at);
-  const image = report.pictures[`${report.comparison ? "changes" : "slices/0"}/${chosen.field}/${metric}`];
+  const image =
+    report.pictures[`${report.comparison ? "changes" : "slices/0"}/${chosen.field}/${metric}`];
   fill(
     main,
     intro("Slices", [
@@ -96,7 +111,12 @@ function sliceTable({ rows }, at) {
 function changeTable({ rows }, at) {
   return table(
     null,
-    [at.field, ...numeric("n", "a", "b", "b − a"), "95 % interval", ["of the difference", "num strong"]],
+    [
+      at.field,
+      ...numeric("n", "a", "b", "b − a"),
+      "95 % interval",
+      ["of the difference", "num strong"],
+    ],
     most(rows, at).map(({ value, n, a, b, difference, contribution }) => [
       name(value, at),
       n,

@@ -21,12 +21,16 @@ import { data } from "./text.js";
 export function drawn(heading, drawn, { href, attributes } = {}) {
   if (!drawn?.rows.length) return null;
   const columns = drawn.columns.map(
-    ({ name, kind }) => /** @type {[any, string | null]} */ ([data(name), kind === "text" ? null : "num"]),
+    ({ name, kind }) =>
+      /** @type {[any, string | null]} */ ([data(name), kind === "text" ? null : "num"]),
   );
   const rows = drawn.rows.map((cells, i) => {
     const target = href?.(i);
     const [first, ...others] = cells.map((cell) => data(cell));
     return [target ? el("a", { href: target }, first) : first, ...others];
   });
-  return [scrolling(heading, table(attributes ?? null, columns, rows)), drawn.notes.map((text) => note(data(text)))];
+  return [
+    scrolling(heading, table(attributes ?? null, columns, rows)),
+    drawn.notes.map((text) => note(data(text))),
+  ];
 }

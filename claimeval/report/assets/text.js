@@ -63,7 +63,11 @@ export function data(text, attributes) {
 // A piece of data as a block that keeps its line breaks.
 /** @param {string} text @param {Record<string, any>} [attributes] */
 export function block(text, attributes) {
-  return el("div", { dir: "auto", ...attributes, class: `text ${attributes?.class ?? ""}` }, visible(text));
+  return el(
+    "div",
+    { dir: "auto", ...attributes, class: `text ${attributes?.class ?? ""}` },
+    visible(text),
+  );
 }
 
 /** The words of a query. @param {string} query */
@@ -117,10 +121,14 @@ export function cut(text, spans) {
   const places = new Places(text);
   const placed = spans
     .map((span) =>
-      span.from === undefined ? { ...span, from: places.unit(span.start), to: places.unit(span.end) } : span,
+      span.from === undefined
+        ? { ...span, from: places.unit(span.start), to: places.unit(span.end) }
+        : span,
     )
     .filter((span) => span.from < span.to);
-  const ends = [...new Set([0, text.length, ...placed.flatMap((span) => [span.from, span.to])])].sort((a, b) => a - b);
+  const ends = [
+    ...new Set([0, text.length, ...placed.flatMap((span) => [span.from, span.to])]),
+  ].sort((a, b) => a - b);
   return ends.slice(0, -1).map((from, i) => ({
     text: text.slice(from, ends[i + 1]),
     from,

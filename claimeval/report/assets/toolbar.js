@@ -32,7 +32,9 @@ export function toolbar(state, changeList) {
     input: () => changeList({ below: below.value === "" ? null : Number(below.value) }, false),
   });
   const filters = Object.entries(FILTERS).map(([kind, { heading, options }]) => {
-    const open = options(state).filter(([value]) => !state.filters.some(([k, v]) => k === kind && v === value));
+    const open = options(state).filter(
+      ([value]) => !state.filters.some(([k, v]) => k === kind && v === value),
+    );
     const found = open.map(([value, words]) => el("option", { value: `${kind}:${value}` }, words));
     return found.length > 0 && el("optgroup", { label: heading }, found);
   });

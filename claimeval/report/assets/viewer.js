@@ -18,7 +18,17 @@ import {
   table,
 } from "./elements.js";
 import { experimentsSection, problemRow } from "./experiments.js";
-import { COLUMNS, columnName, columns, compareAddress, home, keep, reportAddress, restore, state } from "./home.js";
+import {
+  COLUMNS,
+  columnName,
+  columns,
+  compareAddress,
+  home,
+  keep,
+  reportAddress,
+  restore,
+  state,
+} from "./home.js";
 import { plural } from "./numbers.js";
 import { data, has, terms } from "./text.js";
 import { themes } from "./theme.js";
@@ -37,7 +47,9 @@ function runRow(run, shown) {
   return row({ "data-run": run.name }, [
     el("td", { class: "pick" }, box),
     el("th", { scope: "row" }, el("a", { href: reportAddress([run.name]) }, data(run.name))),
-    ...shown.map(([key, { kind, cell }]) => el("td", { class: kind, "data-head": columnName(key) }, cell(run))),
+    ...shown.map(([key, { kind, cell }]) =>
+      el("td", { class: kind, "data-head": columnName(key) }, cell(run)),
+    ),
   ]);
 }
 
@@ -52,7 +64,11 @@ function shownColumns(runs) {
 
 /** The table of runs. @param {string} heading id of its name @param {Page.RunEntry[]} runs */
 function runTable(heading, runs) {
-  const head = (/** @type {string} */ key, /** @type {string} */ name, /** @type {string} */ kind) =>
+  const head = (
+    /** @type {string} */ key,
+    /** @type {string} */ name,
+    /** @type {string} */ kind,
+  ) =>
     el(
       "th",
       { scope: "col", class: kind, "data-sort": key },
@@ -62,7 +78,10 @@ function runTable(heading, runs) {
   const heads = shown.map(([key, { kind = "" }]) => head(key, columnName(key), kind));
   const pick = el("th", { scope: "col" }, span("unseen", "compare"));
   const rows = runs.map((run) => runRow(run, shown));
-  return scrolling(heading, table({ class: "plain runs" }, [pick, head("name", "run", ""), ...heads], rows));
+  return scrolling(
+    heading,
+    table({ class: "plain runs" }, [pick, head("name", "run", ""), ...heads], rows),
+  );
 }
 
 /** @param {Group} group @param {number} place */
@@ -95,7 +114,12 @@ function groupSection(group, place) {
 function problemsSection(broken) {
   const rows = broken.map((run) => problemRow(run, 2));
   const found = table({ class: "plain runs" }, ["run", "problem"], rows);
-  return el("section", { class: "group" }, el("h2", { id: "broken" }, "Runs that cannot be read"), found);
+  return el(
+    "section",
+    { class: "group" },
+    el("h2", { id: "broken" }, "Runs that cannot be read"),
+    found,
+  );
 }
 
 /** Draws the tables. What else changes (order, search, choice) is done to the rows that are there. */
@@ -114,10 +138,14 @@ function drawGroups() {
 
 function order() {
   const column =
-    state.sort === "name" ? { value: (/** @type {Page.RunEntry} */ run) => run.name } : columns()[state.sort];
+    state.sort === "name"
+      ? { value: (/** @type {Page.RunEntry} */ run) => run.name }
+      : columns()[state.sort];
   const values = Object.fromEntries(home.runs.map((run) => [run.name, column.value(run)]));
-  const compare = (/** @type {string | undefined} */ a = "", /** @type {string | undefined} */ b = "") =>
-    values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0;
+  const compare = (
+    /** @type {string | undefined} */ a = "",
+    /** @type {string | undefined} */ b = "",
+  ) => (values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0);
   for (const body of all(".group:not(.experiments) tbody")) {
     const rows = all("tr", body).sort((a, b) => compare(a.dataset.run, b.dataset.run));
     body.append(...(state.down ? rows.reverse() : rows));
@@ -174,11 +202,14 @@ function showChosen() {
     const name = /** @type {HTMLElement} */ (box.closest("tr")).dataset.run ?? "";
     /** @type {HTMLInputElement} */ (box).checked = chosen.includes(name);
     box.parentElement?.querySelector(".run-letter")?.remove();
-    if (chosen.includes(name)) box.after(span("run-letter", chosen.length > 26 ? "✓" : letter(name)));
+    if (chosen.includes(name))
+      box.after(span("run-letter", chosen.length > 26 ? "✓" : letter(name)));
   }
   /** @param {string} name */
   function letter(name) {
-    return name === baseline ? "a" : "bcdefghijklmnopqrstuvwxyz"[chosen.filter((x) => x !== baseline).indexOf(name)];
+    return name === baseline
+      ? "a"
+      : "bcdefghijklmnopqrstuvwxyz"[chosen.filter((x) => x !== baseline).indexOf(name)];
   }
   const ready = chosen.length > 1;
   const rebase = (/** @type {string} */ name) => {
@@ -196,7 +227,11 @@ function showChosen() {
         "aria-disabled": ready ? null : "true",
         role: ready ? null : "link",
       },
-      ready ? (chosen.length === 2 ? "Compare the two" : `Compare ${chosen.length} runs`) : "Choose runs to compare",
+      ready
+        ? chosen.length === 2
+          ? "Compare the two"
+          : `Compare ${chosen.length} runs`
+        : "Choose runs to compare",
     ),
     chosen.length > 0 && button("link", () => chooseFrom({ chosen: [] }), "choose none"),
   );
@@ -245,7 +280,12 @@ async function start() {
     ),
     el("div", { id: "groups" }),
     home.runs.length + home.experiments.length === 0 &&
-      p(null, "This folder has no run. To make one, use ", el("code", null, "claimeval score"), "."),
+      p(
+        null,
+        "This folder has no run. To make one, use ",
+        el("code", null, "claimeval score"),
+        ".",
+      ),
   );
   addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target instanceof HTMLInputElement) return;

@@ -9,7 +9,10 @@ export function words(text) {
   const found = new Map();
   for (const { segment, isWordLike } of wordSegmenter.segment(text.toLowerCase())) {
     if (isWordLike)
-      found.set(segment, /\p{N}/u.test(segment) ? 3 : segment.length > 3 || /[^\x00-\x7f]/.test(segment) ? 1 : 0.2);
+      found.set(
+        segment,
+        /\p{N}/u.test(segment) ? 3 : segment.length > 3 || /[^\x00-\x7f]/.test(segment) ? 1 : 0.2,
+      );
   }
   return found;
 }
@@ -48,7 +51,8 @@ export function closestSentence(claim, documents) {
     for (const { from, to, there } of sentences(document.text)) {
       let share = 0;
       for (const [word, w] of wanted) if (there.has(word)) share += w / weight;
-      if (share >= LIKE && (best === null || share > best.share + 1e-9)) best = { document, from, to, share };
+      if (share >= LIKE && (best === null || share > best.share + 1e-9))
+        best = { document, from, to, share };
     }
   }
   return best;
