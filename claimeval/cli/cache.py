@@ -53,11 +53,9 @@ class StatsCommand(CacheOptions):
             )
             content = f"{found.replies:,} replies, {byte_size(found.bytes)}, {ends}"
         output.draw([heading(str(folder), f": {content}, {byte_size(on_disk)} on disk")])
-        names = {
-            prompts.load(step, name).digest: name
-            for step in prompts.STEPS
-            for name in prompts.shipped(step)
-        }
+        names = dict[str, str]()
+        for step in prompts.STEPS:
+            names |= {prompts.load(step, name).digest: name for name in prompts.shipped(step)}
         head = columns("prompt", numbers=("replies", "size", "first", "last"))
         for (model, endpoint), groups in groupby(
             usages, key=lambda usage: (usage.model, usage.endpoint)

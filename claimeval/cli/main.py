@@ -117,7 +117,10 @@ class Root(CommandGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return [name for rows in commands().values() for name in rows]
+        names = list[str]()
+        for rows in commands().values():
+            names += rows
+        return names
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the module of the command and return the command."""
@@ -242,7 +245,8 @@ def main() -> None:
     except KeyboardInterrupt as error:
         end_on_next_signal()
         fail(str(error) or "interrupted", Interrupted.exit_code)
-    except Exception as error:  # noqa: BLE001  # last resort: Python's exit code 1 would mean a failed gate
+    # The last resort: Python's exit code 1 would mean a failed gate.
+    except Exception as error:  # noqa: BLE001
         if "KeyboardInterrupt" in str(
             error
         ):  # pydantic wraps one that occurs while it builds a validator

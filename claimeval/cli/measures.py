@@ -44,7 +44,8 @@ class MeasureCommand(JobOptions):
     data: Data
     """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
     metrics: Metrics = None
-    """Names and groups, comma-separated; `claimeval metrics` lists them.  [default: the group, else lexical]"""
+    """Names and groups, comma-separated; `claimeval metrics` lists them.  [default: the group, else
+    lexical]"""
     match: Literal["ids", "text"] = "ids"
     """Match contexts with references by ids, or by text."""
     collapse_ids: str | None = None
@@ -98,9 +99,9 @@ def _remarks(finished: Finished) -> dict[str, object]:
             if (deviation := source.scorer.deviation) is not None:
                 remarks["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
     details = [result.details for result in finished.run.results]
-    texts: list[Any] = [
-        text for of_sample in details for text in cast("list[Any]", of_sample.get("texts") or ())
-    ]
+    texts = list[Any]()
+    for of_sample in details:
+        texts += cast("list[Any]", of_sample.get("texts") or ())
     if texts:
         remarks["texts"] = len(texts)
         remarks["texts_cut"] = sum(bool(text.get("cut")) for text in texts)

@@ -141,12 +141,10 @@ def _known(command: str, option: str) -> Iterable[tuple[str, str]]:
     if option in ("judges", "judge", "extractor"):
         from claimeval import providers
 
-        return [
-            (example, "")
-            for row in providers.rows()
-            for example in row.example.split(", ")
-            if example
-        ]
+        examples = list[str]()
+        for row in providers.rows():
+            examples += filter(None, row.example.split(", "))
+        return [(example, "") for example in examples]
     from claimeval.judging import prompts
 
     steps = {
@@ -154,5 +152,7 @@ def _known(command: str, option: str) -> Iterable[tuple[str, str]]:
         "assess_prompt": ["assess"],
         "prompt": prompts.STEPS,
     }.get(option, [])
-    names = [name for step in steps for name in prompts.shipped(step) if "." not in name]
+    names = list[str]()
+    for step in steps:
+        names += (name for name in prompts.shipped(step) if "." not in name)
     return [(name if option == "prompt" else name.partition("/")[2], "") for name in names]

@@ -57,7 +57,8 @@ class AnnotateCommand(OutputOptions):
     """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw
     (default: 50)."""
     metric: str | None = None
-    """Metric whose claims are drawn, or rating whose answers are.  [default: the first of the run]"""
+    """Metric whose claims are drawn, or rating whose answers are.  [default: the first of the
+    run]"""
     design: str = "even"
     """even (with equal probability, evenly over how many judges support a claim), or label (at
     least 15 of each label of the judges, for agreement)."""
@@ -191,7 +192,8 @@ def _show_claim(output: Output, drawn: ClaimAnnotation, at: int, keys: str) -> N
 
 
 def _show_document(output: Output, drawn: DocumentAnnotation, at: int, keys: str) -> None:
-    item, (height, width) = drawn.items[at], output.size
+    item = drawn.items[at]
+    height, width = output.size
     room = max(LEAST, height - ROOM) if height else 40
     width = max(20, width - 2)
     text = _text(item.document)
@@ -262,7 +264,8 @@ class AgreementCommand(OutputOptions):
     """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several
     assessors."""
     labels: Path | None = None
-    """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an import]"""
+    """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an
+    import]"""
     evidence: str | None = None
     """Evidence that the labels are about, if claims were assessed against several: contexts,
     reference, ..."""
@@ -277,7 +280,8 @@ class AgreementCommand(OutputOptions):
     """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater
     with people."""
     scores: Annotated[tuple[str, ...], "--score", ANSWERS] = ()
-    """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
+    """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all
+    metrics of the run]"""
     ratings: Annotated[tuple[str, ...], "--rating", ANSWERS] = ()
     """Field of ratings by people (numbers); repeatable.  [default: rating]"""
     pairs: Annotated[bool, ANSWERS] = False
@@ -366,7 +370,8 @@ class CorrectCommand(OutputOptions):
     run: Annotated[Path, "RUN"]
     """A run directory."""
     labels: Path | None = None
-    """Human labels of claims or samples.  [default: those from `claimeval annotate`, else those of an import]"""
+    """Human labels of claims or samples.  [default: those from `claimeval annotate`, else those of
+    an import]"""
     metric: str | None = None
     """Metric to correct.  [default: the first of the run]"""
     method: Literal["auto", "rogan-gladen"] = "auto"

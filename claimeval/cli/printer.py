@@ -205,7 +205,8 @@ class Output:
                 grid.add_row(
                     *(Text(row[i]) for i in kept), style="dim" if number in shown.indented else ""
                 )
-            console, width = self.console, self.console.width
+            console = self.console
+            width = console.width
             console.width = max(width, sum(widths[i] for i in kept))
             console.print(grid)
             console.width = width

@@ -23,18 +23,19 @@ class PromptListCommand(OutputOptions):
     """List the shipped prompts with their reply formats, purposes and digests."""
 
     def do(self) -> int:
-        shipped = [
-            prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)
-        ]
+        shipped = list[Prompt]()
+        for step in prompts.STEPS:
+            shipped += (prompts.load(step, name) for name in prompts.shipped(step))
         rows = [
             (one.name, one.reply, one.digest[:8], one.purpose)
             for one in shipped
             if "." not in one.name
         ]
         self.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
-        translated = ", ".join(
-            f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names
-        )
+        addresses = list[str]()
+        for step, names in prompts.TRANSLATED.items():
+            addresses += (f"{step}/{name}" for name in names)
+        translated = ", ".join(addresses)
         languages = ", ".join(prompts.languages())
         self.output.line(
             f"In {languages} there are {translated}, called assess/three_way.de and so on"

@@ -46,7 +46,8 @@ class RankCommand:
     max_retrieved: Annotated[int | None, "-M", "--max-retrieved"] = None
     """Evaluate only the top N documents of each query."""
     level: Annotated[float | None, "-l", "--level"] = None
-    """Lowest grade that counts as relevant.  [default: 1, or as in the scale of `claimeval grade`]"""
+    """Lowest grade that counts as relevant.  [default: 1, or as in the scale of `claimeval
+    grade`]"""
     judged_only: Annotated[bool, "-J", "--judged-only"] = False
     """Drop documents without a judgment first."""
     collection: Annotated[int, "-N", "--collection"] = 0

@@ -37,7 +37,8 @@ class RateCommand(JobOptions):
     judges: Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     ask: Annotated[str | None, QUESTIONS] = None
-    """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
+    """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose
+    fields the data has]"""
     criteria: Annotated[Mapping[str, str], "--criterion", Form("NAME=SENTENCE"), QUESTIONS] = field(
         default_factory=dict
     )
@@ -225,7 +226,8 @@ class Judged(JobOptions):
         return ce.judge(self.kind.name, **settings, settings=own_settings)
 
     def do(self) -> int:
-        kind, finished = self.kind, self.watch(self.kind.name)
+        kind = self.kind
+        finished = self.watch(kind.name)
         counts = kind.counts(finished.run.manifest, finished.run.results) if kind.counts else {}
         for name, words in counts.items() if not finished.stopped else ():
             self.output.line(f"{name}: {tally(words)}", indent=1)

@@ -34,11 +34,11 @@ class ReportCommand(OutputOptions):
     compare: Path | None = None
     """A second run over the same samples; differences are second minus first."""
     format: Annotated[Literal["html", "md", "csv", "json"] | None, "-f", "--format"] = None
-    """html (one page, opens offline), md (for a pull request), csv or json.  [default: by the name of --out, else
-    html]"""
+    """html (one page, opens offline), md (for a pull request), csv or json.  [default: by the name
+    of --out, else html]"""
     rows: str | None = None
-    """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with --compare,
-    differences.  [default: samples; differences with --compare]"""
+    """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with
+    --compare, differences.  [default: samples; differences with --compare]"""
     out: Out = None
     """File to write.  [default: RUN/report.html for html, else standard output]"""
 

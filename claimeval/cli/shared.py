@@ -153,7 +153,8 @@ class ScoreQuestions:
     quotes: Literal["yes", "no"] | None = None
     """Whether claims come with a quote: yes, no.  [default: yes]"""
     language: str | None = None
-    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default: English]"""
+    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default:
+    English]"""
     per_document: Literal[True] | None = None
     """Also assess against each document alone."""
 

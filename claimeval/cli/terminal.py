@@ -51,7 +51,8 @@ def prepare_streams() -> None:
 
     `head` closes its pipe early; cp1252 and ASCII lack characters.
     """
-    sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
+    sys.stdout = _patient(sys.stdout)
+    sys.stderr = _patient(sys.stderr)
 
 
 def _patient(stream: TextIO) -> TextIO:
@@ -93,11 +94,10 @@ def write_plain(text: str) -> None:
     lines = list(map(escaped, text.split("\n")))
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
-        lines = [
-            part
-            for line in lines
-            for part in textwrap.wrap(line, width, break_on_hyphens=False) or [""]
-        ]
+        wrapped = list[str]()
+        for line in lines:
+            wrapped += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
+        lines = wrapped
     sys.stdout.write("\n".join(lines))
 
 
@@ -126,9 +126,10 @@ def say(*texts: str) -> list[str]:
     lines = [f"claimeval: {visible(text)}" for text in texts]
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
     if width:
-        lines = [
-            part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)
-        ]
+        wrapped = list[str]()
+        for line in lines:
+            wrapped += textwrap.wrap(line, width, break_on_hyphens=False)
+        lines = wrapped
     for line in lines:
         print(line, file=sys.stderr)
     return lines if width else []
@@ -315,7 +316,10 @@ class ProgressLine:
 
 
 def describe(progress: Progress) -> str:
-    """Return the progress in words, with a bar if the total is known: `[#####.....] 120/240 samples  480 calls`."""
+    """Return the progress in words, with a bar if the total is known.
+
+    As in `[#####.....] 120/240 samples  480 calls`.
+    """
     if not progress.total:
         return progress.in_words()
     filled = 20 * progress.done // progress.total

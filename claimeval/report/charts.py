@@ -156,11 +156,12 @@ def beside(title: str, pictures: Sequence[Picture], across: int = 3) -> Picture:
             size = {"width": f"{picture.width:g}", "height": f"{picture.height:g}"}
             parts.append(_tag("svg", picture.body, x=x, y=height, **size))
             x += picture.width
-        width, height = max(width, x), height + max(picture.height for picture in row)
-    descriptions = tuple(
-        text for picture in pictures for text in (picture.title, *picture.descriptions)
-    )
-    return Picture(title, descriptions, width, height, "".join(parts))
+        width = max(width, x)
+        height += max(picture.height for picture in row)
+    descriptions = list[str]()
+    for picture in pictures:
+        descriptions += (picture.title, *picture.descriptions)
+    return Picture(title, tuple(descriptions), width, height, "".join(parts))
 
 
 def forest(marks: Sequence[Mark], title: str, label: str, *, width: float = WIDTH) -> Picture:
@@ -230,7 +231,8 @@ def trend(
     for place, word in sorted(changes.items()):
         descriptions[place] += f", here changed: {word}"
     names = [_fitting(mark.name, 16) for mark in marks]
-    left, right = 52.0, width - 16
+    left = 52.0
+    right = width - 16
     step = (right - left - 24) / max(len(marks) - 1, 1)
     at = [left + 12 + step * place for place in range(len(marks))]
     kinds = list(dict.fromkeys(word for _, word in sorted(changes.items())))
@@ -467,7 +469,8 @@ def calibration(
     right = width - 16
     top = 34.0
     bottom = top + right - left
-    x, y = _Axis(0, 1, left, right), _Axis(0, 1, bottom, top)
+    x = _Axis(0, 1, left, right)
+    y = _Axis(0, 1, bottom, top)
     parts = [
         _heading(title, width),
         _x_axis(x, top, bottom, x_label),
@@ -631,7 +634,9 @@ def _axis(
 
 
 def _ends(marks: Iterable[Mark]) -> tuple[float, float]:
-    numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high) if x is not None]
+    numbers = list[float]()
+    for mark in marks:
+        numbers += (x for x in (mark.value, mark.low, mark.high) if x is not None)
     return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
 
@@ -854,7 +859,9 @@ def _shade(value: float) -> str:
 
 
 def _number(value: float | None, count: bool) -> str:
-    return "" if value is None else f"{value:,.0f}" if count else decimal(value, 2)
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if count else decimal(value, 2)
 
 
 def _value_in_words(mark: Mark, *, signs: bool = False) -> str:

@@ -89,6 +89,7 @@ class Labeling:
             named = f" --metric {shlex.quote(metric)}" if metric and len(metrics) > 1 else ""
             of_rating = "" if manifest.rows else named.replace("--metric", "--score")
             commands = [f"agreement {place}{of_rating}", f"correct {place}{named}"]
+            of_run = "Claims" if manifest.rows else "Answers"
             content = {
                 "run": run,
                 "metric": metric,
@@ -99,9 +100,7 @@ class Labeling:
                 "keys": dict(opened.keys) if opened else {},
                 "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
                 "progress": opened.progress._asdict() if opened else None,
-                "unit": (
-                    "Questions" if name == "documents" else "Claims" if manifest.rows else "Answers"
-                ),
+                "unit": "Questions" if name == "documents" else of_run,
                 "count": 0 if problem else _proposed(path, queue, opened),
                 "next": [f"annotate {place} --documents"] if name == "documents" else commands,
                 "problem": problem,
@@ -230,9 +229,10 @@ def _proposed(run: Path, queue: Queue, opened: Annotation | None) -> int:
         most = sum(bool(result.sample.contexts) for result in RunResults.of(run))
     else:
         row, _ = labeling.labeled_metric(run, queue.metric)
-        found = (one for result in RunResults.of(run) for one in labeling.assessments(result, row))
         before = 0
-        most = sum(one.label is not None for one in found)
+        most = 0
+        for result in RunResults.of(run):
+            most += sum(one.label is not None for one in labeling.assessments(result, row))
     usual = COUNT if queue.name == "documents" else CLAIMS
     return min(max(usual, before + 20), most) if before < most else 0
 

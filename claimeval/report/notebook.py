@@ -46,9 +46,9 @@ def run(
     if not whole:
         front = front.model_copy(update={"sentence": None})
     diagnosis = builder.diagnosis if whole else None
-    metrics = record.metrics | {
-        name: metric for side in sides for name, metric in side.metrics.items()
-    }
+    metrics = dict(record.metrics)
+    for side in sides:
+        metrics |= side.metrics
     among = (
         [] if whole else [remark(f"the claims to read are among the first {LOOKED_AT:,} samples")]
     )

@@ -124,7 +124,8 @@ class _Samples:
         self._begin()
 
     def _begin(self) -> None:
-        self.index, self.details = Index(self._files[0]), Details(self._files[1])
+        self.index = Index(self._files[0])
+        self.details = Details(self._files[1])
         self.facets = SliceTally((), None)
 
     def close(self) -> int:

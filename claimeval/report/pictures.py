@@ -255,9 +255,9 @@ def of_agreement(agreement: Agreement, names: Mapping[str, str] = {}) -> Picture
 
     `names` are shown instead of the raters.
     """
-    raters = list(
-        dict.fromkeys(rater for pair in agreement.pairs for rater in (pair.first, pair.second))
-    )
+    raters = list[str]()
+    for pair in agreement.pairs:
+        raters += (rater for rater in (pair.first, pair.second) if rater not in raters)
     kappas = {frozenset((pair.first, pair.second)): pair.kappa.value for pair in agreement.pairs}
     parts = [_kappas(raters, kappas, "Cohen's kappa of raters", names)] if raters else []
     parts += [

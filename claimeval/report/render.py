@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from claimeval.runs.views import Block, Column, Data, Entries, Line, Sentence, Table, through
@@ -40,7 +41,9 @@ def _markdown_door(text: str) -> str:
         return "".join(
             _markdown_door(Data(part) if i % 2 else part) for i, part in enumerate(parts)
         )
-    return (code(text, WIDTH) if text else "") if isinstance(text, Data) else plain(text)
+    if not isinstance(text, Data):
+        return plain(text)
+    return code(text, WIDTH) if text else ""
 
 
 def markdown(blocks: Iterable[Block]) -> str:
@@ -91,10 +94,10 @@ def as_json(table: Table) -> dict[str, Any]:
 def cells(table: Table) -> Iterator[list[str | float | None]]:
     """Yield the rows of a table for a CSV, the names of its columns first; both ends have columns
     of their own."""
-    yield [name for column in table.columns for name in _names(column)]
+    yield list(chain.from_iterable(map(_names, table.columns)))
     for row in table.rows:
-        pairs = zip(row, table.columns, strict=True)
-        yield [value for cell, column in pairs for value in _values(cell, column)]
+        values = [_values(cell, column) for cell, column in zip(row, table.columns, strict=True)]
+        yield list(chain.from_iterable(values))
 
 
 def _names(column: Column) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ def addresses(names: Sequence[str]) -> tuple[Address, Address]:
     return (
         lambda runs: f"/report?{urlencode([('run', names[i]) for i in runs])}",
         lambda runs: (
-            f"/compare?{urlencode([*(('run', name) for name in names), ('baseline', names[runs[0]])])}"
+            "/compare?"
+            + urlencode([*(("run", name) for name in names), ("baseline", names[runs[0]])])
         ),
     )

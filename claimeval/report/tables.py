@@ -70,7 +70,9 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     fields = ("label", "probability", "explanation", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
     head += ["label", "unassessed", "agreement", "cited_text"]
-    yield [*head, *(f"{names[judge]}: {field}" for judge in judges for field in fields)]
+    for judge in judges:
+        head += (f"{names[judge]}: {field}" for field in fields)
+    yield list[Cell](head)
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         texts = {document.id: document.text for document in result.sample.contexts or ()}
@@ -83,7 +85,9 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
             cited = dict.fromkeys(name for verdict in assessment.verdicts for name in verdict.cites)
             row += [assessment.label, assessment.unassessed, assessment.agreement]
             row += ["\n\n".join(texts[name] for name in cited if name in texts)]
-            yield row + [cell for judge in judges for cell in _verdict_cells(verdicts.get(judge))]
+            for judge in judges:
+                row += _verdict_cells(verdicts.get(judge))
+            yield row
 
 
 def _verdict_cells(verdict: Verdict | None) -> list[Cell]:

@@ -482,7 +482,9 @@ class Viewer(ThreadingHTTPServer):
         if len(paths) == 1 and first is None and (ready := ready_made(paths[0])):
             return ready
         key = (*names, f"from {first}")
-        files = [file for path in paths for file in (results_file(path), *label_files(path))]
+        files = list[Path]()
+        for path in paths:
+            files += (results_file(path), *label_files(path))
         return self._page(key, files, lambda file: render(file, *paths, first=first))
 
     def series(self, names: list[str], baseline: str) -> bytes | None:
@@ -539,10 +541,9 @@ def ready_made(folder: Path) -> bytes | None:
     if file.is_symlink() or not file.is_file():
         return None
     runs = (folder, *attached(folder).values())
-    sources = [
-        source for run in runs for source in (results_file(run), run / MANIFEST, run / SUMMARY)
-    ]
-    sources += label_files(folder)
+    sources = list[Path](label_files(folder))
+    for run in runs:
+        sources += (results_file(run), run / MANIFEST, run / SUMMARY)
     if any(
         source.exists() and source.stat().st_mtime_ns > file.stat().st_mtime_ns
         for source in sources

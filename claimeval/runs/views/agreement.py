@@ -137,12 +137,11 @@ def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
     """Return the agreement of each rater with people by value of a field, with its confusions."""
 
     def confused(part: RaterSlice) -> Data:
-        wrong = [
-            f"{count} {people} as {rater}"
-            for people, counts in zip(part.labels, part.confusion, strict=True)
-            for rater, count in zip(part.labels, counts, strict=True)
-            if count and people != rater
-        ]
+        wrong = list[str]()
+        for people, counts in zip(part.labels, part.confusion, strict=True):
+            for rater, count in zip(part.labels, counts, strict=True):
+                if count and people != rater:
+                    wrong.append(f"{count} {people} as {rater}")
         return Data(", ".join(wrong))
 
     columns = (

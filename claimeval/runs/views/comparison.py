@@ -123,7 +123,8 @@ def why(metric: MetricComparison) -> Table:
     rows = metric.cause_rows
     outer = [row for row in rows if row.part and not row.inner]
     outer.sort(key=lambda row: abs(Decimal(row.figure)), reverse=True)
-    (first, *others), smaller = outer[:MOST_CAUSES], outer[MOST_CAUSES:]
+    first, *others = outer[:MOST_CAUSES]
+    smaller = outer[MOST_CAUSES:]
     parts = takewhile(lambda row: row.inner, rows[rows.index(first) + 1 :])
     if smaller:
         figures = sum(Decimal(row.figure) for row in smaller)
@@ -259,11 +260,10 @@ def results(pair: PairedRuns) -> Iterator[Table]:
 
 def causes(pair: PairedRuns) -> Iterator[Block]:
     """Yield the table of causes, whose rounded figures add up; nothing if no value differs."""
-    rows = [
-        Named(Data(metric.metric if i == 0 else ""), row, inner=row.inner)
-        for metric in pair.metrics
-        for i, row in enumerate(metric.cause_rows)
-    ]
+    rows = list[Named]()
+    for metric in pair.metrics:
+        for i, row in enumerate(metric.cause_rows):
+            rows.append(Named(Data(metric.metric if i == 0 else ""), row, inner=row.inner))
     if rows:
         title = "Why it changed: what the difference consists of"
         yield table("causes", named("metric", CAUSES), rows, title, inner="inner")
@@ -276,11 +276,9 @@ def causes(pair: PairedRuns) -> Iterator[Block]:
 def slices(pair: PairedRuns, by: str) -> Table:
     """Return a row for each value of a field and metric, with what it adds to the difference over
     all samples."""
-    rows = [
-        Named(Data(value or "-"), metric)
-        for value, metrics in pair.by.items()
-        for metric in metrics
-    ]
+    rows = list[Named]()
+    for value, metrics in pair.by.items():
+        rows += (Named(Data(value or "-"), metric) for metric in metrics)
     repeated = chance_of_many([row.of.difference for row in rows])
     columns = named(Data(by), (*COLUMNS, Column("of the difference", "signed", at="contribution")))
     return table("slices", columns, rows, "", (repeated,) if repeated else ())

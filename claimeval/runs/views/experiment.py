@@ -68,9 +68,9 @@ def differences(result: ExperimentResult, metric: str) -> Table:
 
     def difference(cell: ArmMetric) -> Cell:
         """Return the difference, or for the baseline its name."""
-        return (
-            cell.difference.value if cell.difference else "baseline" if cell is baseline else None
-        )
+        if cell.difference:
+            return cell.difference.value
+        return "baseline" if cell is baseline else None
 
     baseline = next(
         (arm.metrics[metric] for arm in result.arms if arm.name == result.baseline), None

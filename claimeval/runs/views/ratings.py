@@ -64,16 +64,15 @@ def view(
         yield table(f"members/{question}", columns, rows)
         alpha = estimate(panel.alpha.value, panel.alpha.reported)
         yield remark(f"Krippendorff's alpha: {alpha}, {panel.alpha.n} answers")
-    beside = [
-        (name, share.value, share, share.n)
-        for one in compared
+    beside = []
+    for one in compared:
         for name, share in (
             (Data(f"{one.rating}: yes"), one.whole),
             (Data(f"{one.metric}: every claim supported"), one.claims),
             ("agreement", one.agreement),
             ("kappa", one.kappa),
-        )
-    ]
+        ):
+            beside.append((name, share.value, share, share.n))
     if beside:
         yield table("beside", BESIDE, beside)
     for one in compared:

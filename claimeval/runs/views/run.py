@@ -410,16 +410,17 @@ def orders(effects: OrderEffects) -> Iterator[Block]:
 
 def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
     """Yield the scores of attached runs."""
-    metrics = {name: metric for side in sides for name, metric in side.metrics.items()}
+    metrics = dict[str, MetricSummary]()
+    counts = dict[str, None]()
+    for side in sides:
+        metrics |= side.metrics
+        for metric in side.metrics.values():
+            if metric.clusters < metric.n:
+                counts[sample_count(metric.n, metric.clusters, side.cluster)] = None
     if not metrics:
         return
     yield scores("sides", metrics)
-    for count in dict.fromkeys(
-        sample_count(metric.n, metric.clusters, side.cluster)
-        for side in sides
-        for metric in side.metrics.values()
-        if metric.clusters < metric.n
-    ):
+    for count in counts:
         yield remark(count)
     yield from _missing(metrics)
 
