@@ -13,6 +13,7 @@ from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, blocking, parse_spec
 from claimeval.data.objects import unpacked
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
 from claimeval.execution.runner import run_job
@@ -40,6 +41,7 @@ def check(
     metrics: Metrics = "faithfulness",
     extract_prompt: str | Path = "atomic",
     assess_prompt: str | Path = "three_way",
+    answer_reasoning: AnswerReasoning | None = None,
     timeout: float = 30.0,
     options: RunOptions = RunOptions(),
 ) -> SampleResult:
@@ -65,6 +67,7 @@ def check(
         metrics: As for `score`.
         extract_prompt: Name or path of the prompt that extracts claims.
         assess_prompt: Name or path of the prompt that assesses claims.
+        answer_reasoning: As for `score`: `drop` or `keep` reasoning before the answer.
         timeout: Seconds for the whole check. Claims without a reply by then are unassessed
             (`timeout`). A local model finishes its current batch first.
         options: How the judge is asked, and what may be spent.
@@ -94,12 +97,13 @@ async def acheck(
     metrics: Metrics = "faithfulness",
     extract_prompt: str | Path = "atomic",
     assess_prompt: str | Path = "three_way",
+    answer_reasoning: AnswerReasoning | None = None,
     timeout: float = 30.0,
     options: RunOptions = RunOptions(),
 ) -> SampleResult:
     """Check as `check` does, in an asynchronous program. The arguments are the same."""
     deadline = asyncio.get_running_loop().time() + _seconds(timeout)
-    sample = _sample(answer, contexts, question, reference_answers, history)
+    sample = _sample(answer, contexts, question, reference_answers, history, answer_reasoning)
     selection = select_metrics(metric_names(metrics))
     for metric in selection.rows:
         if part := metric.missing_part(sample):
@@ -184,6 +188,7 @@ def _sample(
     question: str,
     reference_answers: str | Sequence[str],
     history: Sequence[Mapping[str, str]],
+    answer_reasoning: AnswerReasoning | None,
 ) -> Sample:
     is_row = isinstance(answer, Mapping)
     fields = unpacked(answer if is_row else {"answer": answer})
@@ -202,7 +207,7 @@ def _sample(
     }
     row |= {name: given[name] for name in named if name in given}
     try:
-        (sample,) = samples_of([row], Read(named))
+        (sample,) = samples_of([row], Read(named, answer_reasoning=answer_reasoning))
     except DataError as error:
         raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
     if sample.answer is None or not (is_row or isinstance(fields["answer"], str)):

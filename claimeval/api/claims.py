@@ -28,8 +28,9 @@ from claimeval.api.jobs import (
     run_prepared,
 )
 from claimeval.api.run import Run
-from claimeval.data.mapping import MappingSpec
+from claimeval.data.mapping import MappingSpec, Turns
 from claimeval.data.reading import parse_references
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.evaluation.claims import (
     AUTO,
     ClaimsOptions,
@@ -72,6 +73,9 @@ def score(
     references: References | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -113,6 +117,13 @@ def score(
             "output.answer"}`, or a YAML file.
         group: Columns, separated by commas, whose equal values make rows with one document each one
             sample; `none` for rows that are samples.
+        turns: `all` makes a sample of every answer in a conversation, with the id
+            `CONVERSATION/TURN`; the conversation is the cluster of intervals and tests. Default:
+            `last`, the last answer.
+        answer_reasoning: `drop` leaves out the reasoning of a model before an answer, as between
+            `<think>` and `</think>`; `keep` judges it as a part of the answer. None: such answers
+            are an error.
+        sheet: The sheet of an Excel or OpenDocument file, if it has several.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -155,6 +166,9 @@ async def ascore(
     references: References | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -163,7 +177,7 @@ async def ascore(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Score as `score` does, in an asynchronous program. The arguments are the same."""
-    read = Read(mapping, limit, skip_malformed, group)
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     samples = samples_of(data, read, references=parse_references(references))
     requested = ClaimsOptions(
         judges=parse_specs(judges),
@@ -177,7 +191,7 @@ async def ascore(
         claims_per_call=claims_per_call,
         prompt_parameters=prompt_parameters(reasons, quotes),
         panel=panel,
-        cluster=options.cluster,
+        cluster=read.cluster(options),
     )
     prepared = _prepare(samples, data, read, requested, options)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
@@ -227,6 +241,9 @@ def rejudge(
     quotes: Quotes | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -260,6 +277,9 @@ def rejudge(
         quotes: As for `score`; None: as in the run. Another value extracts all claims again.
         mapping: As for `score`, for a file of samples.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -296,6 +316,9 @@ async def arejudge(
     quotes: Quotes | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -307,7 +330,7 @@ async def arejudge(
     from claimeval.runs.rejudge import prepare
 
     panel = panel or PanelOptions()
-    read = Read(mapping, limit, skip_malformed, group)
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     requested = ClaimsOptions(
         judges=() if judges is None else parse_specs(judges),
         extractor=None if extractor is None else parse_spec(extractor),
@@ -319,7 +342,7 @@ async def arejudge(
         claims_per_call=claims_per_call,
         prompt_parameters=prompt_parameters(reasons, quotes),
         panel=panel,
-        cluster=options.cluster,
+        cluster=read.cluster(options),
     )
     if before := _source(source, limit):
         prepared = prepare(before, requested, keep_verdicts=keep_verdicts, options=options)

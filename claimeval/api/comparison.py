@@ -358,7 +358,17 @@ def prepared_experiment(
     from claimeval.runs.experiments.running import PreparedExperiment, prepare
     from claimeval.runs.experiments.selection import halve
 
-    read_options = Read(design.mapping, design.limit, design.skip_malformed, design.group)
+    read_options = Read(
+        design.mapping,
+        design.limit,
+        design.skip_malformed,
+        design.group,
+        design.turns,
+        design.answer_reasoning,
+        design.sheet,
+    )
+    options = replace(options, cluster=design.cluster)
+    design = design.model_copy(update={"cluster": read_options.cluster(options)})
     options = replace(options, cluster=design.cluster)
     examination = Examination(
         samples_of(design.data, read_options), design.data, read_options, options

@@ -19,9 +19,10 @@ from pydantic import BaseModel
 
 from claimeval.api.run import Run
 from claimeval.data import reading
-from claimeval.data.mapping import MappingSpec, RowMapping, options, parse_mapping
+from claimeval.data.mapping import MappingSpec, RowMapping, Turns, options, parse_mapping
 from claimeval.data.objects import unpacked
 from claimeval.data.reading import Problems
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.job import Job, Reiterable
@@ -31,7 +32,7 @@ from claimeval.metrics.rows import rows as metric_rows
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
 from claimeval.runs.jobs import Prepared
-from claimeval.types.clusters import check_cluster
+from claimeval.types.clusters import CONVERSATION, check_cluster
 from claimeval.types.errors import DataError, NoteWarning, UsageError, unknown_name
 from claimeval.types.options import PanelOptions, RunOptions, check_at_least
 from claimeval.types.progress import Progress
@@ -68,11 +69,29 @@ class Read(NamedTuple):
     """Whether to leave out rows that cannot be read or repeat an id."""
     group: str | None = None
     """Columns whose equal values make rows one sample."""
+    turns: Turns | None = None
+    """Whether every answer of a conversation is a sample or, by default, the last one."""
+    answer_reasoning: AnswerReasoning | None = None
+    """What is done with reasoning of a model in answers; None: it is refused."""
+    sheet: str | None = None
+    """The sheet of a spreadsheet."""
 
     @property
     def parsed(self) -> RowMapping:
-        """The mapping, with the group. Raises UsageError for an unknown name."""
-        return parse_mapping(self.mapping, self.group)
+        """The mapping, with the other settings. Raises UsageError for an unknown name."""
+        return parse_mapping(
+            self.mapping,
+            group=self.group,
+            turns=self.turns,
+            answer_reasoning=self.answer_reasoning,
+            sheet=self.sheet,
+        )
+
+    def cluster(self, options: RunOptions) -> str | None:
+        """The field whose equal values are one cluster: the conversation if every turn of it is a
+        sample and no other field is named."""
+        every_turn = self.parsed.turns == "all"
+        return CONVERSATION if every_turn and options.cluster is None else options.cluster
 
 
 ALL = Read()
@@ -83,6 +102,9 @@ def read_samples(
     *,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
 ) -> Iterator[Sample]:
@@ -93,6 +115,9 @@ def read_samples(
             table.
         mapping: As for `score`; takes precedence over the default names.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples to read, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -106,7 +131,8 @@ def read_samples(
         UsageError: `mapping` names a field that samples do not have, or the data have an
             unsupported type.
     """
-    return iter(samples_of(data, Read(mapping, limit, skip_malformed, group)))
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
+    return iter(samples_of(data, read))
 
 
 def doctor(
@@ -115,6 +141,9 @@ def doctor(
     metrics: Metrics | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
 ) -> Survey:
     """Examine data: the metrics that they have the fields for, and missing or malformed values.
 
@@ -123,6 +152,9 @@ def doctor(
         metrics: The metrics to examine, as for `score`. Default: all built-in metrics.
         mapping: As for `score`.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
 
     Returns:
         Missing fields per metric, malformed rows with file, line and field, duplicate ids, contexts
@@ -135,7 +167,7 @@ def doctor(
         UsageError: A metric or a field is unknown.
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
-    read = Read(mapping, group=group)
+    read = Read(mapping, group=group, turns=turns, answer_reasoning=answer_reasoning, sheet=sheet)
     _ = read.parsed
     problems = Problems(skip=True, quiet=True)
     try:
@@ -163,7 +195,9 @@ def surveyed(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     read = samples.samples if isinstance(samples, Examination) else samples
     if not isinstance(read, ReadSamples):
         return result
-    return result.model_copy(update={"mapping": read.mapping, "offered": read.problems.offered})
+    problems = read.problems
+    noticed = {"offered": problems.offered, "noticed": tuple(problems.noticed())}
+    return result.model_copy(update={"mapping": read.mapping, **noticed})
 
 
 def draw(
@@ -331,10 +365,11 @@ def samples_of(
     Raises:
         UsageError: A field is unknown, `limit` is below 1, or the data have an unsupported type.
     """
-    _, limit, skip_malformed, _ = read
+    limit = read.limit
     given = read.parsed
     check_at_least(1, limit=limit)
-    problems = problems or Problems(skip=skip_malformed, unique_ids=skip_malformed)
+    skip = read.skip_malformed
+    problems = problems or Problems(skip=skip, unique_ids=skip)
     if isinstance(data, Run) or is_run(data):
         run = data if isinstance(data, Run) else Run.load(str(data))
         change = {"references": references} if references else {}
@@ -516,8 +551,8 @@ class Examination:
             str(self.path) if self.path else None, limit=self._read.limit, mapping=mapping
         )
         problems = read and read.problems
-        note = problems.note(complete=self.total is not None) if problems else None
-        return record.model_copy(update={"notes": (*record.notes, note)}) if note else record
+        notes = problems.notes(complete=self.total is not None) if problems else []
+        return record.model_copy(update={"notes": (*record.notes, *notes)}) if notes else record
 
     def prepared(self, job: Job[Any] | MeasureJob) -> Prepared:
         """Return the job over these samples. Raises UsageError if no sample has the cluster

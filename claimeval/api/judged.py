@@ -11,7 +11,8 @@ from claimeval.api.data import Data, Examination, Read, samples_of
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
-from claimeval.data.mapping import MappingSpec
+from claimeval.data.mapping import MappingSpec, Turns
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.evaluation import kinds
 from claimeval.evaluation.kinds import JobKind, Judging
 from claimeval.types.errors import UsageError, unknown_name
@@ -29,6 +30,9 @@ def judge(
     settings: Mapping[str, object] = NO_SETTINGS,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -45,6 +49,9 @@ def judge(
         settings: The job's own options by name.
         mapping: As for `score`.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -68,8 +75,8 @@ def judge(
     for name in settings:
         if name not in known:
             raise unknown_name(f"setting of {job}:", name, known)
-    read = Read(mapping, limit, skip_malformed, group)
-    judging = Judging(parse_specs(judges), panel, options.cluster)
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
+    judging = Judging(parse_specs(judges), panel, read.cluster(options))
     examination = Examination(samples_of(data, read), data, read, options)
     prepared = examination.prepared(kind.prepare(judging, kind.options(**settings), examination))
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))

@@ -11,7 +11,8 @@ from claimeval.api.data import Data, Examination, Read, is_run, samples_of
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
-from claimeval.data.mapping import MappingSpec
+from claimeval.data.mapping import MappingSpec, Turns
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.survey import distinct
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
@@ -32,6 +33,9 @@ def measure(
     local: LocalOptions = LocalOptions(),
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -57,6 +61,9 @@ def measure(
             "output.answer"}`, or a YAML file.
         group: Columns, separated by commas, whose equal values make rows with one document each one
             sample; `none` for rows that are samples.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples to measure, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -74,6 +81,7 @@ def measure(
         DataError: A row of the data is malformed, two samples have the same id, or there is no
             sample.
     """
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     job = make_job(
         Measurement(
             metrics=metrics,
@@ -81,10 +89,9 @@ def measure(
             collapse_ids=collapse_ids,
             normalization=normalization,
             local=local,
-            cluster=options.cluster,
+            cluster=read.cluster(options),
         )
     )
-    read = Read(mapping, limit, skip_malformed, group)
     examination = Examination(samples_of(data, read), data, read, options)
     deque(distinct(examination), maxlen=0)
     prepared = examination.prepared(job)
@@ -100,6 +107,9 @@ def extraction(
     gold: str | Path | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -123,6 +133,9 @@ def extraction(
             `text` (one claim).
         mapping: As for `score`.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -139,7 +152,7 @@ def extraction(
         DataError: A row of the data is malformed, or two samples have one id.
         StoppedEarly: As for `score`.
     """
-    read = Read(mapping, limit, skip_malformed, group)
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     samples = samples_of(source, read)
     run = source if isinstance(source, Run) else None
     if run is None and is_run(source):
@@ -150,7 +163,7 @@ def extraction(
     examined: Any = list(run.results[:limit]) if of_whole_run and run else examination
     named = None if extractor is None else parse_spec(extractor)
     claims, gold = (None if one is None else str(one) for one in (claims, gold))
-    job = extraction_job(examined, claims, named, gold, options.cluster, of_run=of_whole_run)
+    job = extraction_job(examined, claims, named, gold, read.cluster(options), of_run=of_whole_run)
     if of_whole_run:
         deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items

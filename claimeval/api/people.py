@@ -14,7 +14,8 @@ from claimeval import ir
 from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
-from claimeval.data.mapping import MappingSpec
+from claimeval.data.mapping import MappingSpec, Turns
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.test_collections import read_qrels, relevance_scale
 from claimeval.evaluation.validity import MEASURES, GraderReport, compare_graders, validity
 from claimeval.ir.output import labels as labels_of
@@ -362,6 +363,9 @@ def annotate(
     trec_run: str | Path | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     out: str | Path | None = None,
 ) -> Annotation:
     """Draw claims or rated answers of a run, or retrieved documents, for people to label; verdicts
@@ -390,6 +394,9 @@ def annotate(
         trec_run: The TREC run whose documents are labeled.
         mapping: As for `score`, for a file of samples.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         out: The qrels file of the document labels. Default: `RUN/annotation/documents.qrels`, or
             `runs/DATA-documents.qrels`.
 
@@ -409,13 +416,20 @@ def annotate(
                 " annotator an own out"
             )
         path = path_of(run)
-        ranked = partial(_ranked, run, Read(mapping, group=group), corpus, trec_run)
+        ranked = partial(
+            _ranked,
+            run,
+            Read(mapping, group=group, turns=turns, answer_reasoning=answer_reasoning, sheet=sheet),
+            corpus,
+            trec_run,
+        )
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
         target = Path(out) if out is not None else labeling.default_path(path or Path("data"))
         return DocumentAnnotation.draw_from(ranked, source, target, n=n, seed=seed, depth=depth)
-    if depth or corpus or trec_run or out or mapping or group:
+    if any((depth, corpus, trec_run, out, mapping, group, turns, answer_reasoning, sheet)):
         raise UsageError(
-            "depth, corpus, trec_run, out, mapping and group go with documents=True (--documents)"
+            "depth, corpus, trec_run, out and how data are read (mapping, group, turns,"
+            " answer_reasoning, sheet) go with documents=True (--documents)"
         )
     if disputed and (design != "even" or seed):
         raise UsageError("design and seed are for a draw; disputed claims are not drawn")

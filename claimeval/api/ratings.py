@@ -13,7 +13,8 @@ from claimeval.api.data import Data, Examination, Read, Samples, path_of, sample
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
-from claimeval.data.mapping import MappingSpec
+from claimeval.data.mapping import MappingSpec, Turns
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
 from claimeval.evaluation.grade import Against, GradingOptions, pool, samples_of_pool, survey
 from claimeval.evaluation.grade import make_job as grade_job
@@ -40,6 +41,9 @@ def rate(
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -60,6 +64,9 @@ def rate(
         prompts: Names or paths of prompts by question.
         mapping: As for `score`.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -90,6 +97,9 @@ async def arate(
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -98,13 +108,13 @@ async def arate(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Rate as `rate` does, in an asynchronous program. The arguments are the same."""
-    read = Read(mapping, limit, skip_malformed, group)
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     asked = RateOptions(
         ask=ask.split(",") if isinstance(ask, str) else ask,
         prompts={name: str(prompt) for name, prompt in prompts.items()},
         criteria=criteria,
     )
-    judging = Judging(parse_specs(judges), panel, options.cluster)
+    judging = Judging(parse_specs(judges), panel, read.cluster(options))
     examination = Examination(samples_of(data, read), data, read, options)
     prepared = examination.prepared(rate_job(judging, asked, examination))
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
@@ -126,6 +136,9 @@ def grade(
     qrels: str | Path | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -153,6 +166,9 @@ def grade(
         qrels: Human grades to compare with; with `corpus`, these pairs are graded too.
         mapping: As for `score`.
         group: As for `score`.
+        turns: As for `score`.
+        answer_reasoning: As for `score`.
+        sheet: As for `score`.
         limit: The number of samples or queries, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -191,6 +207,9 @@ async def agrade(
     qrels: str | Path | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
+    turns: Turns | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
+    sheet: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -199,6 +218,7 @@ async def agrade(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Grade as `grade` does, in an asynchronous program. The arguments are the same."""
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     job_options = GradingOptions(
         judges=parse_specs(judges),
         against=against,
@@ -207,10 +227,9 @@ async def agrade(
         documents_per_call=documents_per_call,
         measures=measures,
         panel=panel,
-        cluster=options.cluster,
+        cluster=read.cluster(options),
     )
     job = grade_job(job_options)
-    read = Read(mapping, limit, skip_malformed, group)
     human = None if qrels is None else read_qrels(Path(qrels))
     samples = graded_samples(
         data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, human=human

@@ -44,6 +44,9 @@ REFUSED = (
     "field",
     "mapping",
     "group",
+    "turns",
+    "answer_reasoning",
+    "sheet",
     "offline",
     "shard",
 )

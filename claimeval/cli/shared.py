@@ -12,6 +12,8 @@ import click
 
 from claimeval.cli.command import Form, Heading
 from claimeval.cli.printer import Output
+from claimeval.data.mapping import Turns
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
 from claimeval.types.requests import ClaimsPerCall
@@ -71,6 +73,12 @@ class RowOptions:
     """YAML file of fields; doctor --write-mapping writes it."""
     group: str | None = None
     """Column that joins rows of one document each, or none."""
+    turns: Turns | None = None
+    """Answers of a conversation that are samples: last, all.  [default: last]"""
+    answer_reasoning: AnswerReasoning | None = None
+    """Reasoning such as <think> in answers: drop it, or keep it as a part."""
+    sheet: str | None = None
+    """The sheet of a spreadsheet that has several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,18 +13,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from claimeval.data import documents
 from claimeval.data.conversations import spoken
 from claimeval.data.paths import LISTS, is_path, is_pattern, opened, roots, values_at
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.rows import SourceRow
 from claimeval.data.trace_kinds import TRACES
 from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.records import Record, Sample
 
+Turns = Literal["last", "all"]
+"""The answers of a conversation that are samples."""
 MappingSpec = str | Path | Mapping[str, Any]
 """A YAML file, the name of a preset, or the content of a mapping."""
 _PRESETS = Path(__file__).with_name("presets.yaml")
@@ -55,6 +58,12 @@ class RowMapping(Record):
     """The separator of contexts that are joined in one text."""
     join: str | None = None
     """The text between the parts of an answer; None if an answer is one text."""
+    sheet: str | None = None
+    """The sheet of a spreadsheet; None if it has one."""
+    turns: Turns | None = None
+    """Whether every answer of a conversation is a sample or, by default, the last one."""
+    answer_reasoning: AnswerReasoning | None = None
+    """What is done with reasoning of a model in answers; None: it is refused."""
     missing: tuple[str, ...] | None = None
     """Texts that the file has in place of nothing, such as `null` or `-`."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -86,7 +95,8 @@ class RowMapping(Record):
     @property
     def row_each(self) -> bool:
         """Whether each row is a sample."""
-        return not (self.of_spans or self.where or self.rows or self.group not in (None, "none"))
+        grouped = self.group not in (None, "none")
+        return not (self.of_spans or self.where or self.rows or grouped or self.turns == "all")
 
     def overridden_by(self, other: RowMapping) -> RowMapping:
         """Return this mapping with what the other one has."""
@@ -156,8 +166,9 @@ def options(paths: Mapping[str, str | Sequence[str]]) -> str:
     return " ".join(parts)
 
 
-def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMapping:
-    """Return the mapping in a file, a preset by its name, or the content of a mapping.
+def parse_mapping(given: MappingSpec | None, **settings: str | None) -> RowMapping:
+    """Return the mapping in a file, a preset by its name, or the content of a mapping, with
+    settings that take precedence over those in it.
 
     Raises:
         UsageError: The file cannot be read, or a name in it is unknown.
@@ -175,7 +186,8 @@ def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMap
             f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer:"
             " draft"
         )
-    mapping = _parsed({**content, **({"group": group} if group else {})}, name)
+    given_settings = {key: value for key, value in settings.items() if value}
+    mapping = _parsed({**content, **given_settings}, name)
     if mapping.preset and not mapping.of_spans and mapping.preset not in presets():
         raise unknown_name("preset", mapping.preset, presets())
     if mapping.preset:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -45,6 +46,7 @@ from claimeval.data.mapping import (
 )
 from claimeval.data.nowhere import NOWHERE, Nowhere
 from claimeval.data.paths import is_pattern, opened, roots, values_at
+from claimeval.data.reasoning import mark_of, without_reasoning
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.trace_kinds import trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -89,6 +91,11 @@ _ANSWERABLE = dict.fromkeys(("answerable", "true", "yes", "1"), True)
 _ANSWERABLE |= dict.fromkeys(("unanswerable", "false", "no", "0"), False)
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """A sample has at least one of these fields."""
+EARLIER = "{} earlier {answers} of conversations {are} not judged: --turns all"
+REPEATED = "{} {documents} that a retriever returned more than once {are} kept once"
+DROPPED = "the reasoning in {} {answers} is left out (--answer-reasoning drop)"
+NOTICED = (EARLIER, REPEATED, DROPPED)
+"""Sentences about what a user should know of the rows."""
 OVERLOOKED = "overlooked"
 REFUSED = (ONE_ROW_A_DOCUMENT, OVERLOOKED, NOWHERE)
 """Kinds of errors about a whole file, which end a pass also where rows may be left out."""
@@ -129,6 +136,8 @@ class Problems:
         """Sentences about the paths of the mapping that no row has."""
         self.examines = quiet
         """Whether such paths are only counted, and raise nothing."""
+        self.seen = Counter[str]()
+        """How often each of the sentences `NOTICED` is true of the rows that were read."""
         self._alike = 0
         self._quiet = quiet
 
@@ -143,19 +152,32 @@ class Problems:
         """Return whether there are so many errors, all of a kind."""
         return bool(count) and count == self._alike and self.errors[0].kind == kind
 
-    def note(self, *, complete: bool = True) -> str | None:
-        """Return a note for the run if rows were left out; `complete` says whether all rows were
+    def notes(self, *, complete: bool = True) -> list[str]:
+        """Return what a run says of how its data were read; `complete` says whether all rows were
         read."""
-        return (
-            f"{self.count}{'' if complete else ' or more'} malformed rows were left out"
-            if self.errors
-            else None
-        )
+        more = "" if complete else " or more"
+        notes = [f"{self.count}{more} malformed rows were left out"] if self.errors else []
+        return notes + self.noticed(more)
+
+    def noticed(self, more: str = "") -> list[str]:
+        """Return what was noticed, as sentences; `more` stands after numbers that are not
+        final."""
+        return [
+            sentence.format(
+                f"{count:,}{more}",
+                answers="answer" if count == 1 else "answers",
+                documents="document" if count == 1 else "documents",
+                are="is" if count == 1 else "are",
+            )
+            for sentence in NOTICED
+            if (count := self.seen[sentence])
+        ]
 
     def clear(self) -> None:
         """Remove all errors."""
         self.errors.clear()
         self.count = self._alike = 0
+        self.seen.clear()
 
     @property
     def stopped(self) -> bool:
@@ -429,24 +451,27 @@ def samples_of_rows(
             problems.last = number - 1
             break
         try:
-            record = row if isinstance(row, Sample) else sample(row, fields)
+            location = f"sample {number}" if isinstance(row, Sample) else row.location
+            records = [row] if isinstance(row, Sample) else read_row(row, fields, mapping, problems)
+            records = [_judged(record, location, mapping, problems) for record in records]
             if isinstance(row, SourceRow) and table.open and mapping.group != "none":
-                table.add(record, row.fields, _layout(tuple(row.fields), tuple(fields.items())))
-            if problems.unique_ids and record.id in ids:
-                location = f"sample {number}" if isinstance(row, Sample) else row.location
-                raise DataError(
-                    f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
-                )
+                layout = _layout(tuple(row.fields), tuple(fields.items()))
+                table.add(records[-1], row.fields, layout)
+            if problems.unique_ids:
+                _check_ids(records, ids, location)
         except DataError as error:
             if error.kind in REFUSED:
                 raise
             problems.add(error)
             continue
-        if problems.unique_ids:
-            ids.add(record.id)
-        count += 1
+        ids.update(record.id for record in records if problems.unique_ids)
+        records = records if limit is None else records[: limit - count]
+        count += len(records)
         if not problems.stopped:
-            yield record.model_copy(update={"references": references}) if references else record
+            change = {"references": references} if references else {}
+            yield from (
+                record.model_copy(update=change) if change else record for record in records
+            )
         if count == limit:
             break
     without_columns = problems.all_are(NO_COLUMN, problems.last or number)
@@ -461,6 +486,15 @@ def samples_of_rows(
         raise DataError(f"{name} has no samples")
 
 
+def _check_ids(records: Iterable[Sample], ids: Collection[str], location: str) -> None:
+    """Raise DataError for a sample with the id of an earlier one."""
+    for record in records:
+        if record.id in ids:
+            raise DataError(
+                f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
+            )
+
+
 def parse_references(value: str | None) -> References | None:
     """Return the value of the option `references`. Raises UsageError if it is unknown."""
     if value is not None and value not in get_args(References):
@@ -469,28 +503,74 @@ def parse_references(value: str | None) -> References | None:
 
 
 def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
-    """Return the sample in a row. `columns` maps sample fields to column names.
+    """Return the sample in a row, of a conversation the last one. `columns` maps sample fields to
+    column names.
 
     Fields that a sample does not have are kept in its metadata.
     """
-    values = _CellValues(row, columns)
-    fields_read: dict[str, Any] = {"id": values.id()}
-    if "messages" in values.present:
-        fields_read |= values.conversation()
-    for field in values.present:
-        if field in _READERS:
-            fields_read[field] = _READERS[field](values, field)
-    fields_read.setdefault("question", "")
+    return read_row(row, columns, NO_MAPPING, Problems())[-1]
+
+
+def read_row(
+    row: SourceRow, columns: Mapping[str, str], mapping: RowMapping, problems: Problems
+) -> list[Sample]:
+    """Return the samples in a row: one, or one for each answer of a conversation.
+
+    Args:
+        row: The row.
+        columns: The column of each field.
+        mapping: Says whether every turn of a conversation is a sample.
+        problems: What is noticed is counted there.
+    """
+    values = _CellValues(row, columns, problems.seen)
+    name = values.id()
+    exchanges_read = values.conversation() if "messages" in values.present else [{}]
+    of_row: dict[str, Any] = {
+        field: _READERS[field](values, field) for field in values.present if field in _READERS
+    }
     if "context_ids" in values.present:
-        fields_read["contexts"] = values.contexts()
-    if metadata := values.metadata():
-        fields_read["metadata"] = metadata
+        of_row["contexts"] = values.contexts()
     if values.references:
-        fields_read["references"] = values.references
-    try:
-        return Sample.model_validate(fields_read)
-    except ValidationError as error:
-        raise values.invalid(error) from error
+        of_row["references"] = values.references
+    metadata = values.metadata()
+    if mapping.turns != "all" or "messages" not in values.present:
+        if len(exchanges_read) > 1:
+            problems.seen[EARLIER] += sum("answer" in one for one in exchanges_read[:-1])
+        fields_read = {"id": name, "question": "", **exchanges_read[-1], **of_row}
+        return [values.validated({**fields_read, "metadata": metadata})]
+    # what stands beside the messages belongs to the last question
+    answered = [one for one in exchanges_read[:-1] if "answer" in one]
+    found = []
+    for turn, exchange in enumerate([*answered, exchanges_read[-1]], 1):
+        beside = of_row if turn > len(answered) else {}
+        place = {"conversation": name, **metadata, "turn": turn}
+        fields_read = {"id": f"{name}/{turn}", "question": "", **exchange, **beside}
+        found.append(values.validated({**fields_read, "metadata": place}))
+    return found
+
+
+def _judged(record: Sample, location: str, mapping: RowMapping, problems: Problems) -> Sample:
+    """Return a sample whose answer has no reasoning of a model, unless it is kept. Raises DataError
+    for reasoning if nothing is said of it."""
+    if mapping.answer_reasoning == "keep" or not record.answer:
+        return record
+    mark = mark_of(record.answer)
+    if mark is None:
+        return record
+    if mapping.answer_reasoning is None:
+        raise DataError(
+            f"{location}, answer: it holds the reasoning of a model ({mark}): add"
+            " --answer-reasoning drop to leave it out, or --answer-reasoning keep to judge it as a"
+            " part of the answer",
+            kind="reasoning in an answer",
+        )
+    problems.seen[DROPPED] += 1
+    history = tuple(
+        turn.model_copy(update={"content": without_reasoning(turn.content)})
+        for turn in record.history
+    )
+    answer = without_reasoning(record.answer)
+    return record.model_copy(update={"answer": answer, "history": history})
 
 
 class _Assignment(NamedTuple):
@@ -529,8 +609,9 @@ def _layout(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> Lay
 class _CellValues:
     """The values of a row by the field of a sample, and all others."""
 
-    def __init__(self, row: SourceRow, columns: Mapping[str, str]) -> None:
+    def __init__(self, row: SourceRow, columns: Mapping[str, str], seen: Counter[str]) -> None:
         self._row = row
+        self._seen = seen
         self._columns: dict[str, str] = {}
         """The column of each field that has a value."""
         self.present: dict[str, Any] = {}
@@ -625,6 +706,14 @@ class _CellValues:
         field, problem, value = first_problem(error)
         return self._error(problem, f", got {value}", field)
 
+    def validated(self, fields: Mapping[str, Any]) -> Sample:
+        """Return the sample with these fields; empty metadata are left out."""
+        given = {name: value for name, value in fields.items() if name != "metadata" or value}
+        try:
+            return Sample.model_validate(given)
+        except ValidationError as error:
+            raise self.invalid(error) from error
+
     def id(self) -> str:
         """Return the id, by default the number of the row."""
         if self._id_column and "id" not in self.present:
@@ -671,32 +760,33 @@ class _CellValues:
             (path for path in paths if any(True for _ in values_at(self._row.origin, path))), column
         )
 
-    def conversation(self) -> dict[str, Any]:
-        """Return the fields of a sample in its messages: the last question, with answer and
-        documents after it."""
+    def conversation(self) -> list[dict[str, Any]]:
+        """Return the fields of a sample for each question in the messages, with answer and
+        documents after it. The last one is the sample of the row."""
         messages = cast("tuple[Message, ...]", self.present["messages"])
-        found = exchanges(messages)
-        last = found[-1] if found else NO_EXCHANGE
+        found = exchanges(messages) or [NO_EXCHANGE]
+        last = found[-1]
         question = self.text("question")
         answer = self.text("answer")
         is_asked = question is None or question.strip() == last.question.strip()
         if not is_asked and (last.question or answer is not None):
-            return {"history": turns_of(messages)}
+            return [{"history": turns_of(messages)}]
         said = last.answer
         if None not in (answer, said) and str(answer).strip() != str(said).strip():
             raise self._error(
                 "the last message of the assistant is not the answer", field="messages"
             )
-        return self._exchange(last) | ({} if is_asked else {"question": question})
+        return [self._exchange(exchange, is_last=exchange is last) for exchange in found]
 
-    def _exchange(self, exchange: Exchange) -> dict[str, Any]:
+    def _exchange(self, exchange: Exchange, *, is_last: bool) -> dict[str, Any]:
         given: dict[str, Any] = {
             "history": turns_of(exchange.before),
             "question": exchange.question,
         }
         if exchange.answer is not None:
             given["answer"] = exchange.answer
-        if exchange.documents is not None and "contexts" not in self.present:
+        has_own = is_last and "contexts" in self.present
+        if exchange.documents is not None and not has_own:
             given["contexts"] = documents.numbered(exchange.documents)
         return given
 
@@ -788,20 +878,21 @@ class _CellValues:
         default id is the rank."""
         if ids is not None and len(ids) != len(items):
             raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
-        found = [
-            self._document(item, field, rank, ids[rank - 1] if ids is not None else None)
-            for rank, item in enumerate(items, 1)
-        ]
-        seen: set[str] = set()
-        for document in found:
-            if document["id"] in seen:
+        found: dict[str, dict[str, Any]] = {}
+        for rank, item in enumerate(items, 1):
+            document = self._document(item, field, rank, None if ids is None else ids[rank - 1])
+            name = document["id"]
+            earlier = found.setdefault(name, document)
+            if earlier is document:
+                continue
+            if earlier["text"] != document["text"]:
                 column = self._columns.get(field, field)
                 better = f"(to number them, add {options({field: f'{column}[*].text'})})"
                 raise self._error(
-                    f"duplicate document id {better}", f", got {document['id'][:60]!r}", field=field
+                    f"duplicate document id {better}", f", got {name[:60]!r}", field=field
                 )
-            seen.add(document["id"])
-        return found
+            self._seen[REPEATED] += 1
+        return list(found.values())
 
     def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
         item = "" if _is_nothing(item) else item

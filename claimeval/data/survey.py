@@ -76,6 +76,8 @@ class Survey(Record):
     """How the rows are read."""
     offered: str | None = None
     """Options that would read more fields."""
+    noticed: tuple[str, ...] = ()
+    """What is left out of the rows or not read of them, in sentences."""
     malformed_rows: int = 0
     """The number of rows that cannot be read."""
     metadata: dict[str, int] = Field(default_factory=dict)
@@ -122,6 +124,7 @@ class Survey(Record):
     def remarks(self) -> list[str]:
         """Remarks on unusual data and on other fields, one line each."""
         remarks = [self.mapping.read_as] if self.mapping.read_as else []
+        remarks += self.noticed
         if self.no_question:
             remarks.append(
                 f"{self.no_question.count} samples have no question (first:"

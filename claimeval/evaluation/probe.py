@@ -80,6 +80,11 @@ TOP_LOGPROBS = 5
 _THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
 
 
+def _thinks_aloud(text: str) -> bool:
+    """Return whether a reply holds reasoning; JSON may quote its marks."""
+    return not text.lstrip().startswith("{") and _THINKS.search(text) is not None
+
+
 class _Trial:
     """Sends requests to one judge without retries, and records replies and errors."""
 
@@ -273,7 +278,7 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
     statuses = {error.status for error in trial.errors}
     learned = trial.lessons.learned([judge])[judge.name]
     tokens = [read_tokens(reply.body) for reply in trial.replies]
-    aloud = [_THINKS.search(reply.text or "") is not None for reply in trial.replies]
+    aloud = [_thinks_aloud(reply.text or "") for reply in trial.replies]
     changes: dict[str, object] = {
         "reachable": bool(trial.replies) or bool(statuses - {None, 200}),
         "key_accepted": _key_accepted(trial, statuses),

@@ -134,8 +134,10 @@ class Lessons:
         ):
             return
         name = sent.judge.name
-        text = reply.text.rpartition("</think>")[2].strip()
-        honored = text.startswith("{") and text.endswith("}")
+        text = reply.text.strip()
+        if not _is_object(text):  # an object may quote the end of reasoning in a text
+            text = text.rpartition("</think>")[2].strip()
+        honored = _is_object(text)
         if not honored and self._honoured.get(name, True):
             logger.warning(
                 "%s ignores response_format: a reply is not one JSON object (%r). Replies are read"
@@ -204,3 +206,8 @@ def _warn(judge: Judge, refused: Iterable[str], window: int | None) -> None:
             judge.name,
             window,
         )
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a reply begins and ends as one JSON object."""
+    return text.startswith("{") and text.endswith("}")

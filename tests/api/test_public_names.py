@@ -20,7 +20,8 @@ from tests.api.test_claims import SAMPLES, spec
 if TYPE_CHECKING:
     import pandas
 
-READ = ("mapping", "group", "limit", "skip_malformed")
+HOW = ("mapping", "group", "turns", "answer_reasoning", "sheet")
+READ = (*HOW, "limit", "skip_malformed")
 WRITE = ("out", "overwrite")
 ASK = ("panel", "options")
 QUESTIONS = (
@@ -49,6 +50,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
             "metrics",
             "extract_prompt",
             "assess_prompt",
+            "answer_reasoning",
         ),
         *("timeout", "options", "history"),
     ),
@@ -75,7 +77,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
             "corpus",
             "trec_run",
         ),
-        *("disputed", "mapping", "group", "out"),
+        *("disputed", *HOW, "out"),
     ),
     "measure": (
         "data",
@@ -90,7 +92,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     ),
     "read_samples": ("data", *READ),
     "probe": ("judge", "options"),
-    "doctor": ("data", "metrics", "mapping", "group"),
+    "doctor": ("data", "metrics", *HOW),
     "draw": ("log", "n", "every", *DRAW, "mapping", "out"),
     "import_replies": ("file", "mapping", "out", "overwrite", "panel", "cluster"),
 }

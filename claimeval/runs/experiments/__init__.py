@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError
 
+from claimeval.data.mapping import Turns
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.metrics.derived import MetricSelection
 from claimeval.providers import specs as judging
@@ -61,6 +63,9 @@ class Experiment(Record):
     metrics: tuple[str, ...] | None = None
     mapping: str | dict[str, Any] | None = None
     group: str | None = None
+    turns: Turns | None = None
+    answer_reasoning: AnswerReasoning | None = None
+    sheet: str | None = None
     limit: int | None = Field(default=None, ge=1)
     skip_malformed: bool = False
     """Whether to leave out rows that cannot be read or repeat an id."""

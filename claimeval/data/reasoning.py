@@ -1,0 +1,80 @@
+"""Find the reasoning of a model in an evaluated answer.
+
+Models that reason write it before the answer, between marks that an application removes. Where it
+did not, a judge would take what the model considered for what it said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+AnswerReasoning = Literal["drop", "keep"]
+"""`drop` leaves the reasoning out of answers; `keep` judges answers as they stand."""
+
+_NAMES = r"(?:seed:)?(?:think|thinking|thought|reasoning)"
+_PAIRS = (
+    (rf"<{_NAMES}(?:\s[^<>]*)?>", rf"</{_NAMES}\s*>"),
+    (r"\[THINK\]", r"\[/THINK\]"),
+    (r"◁think▷", r"◁/think▷"),
+    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+    (r"<\|channel\|>analysis<\|message\|>", r"<\|channel\|>final<\|message\|>"),
+)
+"""How reasoning begins and ends: DeepSeek, Qwen and others, Claude's prompts, Seed-OSS; Magistral;
+Kimi; OpenThinker; gpt-oss."""
+_BEFORE = r"\s*(?:<\|start\|>assistant)?"
+_STARTS = tuple(
+    (re.compile(_BEFORE + start, re.IGNORECASE), re.compile(end, re.IGNORECASE))
+    for start, end in _PAIRS
+)
+_SIGNS = ("<", "[", "◁")
+_ENDS = ("</", "[/", "◁/")
+"""What every mark has, and every end."""
+_OPENED = re.compile("|".join(start for start, _ in _PAIRS[:3]), re.IGNORECASE)
+_CLOSED = "(?:" + "|".join(end for _, end in _PAIRS[:3]) + ")"
+_LONE_END = re.compile(
+    rf"(?:^|\n)[^\S\n]*{_CLOSED}|{_CLOSED}[^\S\n]*(?=\n)|(?<=[.!?…。！？]){_CLOSED}", re.IGNORECASE
+)
+"""An end without a start, which some servers put into the prompt: at the beginning or the end of a
+line, or after a sentence. An answer about such marks has them within its sentences."""
+_MARKS_OF_ANSWER = re.compile(r"<\|(?:(?:begin|end)_of_solution|return|end)\|>")
+"""Marks around the answer of OpenThinker and gpt-oss."""
+
+
+class _Reasoning(NamedTuple):
+    """Reasoning at the beginning of an answer."""
+
+    mark: str
+    end: int
+    """Where the answer begins. Reasoning that does not end is the whole text."""
+
+
+def mark_of(text: str) -> str | None:
+    """Return the mark by which the reasoning in an answer is known; None if it has none.
+
+    Marks elsewhere in a text, as in an answer that explains them, are none.
+    """
+    found = _find(text)
+    return found and found.mark
+
+
+def without_reasoning(text: str) -> str:
+    """Return an answer without the reasoning before it."""
+    found = _find(text)
+    while found is not None:
+        text = _MARKS_OF_ANSWER.sub("", text[found.end :]).strip()
+        found = _find(text)
+    return text
+
+
+def _find(text: str) -> _Reasoning | None:
+    if not any(sign in text for sign in _SIGNS):  # most answers
+        return None
+    for start, end in _STARTS:
+        if begun := start.match(text):
+            ended = end.search(text, begun.end())
+            return _Reasoning(begun.group().strip(), ended.end() if ended else len(text))
+    closed = _LONE_END.search(text) if any(end in text for end in _ENDS) else None
+    if closed is None or _OPENED.search(text, 0, closed.start()):
+        return None
+    return _Reasoning(closed.group().strip(), closed.end())
