@@ -62,10 +62,45 @@ def read_cell(text: str) -> object:
     try:
         value = ast.literal_eval(_with_commas(text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
+        return _read_objects(text)
+    if isinstance(value, set) and all(isinstance(item, str) for item in value):
+        # an array of PostgreSQL, `{"a","b"}`, whose order a set of Python does not keep
+        return ast.literal_eval(f"[{text.strip()[1:-1]}]")
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, (list, dict)) else text
+
+
+_OBJECT = re.compile(r"\s*[\[(]?\s*\w+\(\w+=")
+"""The beginning of an object as Python prints it, or of a list of them."""
+
+
+def _read_objects(text: str) -> object:
+    """Return the objects in a text as Python prints them, such as `[Document(page_content='...')]`,
+    as objects of their fields; else return the text."""
+    if not _OBJECT.match(text):
+        return text
+    try:
+        value = _printed(ast.parse(text.strip(), mode="eval").body)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, (list, dict)) else text
+
+
+def _printed(node: ast.expr) -> object:
+    """Return the value of an expression. Calls are not made: their named arguments are fields."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_printed(item) for item in node.elts]
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    if node.args or not isinstance(node.func, ast.Name):
+        raise ValueError("not an object with named fields")
+    fields: dict[str, object] = {}
+    if node.func.id.endswith("Message"):
+        fields["type"] = node.func.id  # the author of a message of LangChain
+    for argument in node.keywords:
+        fields[str(argument.arg)] = _printed(argument.value)
+    return fields
 
 
 def _with_commas(text: str) -> str:

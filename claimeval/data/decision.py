@@ -717,16 +717,22 @@ class _Table:
     def _fully(self, field: str, path: str) -> Reading:
         """Return the reading of a field from a path; of rows without it, that they do not have it.
         Empty if most rows do not have it or cannot be read with it."""
-        lacking = [
-            row
-            for row, sample in zip(self._rows, self._samples, strict=True)
-            if field == "messages" or not self._has(sample, field)
-        ]
-        leading = [row for row in lacking if any(True for _ in values_at(row.fields, path))]
-        if 2 * len(leading) < len(lacking):
+        lacking = leading = 0
+        question = ""
+        for row, sample in zip(self._rows, self._samples, strict=True):
+            if field != "messages" and self._has(sample, field):
+                continue
+            asked = sample.question if sample else ""
+            if any(True for _ in values_at(row.fields, path)):
+                leading += 1
+                question = asked
+            elif asked and asked == question:
+                continue  # a further document of a question whose answer stands in its first row
+            lacking += 1
+        if 2 * leading < lacking:
             return {}
         named = _with_siblings(path, self._paths) if field in ("contexts", *REFERENCES) else path
-        paths: Paths = named if len(leading) == len(lacking) else (named, "")
+        paths: Paths = named if leading == lacking else (named, "")
         return {field: paths}
 
     def _some_rows(self, asked: Collection[str]) -> Iterable[Question]:

@@ -3,6 +3,7 @@ lists."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -74,6 +75,10 @@ _NOT_IDS = frozenset(
 )
 
 
+_ID_SIGN = re.compile(r"[\d./#:-]")
+"""What the key of a single text has if it is an id and not the name of a field."""
+
+
 def document(item: Any) -> dict[str, Any] | None:
     """Return the fields `text`, `id`, `title` and `score` of a document, as far as it has them;
     None without a text."""
@@ -84,6 +89,9 @@ def document(item: Any) -> dict[str, Any] | None:
             len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list)
         ):  # a title and its sentences
             return {"title": item[0], "text": "".join(map(str, item[1]))}
+        if len(item) == 2 and all(isinstance(part, str) for part in item):
+            # a title and its text: the title is the shorter one
+            return {"title": item[0], "text": item[1]} if len(item[0]) < len(item[1]) else None
         scored = (
             len(item) == 2
             and isinstance(item[1], (int, float))
@@ -152,9 +160,11 @@ def _beside(values: Any, count: int) -> list[Any]:
 
 def _by_id(value: Mapping[str, Any]) -> list[Any]:
     """Return the documents of an object that has them by their ids."""
-    if document(value) is not None or len(value) < 2 or not _NOT_IDS.isdisjoint(value):
+    if not value or document(value) is not None or not _NOT_IDS.isdisjoint(value):
         return []
-    if all(isinstance(item, str) and " " in item for item in value.values()):
+    texts = [item for item in value.values() if isinstance(item, str)]
+    alone = len(value) == 1 and not any(map(_ID_SIGN.search, value))
+    if len(texts) == len(value) and any(" " in text for text in texts) and not alone:
         return [{"id": name, "text": text} for name, text in value.items()]
     found = {name: document(item) for name, item in value.items() if isinstance(item, Mapping)}
     return (

@@ -135,6 +135,12 @@ def by_a_system(name: str) -> bool:
     return not _SYSTEM.isdisjoint(words_of(name))
 
 
+def names_a_field(name: str) -> bool:
+    """Return whether a name says that it has questions, answers, references or documents."""
+    words = set(words_of(name))
+    return not words.isdisjoint(_PLAIN_ANSWER | _GOLD | _DOCUMENT | {*_QUESTION})
+
+
 def answers(name: str) -> bool:
     """Return whether the name of a column says that it has answers, whatever they look like.
 

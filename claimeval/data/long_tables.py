@@ -106,6 +106,8 @@ class LongTable:
         self._name = name
         self._rows = 0
         self._groups: dict[int, _Repeated] = {}
+        self._answered: tuple[str, Mapping[str, object]] | None = None
+        """The question and the cells of the last row with an answer."""
         self._column = ""
         self._mapped = False
         """The column of the document, and whether it is read as contexts."""
@@ -116,8 +118,17 @@ class LongTable:
     def add(self, sample: Sample, cells: Mapping[str, object], layout: Layout) -> None:
         """Add the sample in a row. Raises DataError at the last row that is looked at."""
         self._rows += 1
-        if layout.document and sample.answer and sample.question and not sample.question.isspace():
-            self._add(sample, cells, layout)
+        if layout.document and sample.question and not sample.question.isspace():
+            if sample.answer:
+                self._answered = (sample.question, cells)
+                self._add(sample, cells, layout)
+            elif self._answered and self._answered[0] == sample.question:
+                # an answer that stands only in the first of its rows
+                above = self._answered[1]
+                cells = {
+                    name: above.get(name) if _blank(cell) else cell for name, cell in cells.items()
+                }
+                self._add(sample, cells, layout)
         if not self.open:
             self.check()
 
@@ -185,6 +196,10 @@ class LongTable:
         return best[0] if best else ",".join(steady)
 
 
+def _blank(cell: object) -> bool:
+    return cell is None or cell == "" or cell != cell
+
+
 def joined(
     rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout]
 ) -> Iterator[Row | SourceRow]:
@@ -233,7 +248,8 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
     }
     for row in rows[1:]:
         for field, value in kept.items():
-            if row.fields.get(field) != value and not isinstance(value, float):
+            cell = row.fields.get(field)
+            if cell != value and not isinstance(value, float) and not _blank(cell):
                 raise DataError(
                     f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from"
                     f" {first.location}, though {group} is {name!r} in both; rows to join differ in"

@@ -28,8 +28,10 @@ LISTS = frozenset(
 )
 """Fields of a sample that take all values at a path; the others take one."""
 _SELECTED = re.compile(r"\[(\*|-?\d+|[^\[\]=]+=[^\[\]]*)\]\.?")
-_OF_TEXT = re.compile(r"\[[a-z]+\]")
+_OF_TEXT = re.compile(r"\[(lines|paragraphs|numbered)\]")
 """A step into a text."""
+_NUMBER = re.compile(r"(?:^|(?<=\s))\[(\d+)\](?=\s|$)")
+"""The number before a passage: `[1] ... [2] ...`."""
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -49,7 +51,8 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
     Args:
         value: A row, or a value in it.
         path: Names with dots; `[*]` for all items of a list, `[0]` and `[-1]` for one,
-            `[name=value]` for those with this value; in a name of columns, `*` for any text, in the
+            `[name=value]` for those with this value; `[lines]`, `[paragraphs]` and `[numbered]` for
+            the passages in a text; in a name of columns, `*` for any text, in the
             order of the numbers in the names. A name after a list is looked for in all its items,
             and a number is that of an item.
     """
@@ -73,6 +76,8 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
                 yield from values_at(item, rest)
             elif item is not None:
                 yield item
+    elif isinstance(value, str) and (step := _OF_TEXT.fullmatch(path)):
+        yield from passages(value, step[1])
 
 
 def has(value: Any, path: str) -> bool | None:
@@ -90,6 +95,36 @@ def has(value: Any, path: str) -> bool | None:
             return True
         return None if None in found else False
     return not path or bool(_OF_TEXT.fullmatch(path))
+
+
+def passages(text: str, step: str) -> list[str]:
+    """Return the passages in a text: its lines, its paragraphs, or those after the numbers `[1]`,
+    `[2]` and so on. Blank ones are left out."""
+    if step == "lines":
+        parts = text.splitlines()
+    elif step == "paragraphs":
+        parts = re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
+    else:
+        parts = [text]
+        starts = numbers(text)
+        if len(starts) > 1:
+            ends = [*(start for start, _ in starts[1:]), len(text)]
+            parts = [text[: starts[0][0]]]
+            parts += [text[begin:end] for (_, begin), end in zip(starts, ends, strict=True)]
+    return [part.strip() for part in parts if part.strip()]
+
+
+def numbers(text: str) -> list[tuple[int, int]]:
+    """Return where the numbers before passages begin and end; those that do not count up are a part
+    of a passage, such as a mark of a citation."""
+    found: list[tuple[int, int]] = []
+    following: int | None = None
+    for match in _NUMBER.finditer(text):
+        number = int(match[1])
+        if following is None or number == following:
+            found.append(match.span())
+            following = number + 1
+    return found
 
 
 def _has_key(value: dict[str, Any], path: str) -> bool | None:

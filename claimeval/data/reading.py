@@ -647,11 +647,10 @@ class _CellValues:
         self._read_turns(columns)
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
-        evidence = self.present.get("evidence")
         if (
-            evidence is not None
+            "evidence" in self.present
             and "evidence" not in columns
-            and not isinstance(opened(evidence), dict)
+            and self._has_passages("evidence")
         ):
             self._other["evidence"] = self.present.pop("evidence")
         references = self._other.get("references")
@@ -683,6 +682,15 @@ class _CellValues:
             elif field != "question":
                 del self.present[field]
                 self._other[self._columns[field]] = value
+
+    def _has_passages(self, field: str) -> bool:
+        """Return whether a value is a text, or a list of documents, instead of named lists."""
+        value = opened(self.present[field])
+        items = value if isinstance(value, list) else [value]
+        if isinstance(value, dict) or not items:
+            return False
+        pages = [documents.document(item) for item in items]
+        return all(page and " " in page["text"] for page in pages)
 
     def _names_sources(self) -> bool:
         """Return whether `sources` are names of contexts, texts or integers, beside contexts."""

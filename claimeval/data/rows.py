@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from claimeval.data.cells import parse_json, read_cell
+from claimeval.data.field_names import names_a_field, words_of
 from claimeval.data.paths import flat, roots, values_at
 from claimeval.types.errors import DataError, not_installed
 
@@ -296,6 +297,8 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
     if values and all(isinstance(value, dict) for value in values):
         if all(str(label).isdecimal() for label in table):
             return values
+        if _are_by_id(table):
+            return [row if "id" in row else {"id": name, **row} for name, row in table.items()]
         labels = dict.fromkeys(chain.from_iterable(values))
         return [{column: cells.get(label) for column, cells in table.items()} for label in labels]
     if values and all(isinstance(value, (list, tuple)) for value in values):
@@ -307,6 +310,15 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
             raise DataError(f"{name}: columns of different lengths ({counts})")
         return [dict(zip(table, cells, strict=True)) for cells in zip(*values, strict=True)]
     return [dict(table)]
+
+
+def _are_by_id(table: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether an object of objects has rows by their ids and not columns by their names: the
+    names within are those of questions, answers and documents, and the outer ones are not."""
+    outer = {words_of(name) for name in table if names_a_field(name)}
+    names = set(chain.from_iterable(table.values()))
+    inner = {words_of(name) for name in names if names_a_field(name)}
+    return len(outer) < 2 <= len(inner)
 
 
 def _container(table: Mapping[str, Any]) -> str | None:
