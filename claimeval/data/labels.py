@@ -14,8 +14,9 @@ from typing import Any
 
 from claimeval.data.rows import SourceRow, read_rows, unguarded
 from claimeval.judging.recorded import Vocabulary
-from claimeval.types.errors import DataError
-from claimeval.types.records import Evidence, Label, Record
+from claimeval.metrics.rows import BUILT_IN
+from claimeval.types.errors import DataError, unknown_name
+from claimeval.types.records import Evidence, Label, Part, Record
 
 NAMES = {
     "sample": ("id", "sample_id", "sample", "question_id"),
@@ -68,10 +69,15 @@ class LabelFile:
     files without labels.
     """
 
-    def __init__(self, *paths: Path, words: Collection[str] = ()) -> None:
-        """`words` are labels of the run's scales in addition to the labels of claims."""
+    def __init__(
+        self, *paths: Path, words: Collection[str] = (), parts: Collection[Part] = ()
+    ) -> None:
+        """`words` are labels of the run's scales in addition to the labels of claims. `parts` are
+        what the claims of the run were assessed against: other evidence is refused unless samples
+        have it too. Without `parts`, any is accepted."""
         self._paths = paths
         self._words = words
+        self._parts = parts
         self.blank = 0
         """Rows without a label, as far as the file was read."""
         self.undecided = 0
@@ -82,7 +88,9 @@ class LabelFile:
         for row in chain.from_iterable(map(label_rows, self._paths)):
             if not labeled:
                 columns |= dict.fromkeys(row.fields)
-            if human_label := label(row, self._words):
+            human_label = label(row, self._words)
+            if human_label:
+                self._check_evidence(human_label.evidence, row)
                 labeled += 1
                 yield human_label
             elif all(_empty(row.first(NAMES[field])) for field in ("label", "grade")):
@@ -99,6 +107,12 @@ class LabelFile:
             raise DataError(
                 f"{files} no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})"
             )
+
+    def _check_evidence(self, evidence: Evidence | None, row: SourceRow) -> None:
+        known = (*self._parts, *BUILT_IN)
+        if evidence and self._parts and evidence.part not in known:
+            error = unknown_name("evidence", evidence.part, self._parts)
+            raise DataError(f"{row.location}, against: {error}")
 
 
 def label_rows(path: Path) -> Iterator[SourceRow]:

@@ -26,11 +26,11 @@ from claimeval import __version__
 from claimeval.data.mapping import NO_MAPPING, RowMapping
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
-from claimeval.metrics.derived import is_derived
+from claimeval.metrics.derived import is_derived, select_metrics
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.providers import reads_prompts, row_of
 from claimeval.providers.specs import short_names
-from claimeval.types.records import Record
+from claimeval.types.records import Part, Record
 from claimeval.types.requests import Judge, Learned
 from claimeval.types.scales import Scale
 
@@ -219,6 +219,14 @@ class Manifest(Record):
         """The names of the derived metrics."""
         metrics = self.metrics if self.of_claims else ()
         return tuple(m for m in metrics if isinstance(m, str) and is_derived(m))
+
+    @property
+    def evidence(self) -> tuple[Part, ...]:
+        """The parts that claims were assessed against, also for derived metrics."""
+        if not self.of_claims or not self.metrics:
+            return ()
+        selected = select_metrics(self.metrics).rows
+        return tuple(dict.fromkeys(row.against for row in selected))
 
     @property
     def others(self) -> tuple[str, ...]:

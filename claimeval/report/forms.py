@@ -26,11 +26,28 @@ UTF-8."""
 
 
 def form_of(out: str | Path | None) -> Form:
-    """Return the form that the name of a file ends in; `html` for other names and without a
-    file."""
-    ending = Path(out or "").suffix.lower().lstrip(".")
-    forms: tuple[Form, ...] = get_args(Form)
-    return next((form for form in forms if form == ending), "html")
+    """Return the form that the name of a file ends in; `html` without a file.
+
+    Raises UsageError for another ending: a page in a file called `report.xlsx` opens nowhere.
+    """
+    if out is None:
+        return "html"
+    ending = Path(out).suffix.lower()
+    forms: dict[str, Form] = {f".{form}": form for form in get_args(Form)}
+    if ending not in forms:
+        raise unknown_name("ending of a report", ending or Path(out).name, forms)
+    return forms[ending]
+
+
+def _check_rows(run: Path, form: Form, rows: str | None) -> None:
+    """Raise UsageError for rows of a report that has no rows to choose."""
+    if rows is None or (form == "csv" and not page.is_experiment(run)):
+        return
+    why = "is an experiment, whose CSV has one table" if form == "csv" else f"is written as {form}"
+    raise UsageError(
+        f"rows {rows!r} are for the CSV of a run, and {run} {why}. Add `--format csv`, or leave"
+        " --rows out"
+    )
 
 
 def write(
@@ -58,6 +75,7 @@ def write(
         DataError: A directory has no finished run.
         UsageError: Two runs share no metric or no sample, or the file cannot be written.
     """
+    _check_rows(run, form, rows)
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
     drawn: dict[str, Picture] = {}
@@ -136,6 +154,7 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
         DataError: A directory has no finished run.
         UsageError: Two runs share no metric or no sample, or there is no such table.
     """
+    _check_rows(run, form, rows)
     if form == "md":
         return _markdown(run, compared)[0]
     if page.is_experiment(run):

@@ -24,6 +24,8 @@ from claimeval.runs.labels import (
     PANEL,
     HumanLabelCounts,
     RaterTable,
+    StrayLabels,
+    check_evidence,
     join,
     join_subjects,
     rated_question,
@@ -46,7 +48,6 @@ from claimeval.statistics import (
     raw_agreement,
 )
 from claimeval.statistics.bootstrap import NOT_REQUESTED
-from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -168,6 +169,8 @@ class Agreement(Record):
     questions: int
     unmatched: int = 0
     """Human labels that fit no claim or sample of the run."""
+    strays: StrayLabels = StrayLabels()
+    """The same labels by why they fit nothing."""
     labels: HumanLabelCounts = HumanLabelCounts()
     raters: tuple[RaterReport, ...] = ()
     slices: tuple[RaterSlice, ...] = ()
@@ -194,10 +197,8 @@ class Agreement(Record):
         """What to know before using the numbers: the command prints the same, and `agreement` warns
         of it."""
         notes = []
-        if self.unmatched:
-            notes.append(
-                f"{number_of(self.unmatched, 'label')} of nothing that was judged in this run"
-            )
+        if stray := self.strays.words():
+            notes.append(stray)
         if words := self.labels.words():
             notes.append(f"labels {words}")
         if not (self.raters or self.pairs or self.ratings or self.assessors):
@@ -281,6 +282,7 @@ def measure_run(
     manifest = load_manifest(run)
     judges = tuple(judge.name for judge in manifest.judges)
     field = cluster_field(run, cluster)
+    limited = manifest.data.limit is not None
     if not manifest.of_claims:
         if labels is None and not label_files(run):
             raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
@@ -288,18 +290,22 @@ def measure_run(
         given = [labels] if labels else label_files(run, question.name)
         words = LabelFile(*given, words=question.scale.words)
         rated = join_subjects(RunResults.of(run), question, judges, words, field)
+        rated.strays.counted.check(run, limited=limited)
         return _with_counts(run, measure(rated, question.panel, half_width), words)
     if rating is not None:
         raise UsageError(
             f"labels of {run} are about claims; scores are named to compare them with --rating"
         )
-    human = LabelFile(labels) if labels else labels_in(run)
+    parts = manifest.evidence
+    check_evidence(evidence, parts)
+    human = LabelFile(labels, parts=parts) if labels else labels_in(run, parts=parts)
     builder = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in RunResults.of(run)))
     joined = join(
         builder.each(RunResults.of(run)), judges, manifest.panel, human, evidence, field, by
     )
+    joined.strays.counted.check(run, limited=limited)
     report = measure(joined, manifest.panel, half_width)
     overview = builder.overview(run)
     people = {
@@ -325,10 +331,8 @@ def _with_counts(run: Path, report: Agreement, human: LabelFile) -> Agreement:
     """Return the report with the labels that do not count. Raises UsageError if none does."""
     counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
-        stray = f"; {report.unmatched} of nothing that was judged" if report.unmatched else ""
-        raise UsageError(
-            f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}"
-        )
+        reasons = "; ".join(filter(None, (counts.words(), report.strays.words())))
+        raise UsageError(f"no label can be compared with {run}: {reasons or 'none counts'}")
     return report.model_copy(update={"labels": counts})
 
 
@@ -348,7 +352,8 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
     return Agreement(
         items=len(joined.clusters),
         questions=len(set(joined.clusters)),
-        unmatched=joined.unmatched,
+        unmatched=joined.strays.counted.unmatched,
+        strays=joined.strays.counted,
         labels=joined.labels,
         raters=(
             tuple(rater_report(name, joined, panel, half_width) for name in joined.raters)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,8 @@ from claimeval.runs.labeling import (
 )
 from claimeval.runs.labels import (
     HumanLabelCounts,
+    StrayLabels,
+    Strays,
     added,
     claims_for_label,
     people,
@@ -97,6 +99,8 @@ class Correction(Record):
     """The options with which `annotate` goes on with the draw, as in ` --design label --seed 7`."""
     unmatched: int
     """Labels that fit no judged claim of the metric."""
+    strays: StrayLabels = StrayLabels()
+    """Those of them that fit nothing of the run, by why."""
     labels: HumanLabelCounts
     macro: CorrectedScore | None
     """The mean over samples of the share of their claims that are supported; None if samples were
@@ -110,7 +114,7 @@ class Correction(Record):
     def notes(self) -> tuple[str, ...]:
         """What to know before using the numbers: the command prints the same, and `correct` warns
         of it."""
-        notes = []
+        notes = [self.strays.words()] if self.strays.unmatched else []
         share = self.micro.people.value
         scores = [score for score in (self.macro, self.micro) if score]
         effective = min(score.effective for score in scores)
@@ -149,9 +153,10 @@ class Correction(Record):
             )
         if words := self.labels.words():
             notes.append(f"labels {words}")
-        if self.unmatched:
+        others = self.unmatched - self.strays.unmatched
+        if others:
             what = "rated answer" if self.unit == "answer" else f"judged claim of {self.metric}"
-            notes.append(f"{number_of(self.unmatched, 'label')} of no {what}")
+            notes.append(f"{number_of(others, 'label')} of no {what}")
         return tuple(notes)
 
     def _repr_html_(self) -> str:
@@ -165,7 +170,12 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     imported with."""
     row, question = labeled_metric(run, metric)
     words = question.scale.words if question else ()
-    labels = LabelFile(file, words=words) if file else labels_in(run, row.name, words)
+    parts = load_manifest(run).evidence
+    labels = (
+        LabelFile(file, words=words, parts=parts)
+        if file
+        else labels_in(run, row.name, words, parts)
+    )
     if labels is None:
         raise UsageError(
             f"no labels yet: give some with `claimeval annotate {run}`, or name a file with"
@@ -182,6 +192,7 @@ class _CorrectionData:
     """The claims or samples to correct, in columns."""
 
     unmatched: int
+    strays: Strays = field(default_factory=Strays)
     judge: list[float] = field(default_factory=list)
     """Value of each item by the judges: 1 if they support it, or the value of their rating."""
     human: list[float | None] = field(default_factory=list)
@@ -195,6 +206,20 @@ class _CorrectionData:
     score_clusters: list[int] = field(default_factory=list)
     """Cluster of each score."""
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
+
+    @classmethod
+    def of(cls, labels: _BySample) -> _CorrectionData:
+        """Return no items yet, and labels that fit none of them so far."""
+        count = sum(map(len, labels.values()))
+        data = cls(unmatched=count)
+        data.strays.read(count)
+        return data
+
+    def leave(self, labels: _BySample, samples: Collection[str]) -> None:
+        """Count the labels of samples that the run does not have."""
+        for sample, of_sample in labels.items():
+            if sample not in samples:
+                self.strays.add("no_sample", [sample] * len(of_sample))
 
     def add(
         self,
@@ -310,6 +335,8 @@ def correct(
     counts = items.counts.model_copy(update={"disputed": disputed})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
+    strays = items.strays.counted
+    strays.check(run, limited=load_manifest(run).data.limit is not None)
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(
@@ -339,6 +366,7 @@ def correct(
         design=draw.design if draw else None,
         options=_options(run, row.name, draw),
         unmatched=items.unmatched,
+        strays=strays,
         labels=counts,
         macro=_score(macro, equal=equal, judged=_mean_score(items)) if macro else None,
         micro=_score(micro, equal=equal),
@@ -413,16 +441,18 @@ def _claims(
 ) -> _CorrectionData:
     """Return the judged claims of the metric."""
     probabilities = _probabilities(draw)
-    items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
+    items = _CorrectionData.of(by_sample)
+    samples: set[str] = set()
     for result in RunResults.of(run):
+        samples.add(result.sample.id)
         judged = {a.subject: a for a in _judged(result, metric)}
+        claims = {claim.id for claim in result.claims}
         about: dict[str, list[HumanLabel]] = {}
         for label in by_sample.get(result.sample.id, ()):
-            meant = (
-                []
-                if label.of_sample or not _fits(label, metric)
-                else list(claims_for_label(result, label))
-            )
+            named = [] if label.of_sample else list(claims_for_label(result, label))
+            if not label.of_sample and claims.isdisjoint(named):
+                items.strays.add("no_item", [label.sample])
+            meant = named if _fits(label, metric) else []
             items.unmatched -= bool(judged.keys() & meant)
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)
@@ -439,6 +469,7 @@ def _claims(
         if score and score.value is not None:
             items.scores.append(score.value)
             items.score_clusters.append(cluster_of(result.sample, by))
+    items.leave(by_sample, samples)
     return items
 
 
@@ -450,14 +481,17 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
             f"labels of whole samples are about the answer, and {metric.name} is over claims of the"
             f" {metric.claims_of}; give labels of claims (`claim_id` or `text`)"
         )
-    items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
+    items = _CorrectionData.of(by_sample)
+    samples: set[str] = set()
     for result in RunResults.of(run):
+        samples.add(result.sample.id)
         if panels := rolled_up([a.support for a in _judged(result, metric)]):
             labels = [
                 label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)
             ]
             items.unmatched -= len(labels)
             items.add(cluster_of(result.sample, by), panels, labels)
+    items.leave(by_sample, samples)
     return items
 
 
@@ -471,8 +505,10 @@ def _answers(
 ) -> _CorrectionData:
     """Return the rated answers."""
     probabilities = _probabilities(draw)
-    items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
+    items = _CorrectionData.of(by_sample)
+    samples: set[str] = set()
     for result in RunResults.of(run):
+        samples.add(result.sample.id)
         for rated in _judged(result, rating):
             labels = by_sample.get(result.sample.id, ())
             items.unmatched -= len(labels)
@@ -484,6 +520,7 @@ def _answers(
                 probability=probability,
                 panel=panel,
             )
+    items.leave(by_sample, samples)
     return items
 
 

@@ -45,7 +45,16 @@ from claimeval.runs.labels import claims_for_label, people, rated_question
 from claimeval.statistics import Draw, draw_even, draw_stratified, mean_interval, vote_entropy
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import ASKED, Assessment, Claim, Document, Record, Sample, SampleResult
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Claim,
+    Document,
+    Part,
+    Record,
+    Sample,
+    SampleResult,
+)
 
 CLAIMS = 100
 """Default number of claims to draw."""
@@ -385,13 +394,15 @@ def drop_broken_line(path: Path) -> None:
         os.truncate(path, whole)
 
 
-def labels_in(run: Path, metric: str | None = None, words: Sequence[str] = ()) -> LabelFile | None:
+def labels_in(
+    run: Path, metric: str | None = None, words: Sequence[str] = (), parts: Sequence[Part] = ()
+) -> LabelFile | None:
     """Return the human labels in a run directory, for one metric or all; None if there are none.
 
-    `words` are those of a rating.
+    `words` are those of a rating, `parts` the evidence of the run's claims.
     """
     files = [file for file in label_files(run, metric) if file.stat().st_size]
-    return LabelFile(*files, words=words) if files else None
+    return LabelFile(*files, words=words, parts=parts) if files else None
 
 
 COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")

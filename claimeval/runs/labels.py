@@ -10,9 +10,10 @@ the whole sample. It is compared with `supported` if all claims of the answer ar
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import Manifest, QuestionRecord
@@ -91,6 +92,92 @@ class HumanLabelCounts(Record):
         return "; ".join(filter(None, parts))
 
 
+class StrayLabels(Record):
+    """Labels that fit nothing of a run. They are most if a file is about other data, or if its ids,
+    its texts or its evidence are misspelt."""
+
+    labels: int = 0
+    """All labels that were read."""
+    no_sample: int = 0
+    """Labels with the id of no sample of the run."""
+    no_item: int = 0
+    """Labels of its samples that are about no claim, document or answer that was judged."""
+    other_evidence: int = 0
+    """Labels about evidence that the run did not use."""
+    first: str = ""
+    """Id of the sample of the first label of no sample, else of the first of `no_item`."""
+
+    @property
+    def unmatched(self) -> int:
+        """The number of labels that fit nothing."""
+        return self.no_sample + self.no_item + self.other_evidence
+
+    def words(self) -> str:
+        """Return the counts in words; empty if all labels fit."""
+        if not self.unmatched:
+            return ""
+        kinds = []
+        if self.no_sample:
+            kinds.append(f"{self.no_sample:,} with the id of no sample of the run")
+        if self.no_item:
+            kinds.append(f"{self.no_item:,} about nothing that was judged in their sample")
+        if self.other_evidence:
+            kinds.append(f"{self.other_evidence:,} about evidence that the run did not use")
+        first = f" (first: sample {self.first!r})" if self.first else ""
+        what = number_of(self.labels, "label")
+        verb = "fits" if self.unmatched == 1 else "fit"
+        return f"{self.unmatched:,} of {what} {verb} nothing: {', '.join(kinds)}{first}"
+
+    def check(self, run: Path | str, *, limited: bool = False) -> None:
+        """Raise UsageError if most labels fit nothing.
+
+        Labels about evidence that the run did not use are set aside, because a file may serve
+        several runs, and if the run was `limited` to the first samples of its data, labels of
+        others.
+        """
+        strays = self.no_item if limited else self.no_item + self.no_sample
+        others = self.other_evidence + (self.no_sample if limited else 0)
+        if 2 * strays > self.labels - others:
+            raise UsageError(
+                f"most labels are not about {run}: {self.words()}. Check the ids, texts and"
+                " evidence of the labels, or leave out the rows of other samples"
+            )
+
+
+class Strays:
+    """Counts the labels that fit nothing of a run."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+        self._first: dict[str, str] = {}
+
+    def read(self, count: int) -> None:
+        """Count labels that were read."""
+        self._counts["labels"] += count
+
+    def add(
+        self,
+        kind: Literal["no_sample", "no_item", "other_evidence"],
+        samples: Iterable[str],
+    ) -> None:
+        """Count labels that fit nothing, by why and by the ids of their samples."""
+        for sample in samples:
+            self._counts[kind] += 1
+            self._first.setdefault(kind, sample)
+
+    @property
+    def counted(self) -> StrayLabels:
+        """The counts so far."""
+        first = self._first.get("no_sample") or self._first.get("no_item", "")
+        return StrayLabels(**self._counts, first=first)
+
+
+def check_evidence(evidence: str | None, parts: Sequence[Part]) -> None:
+    """Raise UsageError for evidence that the claims of the run were not assessed against."""
+    if evidence is not None and evidence not in parts:
+        raise unknown_name("evidence of the run", evidence, parts)
+
+
 class People(NamedTuple):
     """Human labels of one item."""
 
@@ -152,7 +239,7 @@ class RaterTable:
         self.probabilities: dict[str, list[float | None]] = {rater: [] for rater in raters}
         """The raters' probabilities of "supported"."""
         self.annotators: dict[str, list[str | None]] = {}
-        self.unmatched = 0
+        self.strays = Strays()
         """Labels that fit no claim or sample of the run."""
         self.labels = HumanLabelCounts()
 
@@ -161,6 +248,7 @@ class RaterTable:
     ) -> None:
         """Add the items of one sample that have labels."""
         part = {claim.id: claim.of for claim in result.claims}
+        evidence = {a.against for a in result.whole}
         by_claim: dict[tuple[str, Evidence], list[HumanLabel]] = {}
         whole: dict[Part | None, list[HumanLabel]] = {}
         for label in labels:
@@ -181,7 +269,8 @@ class RaterTable:
             if len(pairs) > 1 and against is None:
                 raise UsageError(_which_evidence(pairs))
             about = [a for a in about if len(pairs) == 1 or a.against == against]
-            self.unmatched += not about
+            if not about:
+                self._stray([label], evidence)
             for assessment in about:
                 by_claim.setdefault((assessment.subject, assessment.evidence), []).append(label)
         assessments = {(a.subject, a.evidence): a for a in result.whole}
@@ -207,7 +296,7 @@ class RaterTable:
         if len({a.evidence for a in rows}) > 1:
             raise UsageError(_which_evidence({("answer", a.against) for a in rows}))
         if not rows:
-            self.unmatched += len(human_labels)
+            self._stray(human_labels, {a.against for a in result.whole})
             return
         columns: defaultdict[str, list[str | None]] = defaultdict(list)
         for assessment in rows:
@@ -255,6 +344,13 @@ class RaterTable:
         if self._by:
             self.values.append(value_of(sample, self._by))
 
+    def _stray(self, labels: Iterable[HumanLabel], evidence: Collection[Part]) -> None:
+        """Count labels of a sample that fit nothing, whose claims were assessed against this
+        evidence."""
+        for label in labels:
+            is_other = label.evidence is not None and label.evidence.part not in evidence
+            self.strays.add("other_evidence" if is_other else "no_item", [label.sample])
+
     def _rolled_up(self, labels: Sequence[str | None]) -> Label | None:
         """Return one label for all claims of a text; None on an ordered scale."""
         return None if self._panel.scale.ordered else rolled_up(labels)
@@ -301,6 +397,7 @@ def join(
     for label in labels or ():
         by_sample[label.sample].append(label)
     table = RaterTable(judges, panel, cluster, by)
+    table.strays.read(sum(map(len, by_sample.values())))
     for result in results:
         if labels is None:
             for assessment in result.whole:
@@ -311,7 +408,8 @@ def join(
                     )
         elif of_sample := by_sample.pop(result.sample.id, None):
             table.add_labelled(result, of_sample, against)
-    table.unmatched += sum(map(len, by_sample.values()))
+    left = chain.from_iterable(by_sample.values())
+    table.strays.add("no_sample", (label.sample for label in left))
     return table
 
 
@@ -336,18 +434,33 @@ def join_subjects(
     for label in labels:
         by_subject[label.sample, label.claim_id or "answer"].append(label)
     table = RaterTable(judges, question.panel, cluster)
-    table.unmatched = sum(map(len, by_subject.values()))
+    table.strays.read(sum(map(len, by_subject.values())))
+    samples: set[str] = set()
+    judged: set[tuple[str, str, Evidence]] = set()
     for result in results:
+        samples.add(result.sample.id)
         for a in result.whole:
-            named = (
-                by_subject.get((result.sample.id, a.subject), ())
-                if a.question == question.name
-                else ()
-            )
-            if matching := [label for label in named if label.evidence in (None, a.evidence)]:
+            if a.question != question.name:
+                continue
+            judged.add((result.sample.id, a.subject, a.evidence))
+            named = by_subject.get((result.sample.id, a.subject), ())
+            matching = [label for label in named if label.evidence in (None, a.evidence)]
+            if matching:
                 humans = people(matching, table.choice, question.panel)
                 table.add(result.sample, humans, cast_ballots(a.verdicts, question.panel), a)
-                table.unmatched -= len(matching)
+    subjects = {(sample, subject) for sample, subject, _ in judged}
+    for (sample, subject), of_subject in by_subject.items():
+        if sample not in samples:
+            table.strays.add("no_sample", [sample] * len(of_subject))
+        elif (sample, subject) not in subjects:
+            table.strays.add("no_item", [sample] * len(of_subject))
+        else:
+            other = [
+                label.sample
+                for label in of_subject
+                if label.evidence and (sample, subject, label.evidence) not in judged
+            ]
+            table.strays.add("other_evidence", other)
     return table
 
 
@@ -435,6 +548,7 @@ def _share(choices: Sequence[str | None]) -> float | None:
     return sum(choice == "supported" for choice in votes) / len(votes) if votes else None
 
 
-def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
+def _which_evidence(pairs: Collection[tuple[Part, Part]]) -> str:
     words = " and ".join(f"{of} against {against}" for of, against in sorted(pairs))
-    return f"the labels do not say which evidence they are about ({words}); give --evidence"
+    options = " or ".join(f"--evidence {name}" for name in sorted({part for _, part in pairs}))
+    return f"the labels do not say which evidence they are about ({words}); give {options}"

@@ -11,12 +11,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from claimeval.data.nowhere import Nowhere, instead
 from claimeval.data.paths import flat, values_at
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.runs.directory import RunResults, cluster_field, load_manifest
+from claimeval.runs.labels import Strays
 from claimeval.statistics import correlation
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 
@@ -110,9 +112,10 @@ def rate_run(
         UsageError: No rating is about a sample of the run, or the run has no such metric.
     """
     field = cluster_field(run, cluster)
-    run_metrics = load_manifest(run).names
+    manifest = load_manifest(run)
+    run_metrics = manifest.names
     if unknown := [name for name in metrics if name not in run_metrics]:
-        raise UsageError(f"the run has no metric {unknown[0]!r}; it has {', '.join(run_metrics)}")
+        raise unknown_name("metric of the run", unknown[0], run_metrics)
     columns = [_ScoreColumn(name, {}) for name in metrics or run_metrics]
     clusters: dict[str, Hashable] = {}
     for result in RunResults.of(run):
@@ -121,19 +124,24 @@ def rate_run(
             if name in result.scores and (value := result.scores[name].value) is not None:
                 values[result.sample.id] = value
     by_name = {name: _Ratings(name, {}) for name in names or (RATING,)}
-    unmatched = 0
+    nowhere = Nowhere(str(ratings), [("--rating", name) for name in by_name])
+    strays = Strays()
     for row in read_rows(ratings):
+        nowhere.add(row.fields)
         item = row.first(_IDS)
         if item is None:
             raise DataError(
                 f"{row.location}: a rating needs the id of its sample (one of {', '.join(_IDS)})"
             )
-        unmatched += str(item) not in clusters
+        strays.read(1)
+        if str(item) not in clusters:
+            strays.add("no_sample", [str(item)])
         _add(by_name.values(), row, str(item), clusters)
+    nowhere.check(raises=True)
+    strays.counted.check(run, limited=manifest.data.limit is not None)
     if not any(one.by_annotator for one in by_name.values()):
-        raise UsageError(
-            f"no rating in {ratings} is of a sample of {run}; {unmatched} rows fit none"
-        )
+        raise UsageError(f"{ratings} has no rating of a sample of {run}: the cells are empty")
+    unmatched = strays.counted.unmatched
     return _compared(columns, list(by_name.values()), clusters, unmatched, pairs=False)
 
 
@@ -196,8 +204,7 @@ def _expanded(rows: Sequence[SourceRow], path: str) -> list[str]:
     for row in rows:
         for value in flat(values_at(row.fields, path)):
             return [f"{path}.{name}" for name in value] if isinstance(value, dict) else [path]
-    columns = sorted(rows[0].fields) if rows else []
-    raise UsageError(f"no row has the field {path!r}; the first has {', '.join(columns)}")
+    raise UsageError(f"no row has the field {path!r}.{instead(path, [row.fields for row in rows])}")
 
 
 def _add(

@@ -122,7 +122,12 @@ class Bench:
         for file in ("demo.jsonl", "demo_labels.jsonl"):
             Path(file).write_bytes((data / file).read_bytes())
         lines = Path("demo.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-        Path("few.jsonl").write_text("".join(lines[::4]), encoding="utf-8")
+        few = lines[::4]
+        Path("few.jsonl").write_text("".join(few), encoding="utf-8")
+        ids = {json.loads(line)["id"] for line in few}
+        labels = Path("demo_labels.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        of_few = [line for line in labels if json.loads(line)["id"] in ids]
+        Path("few_labels.jsonl").write_text("".join(of_few), encoding="utf-8")
 
     def openai(self, model: str, *, slow: bool = False) -> str:
         """A judge file of that name, behind OpenAI's wire; batches of a `slow` one take an hour."""

@@ -87,7 +87,7 @@ GRID = """
 data: few.jsonl
 metrics: [faithfulness]
 judges: ["{a}"]
-labels: demo_labels.jsonl
+labels: few_labels.jsonl
 grid: {{assess_prompt: [three_way, binary]}}
 """
 
@@ -210,6 +210,7 @@ def panel(bench: Bench) -> None:
     bench.run("agreement runs/p --json")
     bench.run("agreement runs/p --labels demo_labels.jsonl")
     bench.run("agreement runs/p --labels demo_labels.jsonl --evidence contexts")
+    bench.run("agreement runs/p --labels few_labels.jsonl --evidence contexts")
     bench.run("report runs/p --format md")
 
 

@@ -3,6 +3,7 @@ scikit-learn's."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.panel import Panel, voting
 from claimeval.runs.agreement import Agreement, labels_needed, measure
-from claimeval.runs.labels import join
+from claimeval.runs.labels import StrayLabels, join
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult
@@ -69,7 +70,7 @@ def test_labels_find_claims_by_id_text_and_place() -> None:
     assert joined.human == ["supported", "not_found", "contradicted"]
     assert joined.raters["a"] == ["supported", "supported", "contradicted"]
     assert joined.raters["panel"] == ["supported", None, "not_found"]
-    assert joined.unmatched == 0
+    assert joined.strays.counted.unmatched == 0
 
 
 def test_a_passage_holds_for_every_claim_that_stands_in_it() -> None:
@@ -84,7 +85,7 @@ def test_a_passage_holds_for_every_claim_that_stands_in_it() -> None:
 )
 def test_citations_do_not_keep_a_label_from_its_claim(text: str) -> None:
     joined = join([ONE], JUDGES, Panel(), [label("not_found", text=text)])
-    assert (joined.raters["a"], joined.unmatched) == (["supported"], 0)
+    assert (joined.raters["a"], joined.strays.counted.unmatched) == (["supported"], 0)
 
 
 def test_labels_that_fit_nothing_are_counted() -> None:
@@ -95,12 +96,43 @@ def test_labels_that_fit_nothing_are_counted() -> None:
         label("supported", sample="other", claim_id="answer-1"),
     ]
     joined = join([ONE], JUDGES, Panel(), labels)
-    assert (joined.unmatched, joined.human) == (4, [])
+    strays = joined.strays.counted
+    assert (strays.unmatched, joined.human) == (4, [])
+    assert strays == StrayLabels(labels=4, no_sample=1, no_item=2, other_evidence=1, first="other")
+    assert strays.words() == (
+        "4 of 4 labels fit nothing: 1 with the id of no sample of the run, 2 about nothing that was"
+        " judged in their sample, 1 about evidence that the run did not use (first: sample 'other')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "no_sample", "no_item", "other", "limited", "is_refused"),
+    [
+        (10, 3, 2, 0, False, False),  # half of them
+        (10, 4, 2, 0, False, True),
+        (10, 0, 2, 7, False, True),  # two of the three that could fit
+        (10, 0, 1, 7, False, False),
+        (10, 8, 0, 0, True, False),  # a run over the first samples of its data
+        (10, 7, 2, 0, True, True),
+        (0, 0, 0, 0, False, False),
+    ],
+)
+def test_labels_of_which_most_fit_nothing_are_refused(
+    labels: int, no_sample: int, no_item: int, other: int, limited: bool, is_refused: bool
+) -> None:
+    strays = StrayLabels(labels=labels, no_sample=no_sample, no_item=no_item, other_evidence=other)
+    expected = (
+        pytest.raises(UsageError, match="most labels are not about runs/a")
+        if is_refused
+        else nullcontext()
+    )
+    with expected:
+        strays.check("runs/a", limited=limited)
 
 
 def test_where_claims_have_several_evidences_labels_must_say_which() -> None:
     two = result({"contexts": ["++"], "reference": ["00"]})
-    with pytest.raises(UsageError, match="give --evidence"):
+    with pytest.raises(UsageError, match="give --evidence contexts or --evidence reference"):
         join([two], JUDGES, Panel(), [label("supported", claim_id="answer-1")])
     assert join(
         [two], JUDGES, Panel(), [label("supported", claim_id="answer-1")], "reference"

@@ -79,7 +79,7 @@ def test_ratings_of_the_samples_of_a_run_are_compared_with_every_metric(tmp_path
     [
         (
             {"scores": ["f1"], "ratings": ["humna"]},
-            "no row has the field 'humna'; the first has f1, human",
+            "no row has the field 'humna'. Did you mean 'human'",
         ),
         ({"ratings": ["human"]}, "a table needs --score and --rating"),
         ({"scores": ["f1"], "ratings": ["human"], "pairs": True}, "--pairs needs two"),

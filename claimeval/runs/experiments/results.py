@@ -235,7 +235,7 @@ def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | No
     manifest = load_manifest(run)
     results = list(RunResults.of(run))
     ids = {result.sample.id for result in results}
-    labels = [label for label in labels_of(design.labels) if label.sample in ids]
+    labels = [label for label in labels_of(design.labels, manifest.rows[0]) if label.sample in ids]
     against = manifest.rows[0].against
     joined = join(
         results,

@@ -163,10 +163,11 @@ class Halves(NamedTuple):
         return [label for label in self.labels if label.sample in ids]
 
 
-def labels_of(path: Path) -> LabelFile:
-    """Return the labels of a file, or those of a run directory. Raises UsageError if a directory
-    has none."""
-    labels = labels_in(path) if path.is_dir() else LabelFile(path)
+def labels_of(path: Path, metric: Metric) -> LabelFile:
+    """Return the labels of a file, or those of a run directory, for a metric. Raises UsageError if
+    a directory has none."""
+    parts = (metric.against,)
+    labels = labels_in(path, parts=parts) if path.is_dir() else LabelFile(path, parts=parts)
     if labels is None:
         raise UsageError(
             f"{path} has no labels; label claims with `claimeval annotate {path}`, or name a file"
@@ -199,7 +200,7 @@ def halve(
     """
     about = [
         label
-        for label in labels_of(labels)
+        for label in labels_of(labels, metric)
         if label.evidence is None or label.evidence.part == metric.against
     ]
     ids = {label.sample for label in about}
@@ -342,6 +343,7 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
             " Labels name claims of the run that was labeled: name its `extractor`,"
             " `extract_prompt` and data in the experiment"
         )
+    table.strays.counted.check("these arms")
     name, kappas = best(table, [_rater(name) for name in runs])
     agreement = {}
     for arm in runs:
@@ -349,7 +351,7 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
         kappa = kappas[_rater(arm)]
         update = {"mean_kappa": kappa.mean, "standard_error": kappa.standard_error}
         agreement[arm] = found.model_copy(update=update)
-    return Choice(name.removeprefix(_rater("")), agreement, panel, table.unmatched)
+    return Choice(name.removeprefix(_rater("")), agreement, panel, table.strays.counted.unmatched)
 
 
 def best(table: RaterTable, names: Sequence[str]) -> tuple[str, dict[str, CrossValidatedKappa]]:
@@ -432,7 +434,7 @@ def report(
         held_out=after,
         held_out_baseline=before,
         **found._asdict(),
-        unmatched=choice.unmatched + table.unmatched,
+        unmatched=choice.unmatched + table.strays.counted.unmatched,
         power=halves.power,
     )
 

@@ -228,6 +228,8 @@ def correction(found: Correction) -> Iterator[Block]:
     yield heading(
         Data(found.metric), f"{what}: {found.items} {of}, {found.labeled} of them labeled"
     )
+    if stray := found.strays.words():
+        yield caution(stray)
     rows = list[tuple[Cell, ...]]()
     for name, score in (("macro", found.macro), (_MICRO[found.unit], found.micro)):
         if score:
@@ -249,7 +251,8 @@ def correction(found: Correction) -> Iterator[Block]:
     if found.micro.labels_needed is not None:
         yield line(f"- {found.micro.labels_needed} more labels would halve the corrected interval")
     for note in found.notes:
-        yield line("- ", Data(note))
+        if note != stray:
+            yield line("- ", Data(note))
 
 
 def _cells(number: Estimate) -> tuple[Cell, ...]:
