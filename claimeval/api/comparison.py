@@ -22,6 +22,7 @@ from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.ending import Ending
 from claimeval.runs.overview import MetricComparison, PairedRuns
+from claimeval.runs.pairing import PairedBy
 from claimeval.runs.series import Series, track
 from claimeval.statistics.formatting import signed
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
@@ -39,7 +40,8 @@ logger = logging.getLogger("claimeval")
 
 
 class Comparison:
-    """Two or more runs over the same samples, paired by sample id.
+    """Two or more runs over the same samples, paired by id, or by question where ids do not say
+    which samples are the same.
 
     `metrics` compares the last run with the baseline, `against` compares any run with it, and
     `trend` compares each run with the previous one.
@@ -81,6 +83,11 @@ class Comparison:
         """What changed from the baseline to the last run: `culprit.sentence`, its metric, causes
         and documents."""
         return self.against(self._last).culprit
+
+    @property
+    def paired_by(self) -> PairedBy:
+        """What pairs the samples of the last run with those of the baseline: `id` or `question`."""
+        return self.against(self._last).paired_by
 
     @cached_property
     def trend(self) -> Series:
@@ -184,7 +191,10 @@ def compare(
     by: str | None = None,
     cluster: str | None = None,
 ) -> Comparison:
-    """Compare two or more runs over the same samples, paired by sample id.
+    """Compare two or more runs over the same samples.
+
+    Samples are paired by id. Samples without ids, and runs whose ids have nothing in common, are
+    paired by question, and equal questions in their order; see `paired_by`.
 
     Args:
         runs: Runs or their directories, oldest first.
@@ -201,7 +211,8 @@ def compare(
 
     Raises:
         DataError: A directory holds no finished run.
-        UsageError: There are fewer than two runs, or they share no metric or no sample.
+        UsageError: There are fewer than two runs, they share no metric, or less than half of the
+            smaller run can be paired.
     """
     if len(runs) < 2:
         raise UsageError(f"compare needs two runs or more; given {len(runs)}")

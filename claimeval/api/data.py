@@ -26,7 +26,7 @@ from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.job import Job, Reiterable
-from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.manifest import Ids, Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
 from claimeval.report.progress_bar import progress_bar
@@ -290,7 +290,8 @@ def _log_rows(log: Data, path: Path | None, question: str | None) -> Iterable[So
     elif isinstance(log, (str, Path)):
         rows = read_json_lines(sys.stdin.buffer, "standard input")
     else:
-        rows = (_row(item, number) for number, item in enumerate(_items(log), 1))
+        problems = Problems()
+        rows = (_row(item, number, problems) for number, item in enumerate(_items(log), 1))
     if not question:
         from claimeval.data.traces import samples_in
 
@@ -374,10 +375,11 @@ def samples_of(
         run = data if isinstance(data, Run) else Run.load(str(data))
         change = {"references": references} if references else {}
         samples = run.samples
-        return Reiterable(
+        return RunSamples(
             lambda: (
                 sample.model_copy(update=change) for sample in itertools.islice(samples, limit)
-            )
+            ),
+            run.manifest.data.ids,
         )
     if isinstance(data, (str, Path)):
         path = Path(data)
@@ -399,7 +401,7 @@ def samples_of(
         if path.is_file() and path.stat().st_size > HELD:
             return LargeFile(path, read_file, problems, read, mapping)
         return ReadSamples(lambda: read_file(problems), problems, mapping, hold=True)
-    items = (_row(item, number) for number, item in enumerate(_items(data), 1))
+    items = (_row(item, number, problems) for number, item in enumerate(_items(data), 1))
     beginning = list(itertools.islice(items, reading.CHECKED))
     decision = reading.decided(given, beginning, "data")
     mapping = decision.mapping
@@ -411,6 +413,15 @@ def samples_of(
         )
     )
     return ReadSamples(lambda: iter(samples), problems, mapping)
+
+
+class RunSamples(Reiterable[Sample]):
+    """The samples of a run."""
+
+    def __init__(self, begin: Callable[[], Iterator[Sample]], ids: Ids | None) -> None:
+        super().__init__(begin)
+        self.ids = ids
+        """Whether the ids of the run's samples were given or made."""
 
 
 class ReadSamples(Reiterable[Sample]):
@@ -427,6 +438,11 @@ class ReadSamples(Reiterable[Sample]):
         super().__init__(begin, hold=hold)
         self.problems = problems
         self.mapping = mapping
+
+    @property
+    def ids(self) -> Ids:
+        """Whether the rows that were read so far have ids, or got their numbers."""
+        return "made" if self.problems.made_ids else "given"
 
 
 ReadFile = Callable[[Problems, range | None], Iterator[Sample]]
@@ -548,7 +564,10 @@ class Examination:
         read = self.samples if isinstance(self.samples, ReadSamples) else None
         mapping = read.mapping if read else self._read.parsed
         record = record.of_data(
-            str(self.path) if self.path else None, limit=self._read.limit, mapping=mapping
+            str(self.path) if self.path else None,
+            limit=self._read.limit,
+            mapping=mapping,
+            ids=self.samples.ids if isinstance(self.samples, ReadSamples | RunSamples) else None,
         )
         problems = read and read.problems
         notes = problems.notes(complete=self.total is not None) if problems else []
@@ -616,10 +635,13 @@ TAKEN = (
 """Supported data, as messages list them."""
 
 
-def _row(item: Any, number: int) -> SourceRow | Sample:
-    """Return a row of a table in memory."""
+def _row(item: Any, number: int, problems: Problems) -> SourceRow | Sample:
+    """Return a row of a table in memory; `problems` notes samples that get their number as id."""
     if isinstance(item, Sample):
-        return item if item.id else item.model_copy(update={"id": str(number)})
+        if item.id:
+            return item
+        problems.made_ids = True
+        return item.model_copy(update={"id": str(number)})
     if isinstance(item, SampleResult):
         return item.sample
     fields = unpacked(item._asdict() if hasattr(item, "_asdict") else item)

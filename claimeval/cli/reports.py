@@ -156,8 +156,9 @@ class CompareCommand(OutputOptions):
     answers, another judge, one slice. --details prints tests, the causes of all metrics and the
     claims that flipped.
 
-    Samples are paired by id, and samples of one run only are counted. Runs of two systems, judges
-    or prompts can be compared if they have metrics in common, also runs without a judge. With three
+    Samples are paired by id; without ids, or where those of two runs have nothing in common, by
+    question. Samples of one run only are counted. Runs of two systems, judges or prompts can be
+    compared if they have metrics in common, also runs without a judge. With three
     or more runs, oldest first, each is compared with the previous one and the last with the first
     (or with --baseline), and the trend over all of them is tested, which also finds a slow decline.
     No judge is asked.

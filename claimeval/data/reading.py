@@ -134,6 +134,8 @@ class Problems:
         """Options that would read more of the data."""
         self.nowhere: tuple[str, ...] = ()
         """Sentences about the paths of the mapping that no row has."""
+        self.made_ids = False
+        """Whether samples got the numbers of their rows as ids."""
         self.examines = quiet
         """Whether such paths are only counted, and raise nothing."""
         self.seen = Counter[str]()
@@ -454,6 +456,7 @@ def samples_of_rows(
             location = f"sample {number}" if isinstance(row, Sample) else row.location
             records = [row] if isinstance(row, Sample) else read_row(row, fields, mapping, problems)
             records = [_judged(record, location, mapping, problems) for record in records]
+            problems.made_ids |= isinstance(row, SourceRow) and not _has_id(row, fields)
             if isinstance(row, SourceRow) and table.open and mapping.group != "none":
                 layout = _layout(tuple(row.fields), tuple(fields.items()))
                 table.add(records[-1], row.fields, layout)
@@ -493,6 +496,12 @@ def _check_ids(records: Iterable[Sample], ids: Collection[str], location: str) -
             raise DataError(
                 f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
             )
+
+
+def _has_id(row: SourceRow, columns: Mapping[str, str]) -> bool:
+    """Return whether a row has a column for the id of its sample."""
+    assigned = _assignment(tuple(row.fields), tuple(columns.items()))
+    return any(field == "id" for field, _ in assigned.fields)
 
 
 def parse_references(value: str | None) -> References | None:

@@ -40,6 +40,9 @@ RUN_FORMAT = 5
 """Increased when the files of runs change their meaning; runs of another format are refused."""
 
 
+Ids = Literal["given", "made"]
+
+
 class DataSource(Record):
     """The samples of a run: a file, or samples given in Python."""
 
@@ -52,6 +55,9 @@ class DataSource(Record):
     """Maximum number of samples that are read; None for all."""
     mapping: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """How the rows are read, as in a mapping file, also of an export that was recognized."""
+    ids: Ids | None = None
+    """`given` if the data have ids of samples, `made` if these are the numbers of the rows; None if
+    that is unknown."""
 
 
 class RunSource(Record):
@@ -302,11 +308,16 @@ class Manifest(Record):
         )
 
     def of_data(
-        self, data: str | None, *, limit: int | None = None, mapping: RowMapping = NO_MAPPING
+        self,
+        data: str | None,
+        *,
+        limit: int | None = None,
+        mapping: RowMapping = NO_MAPPING,
+        ids: Ids | None = None,
     ) -> Manifest:
         """Return the manifest of a run on a file, or on samples given in Python (`data` None)."""
         digest = file_digest(Path(data)) if data and Path(data).is_file() else None
-        source = DataSource(path=data, digest=digest, limit=limit, mapping=mapping.content)
+        source = DataSource(path=data, digest=digest, limit=limit, mapping=mapping.content, ids=ids)
         return self.model_copy(update={"data": source})
 
     def of_samples(self, samples: int | None) -> Manifest:

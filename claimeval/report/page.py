@@ -384,11 +384,13 @@ class _TwoRuns:
         names = [metric.name for metric in self._metrics] + list(self._others)
         selection = SampleSelection(1 + len(names))
         ids: list[str] = []
+        ids_of_b: list[str] = []
         flips = array("L")
 
         def note(pair: Pair[SampleResult], changes: PairChanges) -> None:
             """Add a candidate for the selection."""
-            ids.append(pair.a.sample.id)
+            ids.append(pair.a.id)
+            ids_of_b.append(pair.b.id)
             flips.append(len(changes.flips))
             differences = [_difference(pair, name) for name in names]
             lowest = [None if not difference else -abs(difference) for difference in differences]
@@ -405,12 +407,12 @@ class _TwoRuns:
         positions = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(ids))
         runs = [RunResults.of(folder) for folder in self._folders]
         builder = ComparisonBuilder(*self._folders)
-        by_id = [run.places({ids[position] for position in positions}) for run in runs]
+        places_a = runs[0].places({ids[position] for position in positions})
+        places_b = runs[1].places({ids_of_b[position] for position in positions})
 
         def add(position: int) -> None:
             """Add a pair of samples to the page."""
-            sample_id = ids[position]
-            pair = Pair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
+            pair = Pair(runs[0][places_a[ids[position]]], runs[1][places_b[ids_of_b[position]]])
             self._add(samples, pair, flips[position], builder.add(pair, pair.__getitem__))
 
         shown = samples.add_fitting(positions, add)

@@ -1,5 +1,5 @@
-"""Comparison of two runs over the same samples, paired by sample id: differences, tests, flips and
-causes."""
+"""Comparison of two runs over the same samples, paired by id or question: differences, tests, flips
+and causes."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ from claimeval.runs.overview import (
     Pairs,
     data_name,
 )
+from claimeval.runs.pairing import PairedBy, PairKeys, check_paired, paired_by
 from claimeval.runs.slices import SliceTally, check_field, value_of
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.types.clusters import cluster_of
@@ -98,35 +99,42 @@ class SharedSamples(Generic[T]):
     kept in memory."""
 
     def __init__(
-        self, folder: Path, runs: Sequence[Sequence[T]], each: Sequence[Callable[[T], None]] = ()
+        self,
+        folder: Path,
+        runs: Sequence[Sequence[T]],
+        by: PairedBy,
+        each: Sequence[Callable[[T], None]] = (),
     ) -> None:
         """`folder` is that of run b; `each` has a function for the results of each run."""
         self._folder = folder
         self._runs = runs
+        self._keys = PairKeys(by), PairKeys(by)
         self._each = each
         self._places: dict[str, int] = {}
-        """Positions of the results of run b that were read so far, by sample id."""
+        """Positions of the results of run b that were read so far, by what they are paired by."""
         self.totals = Totals(), Totals()
         """Totals of all results of each run, after the last pair."""
 
     def __iter__(self) -> Iterator[tuple[tuple[int, int], Pair[T]]]:
         """If both runs have the same order, the files are read in parallel."""
         following = self._read(1)
-        for position, result in self._read(0):
-            if (place := self._places.get(result.id)) is not None:
+        for position, key, result in self._read(0):
+            if (place := self._places.get(key)) is not None:
                 yield (position, place), Pair(result, self._runs[1][place])
-            elif found := next((one for one in following if one[1].id == result.id), None):
-                yield (position, found[0]), Pair(result, found[1])
+            elif found := next((one for one in following if one[1] == key), None):
+                yield (position, found[0]), Pair(result, found[2])
         deque(following, maxlen=0)
 
-    def _read(self, run: int) -> Iterator[tuple[int, T]]:
+    def _read(self, run: int) -> Iterator[tuple[int, str, T]]:
+        """Yield position, key and result of the samples of a run."""
         for position, result in enumerate(self._runs[run]):
-            if run and self._places.setdefault(result.id, position) != position:
+            key = self._keys[run](result)
+            if run and self._places.setdefault(key, position) != position:
                 raise DataError(f"{self._folder}: duplicate sample id {result.id!r}")
             self.totals[run].add(result.scores)
             if self._each:
                 self._each[run](result)
-            yield position, result
+            yield position, key, result
 
 
 class ComparedRuns(NamedTuple):
@@ -157,7 +165,10 @@ def compare(
     builder = ComparisonBuilder(a, b, cluster, sliced=sliced)
     overviews = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
     pairs = SharedSamples(
-        b, (RunResults.of(a), RunResults.of(b)), [overview.add for overview in overviews]
+        b,
+        (RunResults.of(a), RunResults.of(b)),
+        builder.paired_by,
+        [overview.add for overview in overviews],
     )
     for _, pair in pairs:
         each(pair, builder.add(pair, pair.__getitem__))
@@ -189,13 +200,14 @@ def differences(
 
     Raises:
         DataError: If one directory holds no finished run.
-        UsageError: If the runs share no metric or no sample.
+        UsageError: If the runs share no metric, or less than half of the samples of the smaller
+            one.
     """
     runs = RunResults.of(a), RunResults.of(b)
     if by:
         check_field(by, (result.sample for result in runs[0].scored()))
     builder = ComparisonBuilder(a, b, cluster, by)
-    pairs = SharedSamples(b, [run.scored() for run in runs])
+    pairs = SharedSamples(b, [run.scored() for run in runs], builder.paired_by)
     judged = [run.judged() for run in runs]
     for places, pair in pairs:
         # a default of a lambda has no type
@@ -279,6 +291,9 @@ class ComparisonBuilder:
         """`a` and `b` are run directories; the other parameters are as for `compare` and
         `differences`."""
         self.folders = a, b
+        self.paired_by = paired_by(a, b)
+        self._in_both: tuple[set[str], set[str]] = set(), set()
+        """Of each run, the ids of the samples that the other one has too."""
         self._manifests = before, after = load_manifest(a), load_manifest(b)
         self._requested_cluster = cluster
         self._cluster = cluster_field(a, cluster)
@@ -301,6 +316,8 @@ class ComparisonBuilder:
         """Add a sample and return its changes; `full` gives the result of a run with verdicts,
         which explain flips."""
         a, b = pair
+        for ids, result in zip(self._in_both, pair, strict=True):
+            ids.add(result.id)
         if self._by:
             value = value_of(a.sample, self._by) or ""
             self._slices.setdefault(value, []).append(len(self._paired.ids))
@@ -338,14 +355,16 @@ class ComparisonBuilder:
             chosen: The names of the metrics, with or without their source; all by default.
 
         Raises:
-            UsageError: If the runs share no sample or no metric.
+            UsageError: If the runs share less than half of the samples of the smaller one, or no
+                metric.
         """
         a, b = (folder.resolve().name for folder in self.folders)
         summaries = [load_summary(folder) for folder in self.folders]
-        attached_metrics, attached_settings = _attached(*self.folders, self._requested_cluster)
         shared = len(self._paired.ids)
-        if not shared:
-            raise UsageError(f"the runs {a} and {b} have no sample id in common")
+        check_paired(shared, (summaries[0].samples, summaries[1].samples), (a, b))
+        attached_metrics, attached_settings = _attached(
+            *self.folders, self.paired_by, self._requested_cluster
+        )
         metrics = self._paired.explained(totals)
         for place, metric in enumerate(metrics):
             if (of := self._paired.metrics[metric.metric]) and (
@@ -375,6 +394,7 @@ class ComparisonBuilder:
             a=a,
             b=b,
             shared=shared,
+            paired_by=self.paired_by,
             clusters=len(set(self._paired.clusters)),
             cluster=self._cluster,
             only_a=summaries[0].samples - shared,
@@ -410,14 +430,13 @@ class ComparisonBuilder:
 
     def _repeated(self) -> tuple[int, int]:
         """Return how many samples of only one run repeat a question of both."""
-        ids = set(self._paired.ids)
         known = set(self._paired.clusters)
         a, b = (
             sum(
                 one.id not in ids and cluster_of(one.sample, self._cluster) in known
                 for one in RunResults.of(folder).scored()
             )
-            for folder in self.folders
+            for folder, ids in zip(self.folders, self._in_both, strict=True)
         )
         return a, b
 
@@ -474,7 +493,9 @@ def adjusted(compared: Sequence[M]) -> list[M]:
     ]
 
 
-def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricComparison], list[str]]:
+def _attached(
+    a: Path, b: Path, by: PairedBy, cluster: str | None
+) -> tuple[list[MetricComparison], list[str]]:
     """Compare the metrics that attached runs of the same name have in both run directories; also
     return settings."""
     metrics: list[MetricComparison] = []
@@ -492,7 +513,9 @@ def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricCompari
         ]
         causes = Causes(before, after)
         paired = PairedValues(job, shared_metrics(before, after), cluster or before.cluster, causes)
-        pairs = SharedSamples(folders[1], [RunResults.of(folder).scored() for folder in folders])
+        pairs = SharedSamples(
+            folders[1], [RunResults.of(folder).scored() for folder in folders], by
+        )
         for _, pair in pairs:
             paired.add(pair, Inputs(*pair) if pair.changed else None)
         metrics += paired.explained(pairs.totals) if paired.ids else ()

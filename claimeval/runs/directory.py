@@ -570,7 +570,11 @@ class RunResults(ReadLines[SampleResult]):
 
     def scored(self) -> ReadLines[ScoredSample]:
         """Return claims, labels and scores, without verdicts and calls."""
-        return ReadLines(lambda line, _: ScoredSample.model_validate_json(line), self._results)
+        return self.lines(ScoredSample)
+
+    def lines(self, record: type[R]) -> ReadLines[R]:
+        """Return the fields of each result that a record has."""
+        return ReadLines(lambda line, _: record.model_validate_json(line), self._results)
 
 
 def _read(record: type[R], folder: Path, name: str) -> R:

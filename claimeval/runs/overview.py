@@ -34,6 +34,7 @@ from claimeval.runs.inputs import cited
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
+from claimeval.runs.pairing import PairedBy
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
 from claimeval.statistics import paired_difference
@@ -262,6 +263,8 @@ class PairedRuns(Record):
     a: str
     b: str
     shared: int
+    paired_by: PairedBy = "id"
+    """Whether samples of both runs are paired by id or by question."""
     clusters: int
     """Number of questions (or values of `--cluster`) of the shared samples."""
     cluster: str | None

@@ -17,6 +17,7 @@ from claimeval.runs.directory import (
     load_summary,
 )
 from claimeval.runs.overview import MetricComparison
+from claimeval.runs.pairing import PairedBy, PairKeys
 from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
 from claimeval.statistics.intervals import UNBOUNDED
@@ -158,8 +159,9 @@ def track(
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
     points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
-    values = _SampleValues(folders, cluster)
     pairs = [differences(a, b, cluster=cluster) for a, b in itertools.pairwise(folders)]
+    by_question = any(pair.paired_by == "question" for pair in pairs)
+    values = _SampleValues(folders, cluster, "question" if by_question else "id")
     steps = [
         {(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics}
         for pair in pairs
@@ -208,23 +210,28 @@ def track(
 class _SampleValues:
     """Values of every sample in every run."""
 
-    def __init__(self, folders: Sequence[Path], cluster: str | None) -> None:
+    def __init__(self, folders: Sequence[Path], cluster: str | None, by: PairedBy) -> None:
+        """`by` is what samples are the same by."""
         self._field = cluster_field(folders[0], cluster)
         self._source = source_of(load_manifest(folders[0]))
         self._clusters: dict[str, int] = {}
+        self._ids: dict[str, str] = {}
+        """The id of each sample in the first run that has it."""
         self._values: dict[_Key, dict[str, dict[int, float | None]]] = {}
         """By metric, sample and position of the run; None for an undefined value."""
         self._units: dict[_Key, str] = {}
         for run, folder in enumerate(folders):
             for job, inner in {self._source: folder, **attached(folder)}.items():
+                key_of = PairKeys(by)
                 for result in RunResults.of(inner).scored():
-                    self._add(job, run, result)
+                    self._add(job, run, key_of(result), result)
 
-    def _add(self, source: str, run: int, result: ScoredSample) -> None:
-        if source == self._source or result.id not in self._clusters:
-            self._clusters[result.id] = cluster_of(result.sample, self._field)
+    def _add(self, source: str, run: int, sample: str, result: ScoredSample) -> None:
+        if source == self._source or sample not in self._clusters:
+            self._clusters[sample] = cluster_of(result.sample, self._field)
+            self._ids.setdefault(sample, result.id)
         for name, score in result.scores.items():
-            self._values.setdefault((source, name), {}).setdefault(result.id, {})[run] = score.value
+            self._values.setdefault((source, name), {}).setdefault(sample, {})[run] = score.value
             self._units[source, name] = score.unit
 
     def against(self, key: _Key, name: str, baseline: int, run: int) -> MetricComparison:
@@ -246,7 +253,7 @@ class _SampleValues:
         return MetricComparison.of(
             name,
             key[0],
-            list(both),
+            [self._ids[i] for i in both],
             values,
             [self._clusters[i] for i in both],
             self._units.get(key),

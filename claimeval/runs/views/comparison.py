@@ -93,7 +93,8 @@ def front(pair: PairedRuns) -> Iterator[Block]:
         f", {n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n
     )
     yield heading(Sentence(culprit.sentence))
-    yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {shared}{once}")
+    how = ", paired by question" if pair.paired_by == "question" else ""
+    yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {shared}{how}{once}")
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]

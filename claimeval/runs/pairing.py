@@ -1,0 +1,142 @@
+"""How the samples of two runs are paired: by id, or by question where ids do not say what a sample
+asks.
+
+Ids that were made are the numbers of rows, so that the same file in another order has other ones.
+Ids that two systems give on their own may have nothing in common, or number the rows of each. What
+a sample asks, its question in its turn of a conversation, is the same in both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+from unicodedata import normalize
+
+from pydantic import Field, JsonValue
+
+from claimeval.runs.directory import RunResults, load_manifest
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Record, Sample, ScoredSample, Turn
+
+PairedBy = Literal["id", "question"]
+"""What two samples of a pair have in common."""
+MOST = 0.5
+"""Share of the smaller run of which the runs have pairs, else they are not compared; share of the
+pairs by id from which other questions show that the ids only number the rows."""
+
+
+class _AskedSample(Record, extra="ignore"):
+    """What a sample asks, without its texts, which take longest to read."""
+
+    id: str
+    question: str
+    history: tuple[Turn, ...] = ()
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class _Line(Record, extra="ignore"):
+    """A line of `results.jsonl`, of which only the question is read."""
+
+    sample: _AskedSample
+
+
+def question_of(sample: Sample | _AskedSample) -> str:
+    """Return what a sample asks, without case and blanks: its question, after the earlier ones of
+    the user, which tell the turns of a conversation apart.
+
+    Replies of the assistant are left out, as they differ between systems.
+    """
+    asked = [turn.content for turn in sample.history if turn.role == "user"]
+    asked.append(sample.question)
+    turn = None if sample.history else sample.metadata.get("turn")
+    return json.dumps([*map(_folded, asked), turn], ensure_ascii=False)
+
+
+def _folded(text: str) -> str:
+    return " ".join(normalize("NFC", text).casefold().split())
+
+
+class PairKeys:
+    """Gives the samples of one run, read in order, names that are equal in a pair."""
+
+    def __init__(self, by: PairedBy) -> None:
+        self._by = by
+        self._seen = Counter[str]()
+
+    def __call__(self, result: ScoredSample) -> str:
+        """Return the name of the next sample: its id, or its question and how often the run asked
+        it before, so that equal questions are paired in their order."""
+        if self._by == "id":
+            return result.id
+        question = question_of(result.sample)
+        self._seen[question] += 1
+        return f"{self._seen[question]} {question}"
+
+
+class _Asked(NamedTuple):
+    """The samples of a run."""
+
+    questions: Mapping[str, str]
+    """The question of each sample, by id."""
+    numbered: object
+    """The file whose rows the ids number; None if the data have ids."""
+
+    @classmethod
+    def of(cls, folder: Path) -> _Asked:
+        """Read what the samples of a run directory ask."""
+        data = load_manifest(folder).data
+        asked = RunResults.of(folder).lines(_Line)
+        numbered = (data.digest or str(folder)) if data.ids == "made" else None
+        return cls({line.sample.id: question_of(line.sample) for line in asked}, numbered)
+
+
+def paired_by(a: Path, b: Path) -> PairedBy:
+    """Return how the samples of two run directories are paired.
+
+    By id, if the ids of both are those of the data (or number the rows of the same file), most of
+    the smaller run is in the other one, and they do not give other questions to most pairs. Else by
+    question, if that finds more pairs.
+    """
+    before = _Asked.of(a)
+    after = _Asked.of(b)
+    shared = before.questions.keys() & after.questions.keys()
+    in_both = Counter(before.questions.values()) & Counter(after.questions.values())
+    by_question = in_both.total()
+    if before.numbered != after.numbered:
+        # one of them numbers its own rows; without a question in common, numbers are all there is
+        return "question" if by_question or not shared else "id"
+    smaller = min(len(before.questions), len(after.questions))
+    if len(shared) < MOST * smaller:
+        return "question" if by_question > len(shared) else "id"
+    # A question that was reworded is in one run only. One that the other run has under another id
+    # shows that ids are no names: two exports, each with its rows numbered.
+    elsewhere = [
+        i
+        for i in shared
+        if before.questions[i] != after.questions[i] and before.questions[i] in in_both
+    ]
+    return "question" if len(elsewhere) > MOST * len(shared) else "id"
+
+
+def check_paired(shared: int, samples: tuple[int, int], names: tuple[str, str]) -> None:
+    """Raise UsageError if under half of the smaller run is in the other one.
+
+    Args:
+        shared: The number of pairs.
+        samples: The number of samples of each run.
+        names: The names of the runs.
+    """
+    if shared and shared >= MOST * min(samples):
+        return
+    found = f"only {shared:,}" if shared else "none"
+    counts = " and ".join(
+        f"{count:,} of {name}" for count, name in zip(samples, names, strict=True)
+    )
+    raise UsageError(
+        f"the runs {names[0]} and {names[1]} are not over the same samples: of the {counts},"
+        f" {found} can be paired, by id or by question. Compare runs over the same questions, or"
+        " give both the same ids"
+    )

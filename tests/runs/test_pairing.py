@@ -1,0 +1,194 @@
+"""What makes two samples of two runs the same: an id that the data have, else the question."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import claimeval as ce
+from claimeval.runs.compare import SharedSamples
+from claimeval.runs.directory import load_manifest
+from claimeval.runs.pairing import PairKeys, question_of
+from claimeval.types.errors import UsageError
+from claimeval.types.records import Sample, ScoredSample, Turn
+from tests.command_line import call
+
+Row = dict[str, Any]
+
+
+def rows(n: int = 12) -> list[Row]:
+    return [
+        {
+            "question": f"How high is tower {i}?",
+            "answer": f"Tower {i} is {40 + i} metres high.",
+            "contexts": [f"Tower {i} is {40 + i} metres high." if i % 3 else "Cats sleep."],
+        }
+        for i in range(n)
+    ]
+
+
+def numbered(of: Sequence[Row], name: str = "q{}") -> list[Row]:
+    return [{"id": name.format(i), **row} for i, row in enumerate(of)]
+
+
+def shuffled(of: Sequence[Row]) -> list[Row]:
+    found = list(of)
+    random.Random(1).shuffle(found)
+    return found
+
+
+def run(folder: Path, of: Sequence[Row]) -> Path:
+    file = folder.with_suffix(".jsonl")
+    file.write_text("".join(json.dumps(row) + "\n" for row in of))
+    ce.score(file, judges=["local:lexical"], metrics=["faithfulness"], out=folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "by"),
+    [
+        (rows(), shuffled(rows()), "question"),
+        (rows(), numbered(rows()), "question"),
+        (numbered(rows()), numbered(rows(), "run2-q{}"), "question"),
+        (numbered(rows(), "{}"), numbered(shuffled(rows()), "{}"), "question"),
+        (numbered(rows()), shuffled(numbered(rows())), "id"),
+        (
+            numbered(rows()),
+            [{**row, "question": f"Please: {row['question']}"} for row in numbered(rows())],
+            "id",
+        ),
+    ],
+    ids=[
+        "rows in another order",
+        "ids in one file only",
+        "another prefix",
+        "ids that number the rows",
+        "ids in another order",
+        "reworded questions",
+    ],
+)
+def test_every_pair_is_of_one_question(tmp_path: Path, a: list[Row], b: list[Row], by: str) -> None:
+    before = run(tmp_path / "a", a)
+    after = run(tmp_path / "b", b)
+    found = ce.compare(before, after)
+    assert (found.paired_by, found.against(1).shared) == (by, 12)
+    assert found.metrics["faithfulness"].difference.value == 0
+    assert found.metrics["faithfulness"].changed_samples == ()
+    assert found.against(1).changed_texts == (12 if "Please" in str(b) else 0)
+    front = call("compare", str(before), str(after)).stdout
+    assert ("paired by question" in front) == (by == "question")
+
+
+def test_rows_of_one_file_are_paired_by_their_numbers(tmp_path: Path) -> None:
+    again = tmp_path / "b"
+    first = run(tmp_path / "a", rows())
+    ce.score(tmp_path / "a.jsonl", judges=["local:lexical"], metrics=["faithfulness"], out=again)
+    assert ce.compare(first, again).paired_by == "id"
+
+
+@pytest.mark.parametrize(
+    ("data", "ids"),
+    [
+        (rows(2), "made"),
+        (numbered(rows(2)), "given"),
+        ([Sample(question="How high?", answer="80 metres.", contexts=["80 metres."])], "made"),
+        ([Sample(id="q1", question="How?", answer="80 metres.", contexts=["A."])], "given"),
+    ],
+)
+def test_a_run_records_whether_its_ids_were_given(
+    data: list[Any], ids: str, tmp_path: Path
+) -> None:
+    scored = ce.score(data, judges=["local:lexical"], metrics=["faithfulness"], out=tmp_path / "a")
+    assert load_manifest(tmp_path / "a").data.ids == ids
+    again = ce.rejudge(scored, judges=["local:lexical"], out=tmp_path / "b")
+    assert again.manifest.data.ids == ids
+    other = ce.score(scored, judges=["local:lexical"], metrics=["faithfulness"])
+    assert other.manifest.data.ids == ids
+
+
+def test_under_half_of_the_smaller_run_is_refused_with_both_counts(tmp_path: Path) -> None:
+    other = [{**row, "question": f"Who built hall {i}?"} for i, row in enumerate(rows())]
+    a = run(tmp_path / "a", rows())
+    b = run(tmp_path / "b", [*other[:7], *rows()[7:]])
+    with pytest.raises(UsageError, match="of the 12 of a and 12 of b, only 5 can be paired"):
+        ce.compare(a, b)
+    with pytest.raises(UsageError, match="only 5 can be paired"):
+        ce.compare(a, b, a)
+    call("compare", str(a), str(b), exits=2)
+    half = run(tmp_path / "half", [*other[:6], *rows()[6:]])
+    assert ce.compare(a, half).against(1).shared == 6
+
+
+def test_a_smaller_run_is_compared_over_its_samples(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", rows())
+    b = run(tmp_path / "b", shuffled(rows())[:3])
+    pair = ce.compare(a, b).against(1)
+    assert (pair.shared, pair.only_a, pair.only_b) == (3, 9, 0)
+
+
+def test_a_series_follows_questions(tmp_path: Path) -> None:
+    runs = [
+        run(tmp_path / "a", rows()),
+        run(tmp_path / "b", shuffled(rows())),
+        run(tmp_path / "c", numbered(rows())),
+    ]
+    (track,) = ce.compare(*runs).trend.tracks
+    against = track.against[2]
+    assert against is not None
+    assert (against.n, against.increased, against.decreased) == (12, 0, 0)
+    assert track.trend.slope.value == 0
+
+
+def asked(question: str, *before: str, reply: str = "Yes.") -> Sample:
+    turns = []
+    for text in before:
+        turns += [Turn(role="user", content=text), Turn(role="assistant", content=reply)]
+    return Sample(id="x", question=question, history=tuple(turns))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (asked("How high?"), asked("  how\tHIGH? "), True),
+        (asked("How high?"), asked("How high is it?"), False),
+        (asked("Why?", "Is it old?"), asked("Why?", "Is it high?"), False),
+        (asked("Why?", "Is it old?"), asked("Why?", "is it  old?", reply="No."), True),
+        (asked("Why?"), asked("Why?", "Is it old?"), False),
+    ],
+)
+def test_a_question_is_the_same_but_for_case_and_blanks(a: Sample, b: Sample, same: bool) -> None:
+    assert (question_of(a) == question_of(b)) == same
+
+
+@given(
+    st.lists(st.sampled_from("uvwxyz"), min_size=1, max_size=9).flatmap(
+        lambda asked: st.tuples(st.just(asked), st.permutations(asked))
+    ),
+    st.integers(min_value=0, max_value=9),
+)
+def test_no_pair_by_question_is_of_two_questions(
+    orders: tuple[list[str], list[str]], dropped: int
+) -> None:
+    """Each question of the shorter run has a partner, whatever the order, and no sample has two."""
+    read: Callable[[list[str]], list[ScoredSample]] = lambda order: [  # noqa: E731
+        ScoredSample(sample=Sample(id=str(i), question=text), claims=(), assessments=())
+        for i, text in enumerate(order)
+    ]
+    a, b = read(orders[0]), read(orders[1][dropped:])
+    pairs = [pair for _, pair in SharedSamples(Path("b"), (a, b), "question")]
+    assert all(pair.a.sample.question == pair.b.sample.question for pair in pairs)
+    assert len(pairs) == len(b)
+    for run_of_pair in (0, 1):
+        assert len({pair[run_of_pair].id for pair in pairs}) == len(pairs)
+
+
+def test_keys_by_id_are_the_ids() -> None:
+    result = ScoredSample(sample=Sample(id="7", question="?"), claims=(), assessments=())
+    assert PairKeys("id")(result) == "7"
