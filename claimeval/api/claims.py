@@ -41,6 +41,7 @@ from claimeval.evaluation.claims import (
     make_job,
     prompt_language,
     prompt_parameters,
+    with_numbering,
     with_questions,
 )
 from claimeval.evaluation.job import Reiterable
@@ -220,6 +221,7 @@ def _prepare(
         requested = replace(requested, language=language)
         remarks = (why,)
     job = with_questions(replace(make_job(requested, chosen), remarks=remarks), found)
+    job = with_numbering(job, examination, read.parsed.numbering)
     job.check_families(found.generators)
     return examination.prepared(job)
 
@@ -345,7 +347,13 @@ async def arejudge(
         cluster=read.cluster(options),
     )
     if before := _source(source, limit):
-        prepared = prepare(before, requested, keep_verdicts=keep_verdicts, options=options)
+        prepared = prepare(
+            before,
+            requested,
+            keep_verdicts=keep_verdicts,
+            numbering=read.parsed.numbering,
+            options=options,
+        )
     else:  # without claims and verdicts, samples are scored
         prepared = _prepare(samples_of(source, read), source, read, requested, options)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)

@@ -24,7 +24,7 @@ from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.rows import SourceRow
 from claimeval.data.trace_kinds import TRACES
 from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
-from claimeval.types.records import Record, Sample
+from claimeval.types.records import Numbering, Record, Sample
 
 Turns = Literal["last", "all"]
 """The answers of a conversation that are samples."""
@@ -34,7 +34,7 @@ _PRESETS = Path(__file__).with_name("presets.yaml")
 LOOKED_AT = 20
 """Rows that are looked at to recognize an export."""
 FIELDS = (
-    *(name for name in Sample.model_fields if name != "references"),
+    *(name for name in Sample.model_fields if name not in ("references", "numbering")),
     "context_ids",
     "messages",
 )
@@ -64,6 +64,8 @@ class RowMapping(Record):
     """Whether every answer of a conversation is a sample or, by default, the last one."""
     answer_reasoning: AnswerReasoning | None = None
     """What is done with reasoning of a model in answers; None: it is refused."""
+    numbering: Numbering | None = None
+    """What the numbers in the answers' citations are; None: found over all samples."""
     missing: tuple[str, ...] | None = None
     """Texts that the file has in place of nothing, such as `null` or `-`."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
@@ -36,6 +36,7 @@ from claimeval.evaluation.judgment import (
 )
 from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import JOB_SETTINGS, Manifest, QuestionRecord, versions
+from claimeval.evaluation.numbering import find_numbering
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
@@ -59,6 +60,7 @@ from claimeval.types.records import (
     Claim,
     Document,
     Evidence,
+    Numbering,
     Part,
     Reason,
     Sample,
@@ -174,6 +176,8 @@ class ClaimsJob(QuestionJob):
     """Notes about settings that depend on the data."""
     taken_from: Judge | None = None
     """The extractor of the claims of an earlier run that are kept; None without such claims."""
+    numbering: Numbering | None = None
+    """What the numbers in citations are; None: an id that is a number, else a rank."""
     needs_question: bool = False
     """Whether samples without a question count as `missing_input`, because a prompt reads it."""
     name = NAME
@@ -196,7 +200,8 @@ class ClaimsJob(QuestionJob):
             prompts=tuple(prompt.record for prompt in prompts_used),
             panel=self.panel,
             settings={name: getattr(self.panel, name) for name in JOB_SETTINGS}
-            | ({"claim_order": self.claim_order} if self.claim_order else {}),
+            | ({"claim_order": self.claim_order} if self.claim_order else {})
+            | ({"numbering": self.numbering} if self.numbering else {}),
             notes=(*self.remarks, *notes(self)),
             cluster=self.cluster,
             versions=versions(*self.judges, self.extractor),
@@ -322,7 +327,7 @@ class ClaimsJob(QuestionJob):
             read=lambda completion, request, _: assess.read(
                 completion, request, computed=not reads_prompts(request.judge)
             ),
-            singles=_single_documents(sample, of, against, record.panel),
+            singles=_single_documents(self.numbered(sample), of, against, record.panel),
             per_call=claims_per_call,
             order=lambda judge, claims: (
                 assess.shuffled(claims, sample.id, self.claim_order)
@@ -344,7 +349,7 @@ class ClaimsJob(QuestionJob):
         Verdicts of an earlier result, and its claims of parts whose extraction did not fail, are
         reused.
         """
-        sample = item.sample if isinstance(item, SampleResult) else item
+        sample = self.numbered(item.sample if isinstance(item, SampleResult) else item)
         earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
         unasked = self.needs_question and not sample.question.strip() and not earlier.calls
         metrics = [
@@ -404,9 +409,17 @@ class ClaimsJob(QuestionJob):
             unscored = unscored.model_copy(update={"details": {UNCLEAR: phrases}})
         return self.scored(unscored)
 
+    def numbered(self, sample: Sample) -> Sample:
+        """Return the sample with what the numbers in its citations are."""
+        if sample.numbering == self.numbering:
+            return sample
+        return sample.model_copy(update={"numbering": self.numbering})
+
     def scored(self, result: SampleResult) -> SampleResult:
         """Return the result with the assessments against empty parts, of which nobody is asked, and
         with the scores."""
+        if result.sample.numbering != self.numbering:
+            result = result.model_copy(update={"sample": self.numbered(result.sample)})
         columns = result.columns()
         unjudged = [
             metric for metric in self.metrics if (metric.claims_of, metric.against) not in columns
@@ -621,6 +634,7 @@ def job_of(record: Manifest) -> ClaimsJob:
         assess_prompt=recorded.get("assess") or prompts.load("assess", default),
         panel=record.panel,
         cluster=record.cluster,
+        numbering=cast(Numbering | None, record.settings.get("numbering")),
     )
 
 
@@ -721,6 +735,19 @@ def citing(metrics: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
     `given` has none."""
     needed = any(derived(name).cites for name in metrics)
     return {"per_document": "cited"} if needed and not given.get("per_document") else {}
+
+
+def with_numbering(job: ClaimsJob, samples: Iterable[Sample], given: Numbering | None) -> ClaimsJob:
+    """Return the job with what the numbers in the citations of its samples are, if it reads them.
+
+    Raises UsageError if metrics of citations are asked for and the answers fit two readings.
+    """
+    ask = any(derived(name).cites for name in job.derived)
+    if not ask and not job.panel.per_document:
+        return job
+    found = find_numbering(samples, given, ask=ask)
+    remarks = (*job.remarks, found.note) if found.note else job.remarks
+    return replace(job, numbering=found.numbering, remarks=remarks)
 
 
 def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:

@@ -428,6 +428,17 @@ def without(text: str) -> str:
     return bare(text).text
 
 
+def without_names(text: str, known: Collection[str]) -> str:
+    """Return `text` without its citations and without brackets that hold the name of a known
+    document, in the form of `name_key`."""
+    parts: list[str] = []
+    at = 0
+    for mark in marks(text, known):
+        parts.append(text[at : mark.start])
+        at = mark.end
+    return without("".join([*parts, text[at:]]))
+
+
 def masked(text: str) -> str:
     """Return `text` with spaces in place of its citations, so that every other character keeps its
     position."""
@@ -463,6 +474,7 @@ _TITLED = (
     r"\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
 )
 _BARE = r"[\[(]([^\[\]()\n]{1,100})[\])](?!\()"
+_ENDS_CLAUSE = re.compile(r"\s*(?:[.,;:!?…。\n]|\Z)")
 _KIND_OF_NAME = rf"\A(?:@|(?:ids?|{_SOURCE})\s?[:：]\s?|{_SOURCE}\s(?!\d))"
 """What stands before the name of a document in brackets, as in `[doc: kb_7]` and `[@kb_7]`."""
 _OPENING_WORDS = (
@@ -568,6 +580,11 @@ def _names_in_brackets(
         parts = (content, *_pattern(_BETWEEN_NAMES).split(_pattern(_PAGE).sub("", content)))
         keys = [name_key(_whole(part, known) or part) for part in parts]
         is_square = bracket[0][0] == "["
+        is_title = not is_square and " " in bracket[1] and name_key(bracket[1]) in known
+        # a title of several words is one where a citation stands: "It is high (Tower of Bern)."
+        if is_title and _ENDS_CLAUSE.match(text, bracket.end()):
+            yield (*bracket.span(), [bracket[1]])
+            continue
         if any(_names_a_document(key, known, alike, is_square=is_square) for key in keys):
             yield (*bracket.span(), _names(content, known))
 
@@ -659,6 +676,35 @@ def _numbers(text: str, count: int = 999) -> Iterator[str]:
 
 
 _RAISED_SIGNS = str.maketrans("⁻⁺˒", "-,,")
+
+
+_PRINTED = (
+    rf"\s*(?:[\[【(]\s?(?:{_KIND}{_LINK})?#?(?P<bracket>{_NUMBER})\s?[\]】)]"
+    rf"|{_SOURCE}\s?(?:#|no\.?|:)?\s?[\[(]?(?P<word>{_NUMBER})[\])]?\s?(?:[:.)–—-]|\n|\Z)"
+    rf"|<\w{{1,20}}\s[^<>]{{0,40}}?=[\"']?(?P<tag>{_NUMBER})[\"']?[^<>]{{0,80}}>"
+    rf"|(?P<item>{_NUMBER})[.)]\s)"
+)
+
+
+class PrintedLabel(NamedTuple):
+    """The number that is printed before a text."""
+
+    number: str
+    is_item: bool
+    """Whether it can as well be that of a section or of an item, as in `2. Safety`."""
+
+
+def printed_label(text: str) -> PrintedLabel | None:
+    """Return the number that is printed before a text, as in `[2] The tower ...` and `Document 2:`;
+    None if there is none.
+
+    >>> printed_label("[2] The tower is high.")
+    PrintedLabel(number='2', is_item=False)
+    """
+    label = _pattern(_PRINTED).match(text)
+    if label is None:
+        return None
+    return PrintedLabel(str(int(next(filter(None, label.groups())))), label["item"] is not None)
 
 
 class _SourceLists(NamedTuple):

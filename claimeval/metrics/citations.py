@@ -28,7 +28,16 @@ from claimeval.metrics.formulas import (
     or_,
     support_of,
 )
-from claimeval.types.records import Assessment, Claim, Label, Sample, SampleResult, has_words
+from claimeval.metrics.numbering import numbers_of
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    Document,
+    Label,
+    Sample,
+    SampleResult,
+    has_words,
+)
 
 _INDEX = re.compile(r"(?:co:|turn\d+[a-z]+)(?P<index>\d+)")
 """Marks of Cohere and ChatGPT, which number the results of a search from 0."""
@@ -57,22 +66,32 @@ class Citation(NamedTuple):
     cited: tuple[Cited, ...]
 
 
+def names_of(contexts: Sequence[Document]) -> dict[str, tuple[int, ...]]:
+    """Return the ranks, from 1, of the contexts with each name: an id, a title or an address, as
+    `name_key` writes it. An id takes precedence over a title."""
+    ranks: dict[str, tuple[int, ...]] = {}
+    for rank, document in enumerate(contexts, 1):
+        if document.title:
+            title = name_key(document.title)
+            ranks[title] = (*ranks.get(title, ()), rank)
+    ranks |= {name_key(document.id): (rank,) for rank, document in enumerate(contexts, 1)}
+    return ranks
+
+
 def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     """Return the citations of the answer, in order.
 
     A name is that of a context (its id, title or address). Else a number is a place in
-    `Sample.sources`, if there are any, or the rank of a context. `spans` are the sentences of the
+    `Sample.sources`, if there are any, or what `numbers_of` says. `spans` are the sentences of the
     answer, if they are known.
     """
     answer = sample.answer or ""
     contexts = sample.contexts or ()
     sources = sample.sources
-    ranks: dict[str, tuple[int, ...]] = {}
-    for rank, document in enumerate(contexts, 1):
-        if document.title:
-            ranks[name_key(document.title)] = (*ranks.get(name_key(document.title), ()), rank)
-    ranks |= {name_key(document.id): (rank,) for rank, document in enumerate(contexts, 1)}
-    found = marks(answer, ranks, len(sources or contexts))
+    ranks = names_of(contexts)
+    numbers = numbers_of(sample)
+    highest = max(len(sources or contexts), *map(int, numbers)) if numbers else len(sources)
+    found = marks(answer, ranks, highest)
     if not found:
         return []
     text = masked(answer)
@@ -93,8 +112,8 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
                 return name
             source = sources[int(name) - 1]
             return ranks.get(name_key(source)) or Unread(source)
-        if name.isdecimal() and name not in ranks:
-            return (int(name),) if 0 < int(name) <= len(contexts) else name
+        if name.isdecimal() and (sample.numbering is not None or name not in ranks):
+            return (numbers[name],) if name in numbers else name
         if (place := _INDEX.fullmatch(name)) and name_key(name) not in ranks:
             rank = int(place["index"]) + 1
             return (rank,) if rank <= len(contexts) else name

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from claimeval.data.mapping import RowMapping
 from claimeval.data.result_files import recognize
 from claimeval.data.survey import survey
 from claimeval.evaluation.claims import (
@@ -20,6 +21,7 @@ from claimeval.evaluation.claims import (
     check_readers,
     choose_metrics,
     citing,
+    with_numbering,
 )
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.judgment import QuestionJob
@@ -43,6 +45,7 @@ from claimeval.types.records import (
     ABSTAINED,
     GIVEN,
     Assessment,
+    Numbering,
     Part,
     Sample,
     SampleResult,
@@ -126,6 +129,7 @@ def prepare(
     requested: ClaimsOptions,
     *,
     keep_verdicts: bool = False,
+    numbering: Numbering | None = None,
     options: RunOptions = RunOptions(),
 ) -> Prepared:
     """Choose judges, prompts and metrics and check them against the source in one pass; no judge is
@@ -135,6 +139,7 @@ def prepare(
         source: The source to rejudge.
         requested: Settings that differ from those of the source.
         keep_verdicts: Keep the verdicts of the run's judges next to those of the new judges.
+        numbering: What the numbers in citations are; None: as the run says, or as found.
         options: With `offline`, judges of the run are not asked and keep their verdicts; with
             `ask_again`, they are asked even if nothing else has changed.
 
@@ -165,6 +170,12 @@ def prepare(
         if now.of_claims:
             choose_metrics(MetricSelection(now.rows, now.derived), found)
     job = earlier.again(panel, recorded, missing)
+    if isinstance(job, ClaimsJob):
+        told = RowMapping.model_validate(
+            {"numbering": source.manifest.data.mapping.get("numbering")}
+        )
+        given = numbering or told.numbering
+        job = with_numbering(job, Reiterable(lambda: source.samples), given)
     job.check_families(sample.generator for sample in source.samples)
     record = earlier.manifest(job)
     prepared = source.prepared(job if job.asked else Revote(record), record, Reuse(earlier, job))

@@ -230,6 +230,10 @@ class Turn(Record):
         return f"{self.role}: {self.content}"
 
 
+Numbering = Literal["rank", "zero", "printed", "id"]
+"""What a number in a citation is: the rank of a context, from 1 or from 0, the number that is
+printed before its text or title, or the number in its id."""
+
 GIVEN = "given"
 """The judge of labels that came with the data."""
 
@@ -263,6 +267,9 @@ class Sample(Record):
     sources: tuple[str, ...] = ()
     """What `[1]`, `[2]`, ... in the answer stand for, as ids, titles or addresses of contexts;
     empty if a number is the rank of a context."""
+    numbering: Numbering | None = None
+    """What the numbers in the answer's citations are, as found over all samples; None: an id that
+    is a number, else the rank of a context."""
     reference_answers: tuple[str, ...] = ()
     """Gold answers, without blank ones and those that differ from an earlier one only in case,
     white space or a final full stop."""

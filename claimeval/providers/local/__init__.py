@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from claimeval.judging.prompts import quoted
 from claimeval.judging.replies import ExtractedClaim
 from claimeval.lexical import support as lexical_support
+from claimeval.lexical.citations import name_key, without_names
 from claimeval.lexical.claims import split_claims
 from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
@@ -272,7 +273,12 @@ def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
 
 def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[EngineAnswer]:
     evidence = _evidence(tuple(document.text for document in documents))
-    scores = [lexical_support.score_claim(claim.text, evidence) for claim in claims]
+    known = frozenset(
+        name_key(name) for each in documents for name in (each.id, each.title) if name
+    )
+    scores = [
+        lexical_support.score_claim(without_names(claim.text, known), evidence) for claim in claims
+    ]
     return [
         EngineAnswer(
             lexical_support.label(support.score),
