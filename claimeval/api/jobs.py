@@ -118,16 +118,20 @@ async def _run_here(
     budget = prepared.budget(options)
     begun = folder is not None and folder.exists()
     made = prepared.manifest.of_samples(prepared.total if prepared.unit == "samples" else None)
-    with (
-        RunWriter(folder, made, overwrite=overwrite, compressed=options.compress)
-        if folder
-        else nullcontext(RunInMemory(made))
-    ) as writer:
-        sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
-        status = await run_job(
-            prepared.job, prepared.items, sink.add, options, progress, run=budget
-        )
-        summary = sink.finish(status)
+    while True:
+        with (
+            RunWriter(folder, made, overwrite=overwrite, compressed=options.compress)
+            if folder
+            else nullcontext(RunInMemory(made))
+        ) as writer:
+            sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
+            status = await run_job(
+                prepared.job, prepared.items, sink.add, options, progress, run=budget
+            )
+            if not status.again:
+                summary = sink.finish(status)
+                break
+            progress.begin_again()
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
         return Run(writer.manifest, summary, tuple(writer.results), ending=ending)

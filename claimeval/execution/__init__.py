@@ -96,6 +96,9 @@ class RunStatus(NamedTuple):
     """Why the process that asks judges cannot be reached any more."""
     pending_batches: str | None = None
     """Description of the pending batches if the run did not wait for them."""
+    again: bool = False
+    """Whether results rest on replies to truncated prompts, as a window that was learned later
+    shows. The same run again, from the reply cache, is without them."""
     learned: Mapping[str, Learned] = MappingProxyType({})
     """What was learned about each judge's server, by name."""
 

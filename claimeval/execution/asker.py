@@ -18,7 +18,7 @@ from claimeval.execution.cached import (
     OfflineExecutor,
     StoredExecutor,
 )
-from claimeval.execution.learning import LearningExecutor
+from claimeval.execution.learning import CutPrompts, LearningExecutor
 from claimeval.execution.online import OnlineExecutor
 from claimeval.execution.warm import WarmingExecutor
 from claimeval.providers import provider
@@ -42,6 +42,7 @@ class Asker:
     judges: tuple[Judge, ...]
     store: Store
     lessons: Lessons
+    cut_prompts: CutPrompts
     budget: Budget
     ledger: Ledger | None
     cached: CachedExecutor
@@ -52,7 +53,9 @@ class Asker:
     def learning(self, executor: Executor | None = None) -> Executor:
         """Return an executor that adapts requests to judges' servers and passes them on, by default
         to `cached`."""
-        learning = LearningExecutor(executor or self.cached, self.store, self.lessons)
+        learning = LearningExecutor(
+            executor or self.cached, self.store, self.lessons, self.cut_prompts
+        )
         computed = {judge.name: provider(judge.model).computes(judge) for judge in self.judges}
         engines = {name: engine for name, engine in computed.items() if engine}
         return ComputingExecutor(engines, learning) if engines else learning
@@ -121,7 +124,9 @@ async def open_asker(
                 progress.answered_from_cache()
 
         cached = stack.enter_context(CachedExecutor(store, fallback, stored))
-        yield Asker(judges, store, Lessons(folder), budget, ledger, cached, online)
+        lessons = Lessons(folder)
+        cut = CutPrompts(lessons)
+        yield Asker(judges, store, lessons, cut, budget, ledger, cached, online)
 
 
 OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from claimeval.execution import Executor
 from claimeval.providers import provider
-from claimeval.providers.windows import cut_by, known_window
+from claimeval.providers.windows import PromptCounts, known_window
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store
 from claimeval.types.chat_format import refuses
@@ -64,13 +64,45 @@ class _ReplyCounts:
     """Why that reply could not be read."""
 
 
+class CutPrompts:
+    """Finds replies to prompts that a server truncated, and learns its window from them."""
+
+    def __init__(self, lessons: Lessons) -> None:
+        self._lessons = lessons
+        self._counts = defaultdict[str, PromptCounts](PromptCounts)
+        self._accepted_before = 0
+
+    def find(self, request: Request, sent: Request, reply: Completion) -> Failure | None:
+        """Return a failure if the reply to `request`, sent as `sent`, is one to a truncated
+        prompt."""
+        judge = self._lessons.judge(request.judge)
+        # a reply to an earlier form of the request is checked with the window that is known now
+        known = replace(sent, judge=judge) if judge.context_tokens else sent
+        counts = self._counts[judge.name]
+        cut = counts.cut(known, reply)
+        if cut and cut.context_tokens:
+            self._lessons.learn_window(request.judge, cut.context_tokens)
+            self._accepted_before += counts.take_accepted(cut.context_tokens)
+        return cut
+
+    def take_accepted_before(self) -> int:
+        """Return how many replies were accepted that a window, learned after them, shows to be
+        useless; they are counted once."""
+        count = self._accepted_before
+        self._accepted_before = 0
+        return count
+
+
 class LearningExecutor(Executor):
     """Executor that removes parameters that a judge's server refuses, after the first refusal."""
 
-    def __init__(self, behind: Executor, store: Store, lessons: Lessons) -> None:
+    def __init__(
+        self, behind: Executor, store: Store, lessons: Lessons, cut_prompts: CutPrompts
+    ) -> None:
         self._behind = behind
         self._store = store
         self._lessons = lessons
+        self._cut_prompts = cut_prompts
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the request in a form that the server accepts."""
@@ -79,8 +111,7 @@ class LearningExecutor(Executor):
             outcome = await self._behind.ask(sent)
             if isinstance(outcome, Completion):
                 if provider(sent.judge.model).costs:
-                    if cut := cut_by(sent, outcome):
-                        self._lessons.learn_window(request.judge, cut.context_tokens or 0)
+                    if cut := self._cut_prompts.find(request, sent, outcome):
                         return cut
                     if not refuses(outcome.text or ""):
                         self._lessons.check_schema(sent, outcome)

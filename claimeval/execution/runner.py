@@ -194,6 +194,10 @@ class RunExecutors:
             pending_batches=self.batched.pending_batches if self.batched else None,
         )
 
+    def rests_on_cut_prompts(self) -> bool:
+        """Return whether replies were accepted that a window, learned later, shows useless."""
+        return self.asker is not None and self.asker.cut_prompts.take_accepted_before() > 0
+
     @property
     def learned(self) -> dict[str, Learned]:
         """What was learned about each judge's server, by name."""
@@ -312,7 +316,10 @@ async def run_job(
                     raise
                 complete = False
         return executors.status()._replace(
-            complete=complete, interrupted=interrupt.requested, learned=executors.learned
+            complete=complete,
+            interrupted=interrupt.requested,
+            again=complete and executors.rests_on_cut_prompts(),
+            learned=executors.learned,
         )
 
 

@@ -123,6 +123,12 @@ class Progress:
         self.done += 1
         self.notify()
 
+    def begin_again(self) -> None:
+        """Start with the first sample again; calls and costs stay counted."""
+        self.done = 0
+        self.cached = 0
+        self.notify()
+
     @property
     def paid(self) -> float | None:
         """US dollars for the calls that have ended, 0 if there are none; None if a price is

@@ -197,12 +197,15 @@ async def run(
         for arm, arm_plan, record in arms:
             progress = Progress(prepared.total, options.progress)
             step_options = options_for((*arm_plan.judges, arm_plan.extractor), step)
-            with RunWriter(arm_folder(folder, arm), record) as writer:
-                sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
-                status = await run_job(
-                    arm_plan, prepared.samples, sink.add, step_options, progress, run=budget
-                )
-                summary = sink.finish(status)
+            status, summary = await _run_arm(
+                arm_plan,
+                record,
+                prepared.samples,
+                arm_folder(folder, arm),
+                step_options,
+                progress,
+                budget,
+            )
             calls[arm.name] += progress.calls
             if status.interrupted or status.budget_exhausted or status.lost:
                 return ExperimentStatus(calls, status, failed)
@@ -219,6 +222,25 @@ async def run(
         with Store(cache_folder(options.cache)) as store:
             async with open_batch_admin(store, options.prices) as admin:
                 await admin.wait(Progress(None, options.progress))
+
+
+async def _run_arm(
+    arm_plan: ClaimsJob,
+    record: Manifest,
+    samples: Iterable[Sample],
+    folder: Path,
+    options: RunOptions,
+    progress: Progress,
+    budget: str,
+) -> tuple[RunStatus, Summary]:
+    """Run one arm into its directory; again from the reply cache if a window was learned late."""
+    while True:
+        with RunWriter(folder, record) as writer:
+            sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
+            status = await run_job(arm_plan, samples, sink.add, options, progress, run=budget)
+            if not status.again:
+                return status, sink.finish(status)
+            progress.begin_again()
 
 
 def _failure(status: RunStatus, summary: Summary) -> str | None:
