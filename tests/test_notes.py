@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from claimeval.data.context_ids import ContextIds
 from claimeval.evaluation.summary import FailureExample, Summary
 from claimeval.evaluation.summary.cost import ServedModels
 from claimeval.evaluation.summary.panel import SameFamily, SelfPreference
@@ -122,6 +123,9 @@ NOTED: dict[str, dict[str, Any]] = {
         },
     },
     "abstained": {"metric": {"unassessed": {"unsure": 1}, "ends": "bounds"}},
+    "disjoint_ids": {"context_ids": ContextIds(given=2, references=3)},
+    "by_text": {"context_ids": ContextIds(by_text=1)},
+    "without_ids": {"context_ids": ContextIds(without=2, unmatched=2)},
     "unfed": {"metric": {"n": 0, "missing": {"missing_input": 2}}},
     "ungrounded": {"metric": {"ungrounded": 1}},
 }

@@ -27,7 +27,7 @@ def measure(
     data: Data,
     metrics: str | Sequence[str] | Mapping[str, Callable[[Sample], float | None]],
     *,
-    match: Literal["ids", "text"] = "ids",
+    match: Literal["ids", "text"] | None = None,
     collapse_ids: str | None = None,
     normalization: Literal["squad", "multilingual"] = "squad",
     local: LocalOptions = LocalOptions(),
@@ -52,6 +52,7 @@ def measure(
             `retrieval`, `perplexity`, `reward`, `similarity`), as a list or one text with commas;
             or functions by name, which return None for an undefined value.
         match: How a retrieved document is matched with a reference: by its id, or by its text.
+            None: by id, or by text in samples whose contexts or references have no ids.
         collapse_ids: A regular expression to remove from document ids, so that passages become
             documents.
         normalization: How words are normalized before they are compared.

@@ -46,8 +46,9 @@ class MeasureCommand(JobOptions):
     metrics: Metrics = None
     """Names and groups, comma-separated; `claimeval metrics` lists them.  [default: the group, else
     lexical]"""
-    match: Literal["ids", "text"] = "ids"
-    """Match contexts with references by ids, or by text."""
+    match: Literal["ids", "text"] | None = None
+    """Match contexts with references by ids, or by text.  [default: ids, or text if there are no
+    ids]"""
     collapse_ids: str | None = None
     """Regular expression to remove from context ids; the best of equal ids stays. '#.*' turns
     report#p12 into report."""

@@ -22,6 +22,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from claimeval.data import documents
+from claimeval.data.context_ids import has_ids
 from claimeval.data.conversations import exchanges, messages_in
 from claimeval.data.field_names import (
     Words,
@@ -32,6 +33,7 @@ from claimeval.data.field_names import (
     is_gold,
     may_answer,
     names_documents,
+    names_ids,
     rank_of_text,
     speaks_of_documents,
     words_of,
@@ -200,6 +202,13 @@ class _Table:
         for name, candidates in found.items():
             if candidates and name not in asked:
                 offered |= self._fully(name, candidates[0].path)
+        if columns := self._context_ids():
+            problem = f"ids of contexts may be in {_or(columns)}"
+            readings = tuple({"context_ids": column} for column in columns)
+            if self._columns.get("reference_context_ids") and "contexts" not in asked:
+                asked["context_ids"] = Question("context_ids", problem, readings, skippable=True)
+            elif not asked:
+                offered |= readings[0]
         return Decision(
             mapping=self._mapping,
             candidates={name: tuple(each) for name, each in found.items()},
@@ -207,6 +216,34 @@ class _Table:
             offered=offered,
             stop=self._stop(asked),
         )
+
+    def _context_ids(self) -> list[str]:
+        """Return columns that may have the ids of contexts without ids: as many of them, each once,
+        in every row."""
+        if self._mapping.is_given("context_ids") or self._columns.get("context_ids"):
+            return []
+        samples = [sample for sample in self._samples if sample and sample.contexts]
+        if not samples or all(map(has_ids, samples)):
+            return []
+        taken = self._taken()
+        names = dict.fromkeys(chain.from_iterable(row.fields for row in self._rows))
+        return [name for name in names if name not in taken and self._may_be_ids(name)]
+
+    def _may_be_ids(self, column: str) -> bool:
+        words = words_of(column)
+        if is_gold(words) or not names_ids(words):
+            return False
+        for row, sample in zip(self._rows, self._samples, strict=True):
+            contexts = sample.contexts if sample else None
+            ids = opened(row.fields.get(column))
+            if not contexts:
+                continue
+            if not isinstance(ids, list) or len(ids) != len(contexts):
+                return False
+            texts = [str(name) for name in ids if isinstance(name, (str, int))]
+            if len(set(texts)) < len(contexts):
+                return False
+        return True
 
     # What is read
 

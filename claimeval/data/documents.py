@@ -226,13 +226,18 @@ def beside(fields: Mapping[str, Any]) -> list[Any]:
     return beside(metadata) if isinstance(metadata, Mapping) else []
 
 
+def ranked(rank: int) -> dict[str, Any]:
+    """Return the id of a document whose data have none: its rank, marked as such."""
+    return {"id": str(rank), "id_is_rank": True}
+
+
 def numbered(items: Iterable[Any]) -> list[dict[str, Any]]:
     """Return the documents in messages, with their own ids if these are distinct, else ranks."""
     pages = [document(item) or {"text": ""} for item in items]
     names = [str(page.get("id", "")) for page in pages]
     are_distinct = all(names) and len(set(names)) == len(names)
     return [
-        {**page, "id": name if are_distinct else str(rank)}
+        {**page, "id": name} if are_distinct else {**page, **ranked(rank)}
         for rank, (page, name) in enumerate(zip(pages, names, strict=True), 1)
     ]
 

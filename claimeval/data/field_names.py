@@ -84,6 +84,10 @@ _NO_TEXT = frozenset(
     )
 )
 """Words at the end of the names of columns that describe something."""
+_IDS = frozenset(
+    _list("id ids idx docid pid uid uuid key docno number name title file path url uri source")
+)
+"""Words at the end of the names of lists of ids."""
 _OF_DEVELOPERS = frozenset({"error", "log"})
 _OF_A_SYSTEM = frozenset(_list("system prompt message instruction text content"))
 """What a name with `system` ends with that means the instructions of a model: a `system_answer` is
@@ -101,6 +105,11 @@ def describes(words: Sequence[str]) -> bool:
 def is_generic(words: Words) -> bool:
     """Return whether a name says nothing of its own, such as `text`."""
     return not set(words) - _GENERIC
+
+
+def names_ids(words: Sequence[str]) -> bool:
+    """Return whether the words of a name are those of ids, of files or of addresses."""
+    return bool(words) and words[-1] in _IDS
 
 
 def is_gold(words: Collection[str]) -> bool:

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from claimeval.data import documents
 from claimeval.data.cells import looks_like_list, read_cell
+from claimeval.data.context_ids import DOCUMENT_IDS, RETRIEVED_IDS
 from claimeval.data.conversations import (
     NO_EXCHANGE,
     Exchange,
@@ -60,7 +61,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "messages": ("messages", "conversations"),
     "answer": ("answer", "response"),
     "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "source_nodes"),
-    "context_ids": ("context_ids", "contexts_id", "retrieved_context_ids"),
+    "context_ids": (*RETRIEVED_IDS, *DOCUMENT_IDS),
     "sources": ("sources",),
     "reference_answers": (
         "reference_answers",
@@ -654,6 +655,9 @@ class _CellValues:
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
         }
         self._read_turns(columns)
+        column = self._columns.get("context_ids", "")
+        if column in DOCUMENT_IDS and "contexts" not in self.present and column not in columns:
+            self._other[column] = self.present.pop("context_ids")
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
         if (
@@ -894,7 +898,9 @@ class _CellValues:
         """Return the fields of documents from objects, or from texts with a list of ids. The
         default id is the rank."""
         if ids is not None and len(ids) != len(items):
-            raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
+            raise self._error(
+                f"{len(items)} contexts but {len(ids)} context ids{self._other_ids(len(items))}"
+            )
         found: dict[str, dict[str, Any]] = {}
         for rank, item in enumerate(items, 1):
             document = self._document(item, field, rank, None if ids is None else ids[rank - 1])
@@ -911,10 +917,26 @@ class _CellValues:
             self._seen[REPEATED] += 1
         return list(found.values())
 
+    def _other_ids(self, contexts: int) -> str:
+        """Return what to do about ids that are not those of the contexts."""
+        column = self._columns.get("context_ids", "")
+        if not contexts:
+            return (
+                "; ids without texts are ranked with `claimeval rank` or `ir.evaluate`, against"
+                f" qrels ({options({'context_ids': ''})}: read without)"
+            )
+        if column in RETRIEVED_IDS:
+            return ""
+        gold = options({"reference_context_ids": column, "context_ids": ""})
+        return (
+            f": if {column!r} has ids of other documents, add {options({'context_ids': ''})}, or"
+            f" {gold} if these are the relevant ones"
+        )
+
     def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
         item = "" if _is_nothing(item) else item
         if isinstance(item, str):
-            return {"text": item, "id": name or str(rank)}
+            return {"text": item, **({"id": name} if name else documents.ranked(rank))}
         if not isinstance(item, (dict, list, tuple)):
             raise self._error(
                 f"item {rank}: {_kind(item)}; give a text or an object with text", field=field
@@ -922,7 +944,8 @@ class _CellValues:
         found = documents.document(item)
         if found is None:
             raise self._error(f"item {rank}: no text{self._elsewhere(item, field)}", field=field)
-        return {**found, "id": name or str(found.get("id", rank))}
+        given = name or str(found.get("id", ""))
+        return {**found, **({"id": given} if given else documents.ranked(rank))}
 
     def _elsewhere(self, item: Any, field: str) -> str:
         """Return what to do about an item without a text under a known name."""

@@ -591,7 +591,7 @@ def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
 
     has_contexts = value_at(row, fields.contexts, optional=True) is not None
     contexts = (
-        Document(id=str(rank), text=text)
+        Document(id=str(rank), text=text, id_is_rank=True)
         for rank, text in enumerate(_texts(row, fields.contexts), 1)
     )
     return Sample(

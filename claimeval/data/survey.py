@@ -11,6 +11,7 @@ from statistics import median
 
 from pydantic import Field
 
+from claimeval.data.context_ids import ContextIds, ContextIdTally
 from claimeval.data.mapping import RowMapping, presets
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types import html
@@ -80,6 +81,8 @@ class Survey(Record):
     """What is left out of the rows or not read of them, in sentences."""
     malformed_rows: int = 0
     """The number of rows that cannot be read."""
+    context_ids: ContextIds | None = None
+    """Ids of contexts and of reference contexts; None if no sample has both."""
     metadata: dict[str, int] = Field(default_factory=dict)
     """Names in the metadata of samples, which include unknown fields of the file."""
     metrics: tuple[Metric, ...] = Field(default=(), exclude=True)
@@ -157,6 +160,9 @@ class Survey(Record):
             remarks.append(
                 f"contexts per sample: min {fewest}, median {median:g}, max {most_contexts}"
             )
+        if self.context_ids:
+            remarks.append(self.context_ids.in_words)
+            remarks.append(self.context_ids.caution or "")
         if self.metadata:
             remarks.append("kept as metadata: " + ", ".join(self.metadata))
         if self.offered:
@@ -164,7 +170,7 @@ class Survey(Record):
         if self.note:
             remarks.append(self.note)
         generators = [f"{name} ({n})" for name, n in self.generators.items()]
-        return [*remarks, "generators: " + ", ".join(generators[:8])]
+        return [*filter(None, remarks), "generators: " + ", ".join(generators[:8])]
 
     @property
     def advice(self) -> str:
@@ -260,6 +266,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     example: Sample | None = None
     claimed = {metric.claims_of for metric in metrics}
     parts = sorted(claimed | {metric.against for metric in metrics})
+    ids = ContextIdTally()
     lacks: dict[tuple[bool, ...], list[tuple[str, Part]]] = {}
     """The missing part of each metric, by the presence of each of `parts`."""
     for sample in samples:
@@ -280,6 +287,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             invalid_text[sample.id] = excerpt
         if nothing := next((text for text in _texts(sample) if text in _NOTHING), None):
             written_nothing[sample.id] = nothing
+        ids.add(sample)
         generators[sample.generator or "unknown"] += 1
         metadata.update(sample.metadata.keys())
         has = (bool(sample.reference_claims), *(sample.has(part) for part in parts))
@@ -311,6 +319,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         generators=dict(generators.most_common()),
         metadata=dict(metadata.most_common()),
         metrics=tuple(metrics),
+        context_ids=ids.counts(),
         contexts=(min(contexts), median(contexts), max(contexts)) if contexts else None,
         example=example,
     )

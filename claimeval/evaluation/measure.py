@@ -20,6 +20,7 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar
 from pydantic import JsonValue
 
 from claimeval import ir, lexical
+from claimeval.data.context_ids import MATCHING
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
@@ -59,7 +60,7 @@ class Measurement:
 
     metrics: str | Sequence[str] | Mapping[str, OwnMetric]
     """Names and groups, or functions by name."""
-    match: retrieval.Match = "ids"
+    match: retrieval.Match | None = None
     """How retrieved documents are matched with references."""
     collapse_ids: str | None = None
     """Regular expression whose matches are removed from document ids, so that passages become
@@ -157,7 +158,7 @@ class RankMetrics:
     """Rank metrics of retrieved documents against reference contexts."""
 
     names: tuple[str, ...]
-    match: retrieval.Match
+    match: retrieval.Match | None
     collapse_ids: str | None
 
     @property
@@ -181,8 +182,14 @@ class RankMetrics:
         self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
-        for row in retrieval.score(samples, self._measures, self.match, fold=self.collapse_ids):
-            yield Measured(row, {})
+        samples, scored = tee(samples)
+        rows = retrieval.score(scored, self._measures, self.match, fold=self.collapse_ids)
+        for sample, row in zip(samples, rows, strict=True):
+            matching = retrieval.matched_by(sample, self.match)
+            details: dict[str, JsonValue] = {}
+            if matching.because:
+                details = {MATCHING: {"match": matching.match, "because": matching.because}}
+            yield Measured(row, details)
 
 
 @dataclass(frozen=True)
@@ -407,7 +414,10 @@ def job_of(record: Manifest) -> MeasureJob:
     settings = record.settings
     if "model" in settings:
         raise UsageError("the run used a local model; measure its data again with the same options")
-    match = settings.get("match", "ids")
+    match = settings.get("match")
+    by: retrieval.Match | None = None
+    if match is not None:
+        by = "text" if match == "text" else "ids"
     collapse = settings.get("collapse_ids")
     normalization = settings.get("normalization", "squad")
     assert isinstance(collapse, str | None), "the manifest has the setting unchanged"
@@ -415,7 +425,7 @@ def job_of(record: Manifest) -> MeasureJob:
     return make_job(
         Measurement(
             metrics=record.names,
-            match="text" if match == "text" else "ids",
+            match=by,
             collapse_ids=collapse,
             normalization=normalization,
             cluster=record.cluster,

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
 from claimeval import ir
+from claimeval.data.context_ids import NO_IDS, has_ids
 from claimeval.ir.mappings import collapse_names
 from claimeval.lexical.citations import without
 from claimeval.metrics.scoring import defined, undefined
@@ -19,7 +20,8 @@ MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
 
 Match = Literal["ids", "text"]
 """How retrieved documents are matched with references: by id, or because one text contains the
-other. A judge can match the remaining pairs (`grade`)."""
+other. A judge can match the remaining pairs (`grade`). None: by id, or by text in samples whose
+contexts or references have no ids."""
 
 CONTAINED_FROM = 20
 """Minimum characters of a retrieved text that counts as a reference because the reference contains
@@ -45,15 +47,16 @@ def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
 def score(
     samples: Iterable[Sample],
     measures: Sequence[ir.Measure],
-    match: Match = "ids",
+    match: Match | None = None,
     *,
     fold: str | None = None,
 ) -> Iterator[dict[str, Score]]:
     """Yield the values of each sample in order, with the numbers of trec_eval; `contexts[i]` is
     rank i+1.
 
-    A sample without references or contexts has no value and a reason. If its contexts are given and
-    empty, its values are 0. Every reference counts as relevant with grade 1.
+    A sample without references or contexts has no value and a reason, as has a sample that is
+    matched by id and whose contexts have no ids in the data: a rank is no id. If its contexts are
+    given and empty, its values are 0. Every reference counts as relevant with grade 1.
 
     Args:
         samples: The samples.
@@ -64,28 +67,50 @@ def score(
     """
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):
-        qrels = {
-            str(i): dict.fromkeys(_references(sample, match, fold), 1)
-            for i, sample in enumerate(chunk)
-        }
-        judged = {query: grades for query, grades in qrels.items() if grades}
-        values = {}
-        if judged:
-            run = {query: _scores(_ranked(chunk[int(query)], match, fold)) for query in judged}
-            values = dict(ir.evaluate(judged, run, measures).per_query)
+        qrels = {}
+        run = {}
         for i, sample in enumerate(chunk):
-            value = None if sample.contexts is None else values.get(str(i))
+            match_of_sample = matched_by(sample, match).match
+            if match_of_sample:
+                qrels[str(i)] = dict.fromkeys(_references(sample, match_of_sample, fold), 1)
+                run[str(i)] = _scores(_ranked(sample, match_of_sample, fold))
+        values = dict(ir.evaluate(qrels, run, measures).per_query) if qrels else {}
+        for i, _ in enumerate(chunk):
+            value = values.get(str(i))
             if value:
                 yield defined(value, units(measures))
             else:
                 yield undefined(units(measures), "missing_input")
 
 
-def check_match(match: str, fold: str | None) -> None:
+class Matching(NamedTuple):
+    """How the contexts of one sample are matched with its references."""
+
+    match: Match | None
+    """None: they are not."""
+    because: str | None = None
+    """Why they are not matched by id, if the sample has references."""
+
+
+def matched_by(sample: Sample, match: Match | None) -> Matching:
+    """Return how the contexts of a sample are matched with its references."""
+    if sample.contexts is None:
+        return Matching(None)
+    if match == "text":
+        return Matching("text" if sample.reference_contexts else None)
+    if sample.reference_context_ids and has_ids(sample):
+        return Matching("ids")
+    because = NO_IDS if sample.reference_context_ids else "references have no ids"
+    if match is None and sample.reference_contexts:
+        return Matching("text", because)
+    return Matching(None, because if sample.reference_context_ids else None)
+
+
+def check_match(match: str | None, fold: str | None) -> None:
     """Raise UsageError for an unknown match, or if ids are to be collapsed but not compared."""
-    if match not in get_args(Match):
+    if match is not None and match not in get_args(Match):
         raise unknown_name("match", match, get_args(Match))
-    if fold and match != "ids":
+    if fold and match == "text":
         raise UsageError(
             "ids are collapsed only if contexts are matched by id, not with match='text'"
         )

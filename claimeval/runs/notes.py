@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from claimeval.data.context_ids import NO_IDS, REMEDY, ContextIds
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.statistics.formatting import interval, percent, signed_estimate
@@ -113,6 +114,8 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         yield "lost", f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
     if doubt := open_to_doubt(summary.metrics):
         yield "abstained", f"{doubt}: bounds are shown instead of an interval."
+    if summary.context_ids:
+        yield from _of_ids(summary.context_ids, samples)
     if unfed := [name for name, m in metrics if not m.n and m.missing.keys() == {"missing_input"}]:
         advice = (
             "`claimeval doctor` shows a sample as it is read; map the columns with --field"
@@ -132,6 +135,19 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
                 f" {', '.join(ungrounded)}."
             ),
         )
+
+
+def _of_ids(ids: ContextIds, samples: int) -> Iterator[tuple[str, str]]:
+    """Yield notes on ids of contexts that match no reference."""
+    if ids.caution:
+        yield "disjoint_ids", f"{ids.caution}."
+    if ids.by_text:
+        what = "contexts or references have no ids, so their texts were compared"
+        options = "--match text for all; --match ids for none"
+        yield "by_text", f"{ids.by_text:,} of {samples:,} samples: {what} ({options})."
+    if ids.unmatched:
+        advice = f"{REMEDY[0].upper()}{REMEDY[1:]}"
+        yield "without_ids", f"{ids.unmatched:,} of {samples:,} samples: {NO_IDS}. {advice}."
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:

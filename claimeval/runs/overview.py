@@ -543,7 +543,7 @@ class _RankTally:
         for rank, document in enumerate((result.sample.contexts or ())[:RANKS], 1):
             self._samples[rank] += 1
             self._cited[rank] += document.id in cites
-            self._relevant[rank] += document.id in relevant
+            self._relevant[rank] += not document.id_is_rank and document.id in relevant
 
     def ranks(self) -> tuple[RankOverview, ...]:
         """Return the ranks; empty if no judge cited a document and no sample has reference

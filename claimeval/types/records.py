@@ -212,6 +212,9 @@ class Document(Record):
     text: str
     title: str | None = None
     score: float | None = None
+    id_is_rank: bool = False
+    """Whether the data have no id, so that `id` is the rank. Such an id matches nothing: rank 1 of
+    one question is another document than rank 1 of the next."""
 
     @property
     def has_words(self) -> bool:
@@ -323,7 +326,9 @@ class Sample(Record):
             return contexts
         named = ({"text": item} if isinstance(item, str) else item for item in contexts)
         return [
-            {"id": str(rank), **item} if isinstance(item, Mapping) else item
+            {"id": str(rank), "id_is_rank": True, **item}
+            if isinstance(item, Mapping) and "id" not in item
+            else item
             for rank, item in enumerate(named, 1)
         ]
 

@@ -33,6 +33,10 @@ def write(folder: Path, name: str, content: object) -> Path:
     return path
 
 
+def numbered(rank: str, text: str) -> Document:
+    return Document(id=rank, text=text, id_is_rank=True)
+
+
 def one(folder: Path, row: dict[str, object], **fields: str) -> Sample:
     (sample,) = read_samples(write(folder, "one.jsonl", [row]), mapping=parse_mapping(fields))
     return sample
@@ -67,11 +71,11 @@ def test_our_own_fields_are_read_as_they_are(tmp_path: Path) -> None:
         (
             {"contexts": ["x", "y"]},
             "contexts",
-            (Document(id="1", text="x"), Document(id="2", text="y")),
+            (numbered("1", "x"), numbered("2", "y")),
         ),
         ({"contexts": ["x"], "contexts_id": ["p9"]}, "contexts", (Document(id="p9", text="x"),)),
         ({"contexts": ["x"], "context_ids": [9]}, "contexts", (Document(id="9", text="x"),)),
-        ({"retrieved_contexts": ["x"]}, "contexts", (Document(id="1", text="x"),)),
+        ({"retrieved_contexts": ["x"]}, "contexts", (numbered("1", "x"),)),
         (
             {"retrieved_context": [{"doc_id": "d", "text": "x"}]},
             "contexts",
@@ -482,17 +486,17 @@ def test_every_list_of_texts_is_read_back_from_what_python_and_numpy_print(
         (
             {"contexts": "['a' 'b']"},
             "contexts",
-            (Document(id="1", text="a"), Document(id="2", text="b")),
+            (numbered("1", "a"), numbered("2", "b")),
         ),
         (
             {"contexts": ["a", None]},
             "contexts",
-            (Document(id="1", text="a"), Document(id="2", text="")),
+            (numbered("1", "a"), numbered("2", "")),
         ),
         (
             {"contexts": [{"page_content": "a", "metadata": {"x": 1}}]},
             "contexts",
-            (Document(id="1", text="a"),),
+            (numbered("1", "a"),),
         ),
         (
             {"source_nodes": [{"node": {"id_": "n", "text": "a", "metadata": {}}, "score": 0.5}]},
@@ -540,7 +544,7 @@ def test_every_form_of_a_frame_as_json_is_read(
 )
 def test_one_object_and_an_object_of_columns_are_rows(tmp_path: Path, content: str) -> None:
     (record,) = read_samples(write(tmp_path, "data.json", content))
-    assert (record.question, record.contexts) == ("Q", (Document(id="1", text="a"),))
+    assert (record.question, record.contexts) == ("Q", (numbered("1", "a"),))
 
 
 def test_json_lines_may_be_called_json(tmp_path: Path) -> None:
@@ -560,7 +564,7 @@ def test_columns_are_separated_as_the_header_is(tmp_path: Path, mark: str) -> No
     assert (record.question, record.answer, record.contexts) == (
         "Q",
         "A",
-        (Document(id="1", text="a"),),
+        (numbered("1", "a"),),
     )
 
 

@@ -432,7 +432,7 @@ class Page:
 def test_results_of_langchain_chains(asked: str, found: str, said: str) -> None:
     (sample,) = ce.read_samples([{asked: ASKED, found: [Page(PAGE)], said: SAID}])
     assert (sample.question, sample.answer) == (ASKED, SAID)
-    assert sample.contexts == (ce.Document(id="1", text=PAGE),)
+    assert sample.contexts == (ce.Document(id="1", text=PAGE, id_is_rank=True),)
 
 
 def read_and_checked(row: Any, contexts: Any = ()) -> ce.Sample:

@@ -80,7 +80,7 @@ def test_a_function_of_ones_own_is_a_metric(tmp_path: Path) -> None:
 def test_a_group_stands_for_its_metrics() -> None:
     job = make_job(Measurement(metrics="retrieval,answer_length"))
     assert job.manifest.names == ("answer_length", "mrr", "map", "recall@5", "P@5", "ndcg@10")
-    assert job.manifest.settings == {"normalization": "squad", "match": "ids"}
+    assert job.manifest.settings == {"normalization": "squad", "match": None}
 
 
 @pytest.mark.parametrize(

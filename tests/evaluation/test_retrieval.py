@@ -16,7 +16,7 @@ def sample(name: str, retrieved: str, relevant: str) -> Sample:
 
 
 def rows(
-    *samples: Sample, measures: str = "mrr,map,recall@5,P@5", match: retrieval.Match = "ids"
+    *samples: Sample, measures: str = "mrr,map,recall@5,P@5", match: retrieval.Match | None = None
 ) -> list[dict[str, Score]]:
     return list(retrieval.score(samples, retrieval.asked(measures), match))
 
@@ -66,6 +66,45 @@ def test_pages_are_folded_into_the_documents_that_are_the_references() -> None:
     assert means(row) == {"mrr": 0.5, "P@5": 0.2}
     with pytest.raises(UsageError, match="collapsed only if"):
         make_job(Measurement(metrics="mrr", match="text", collapse_ids="#.*"))
+
+
+NUMBERED = Sample(
+    id="s",
+    question="Q",
+    contexts=["Emma was written in 1815.", "Bath is a city."],
+    reference_context_ids=("2", "1"),
+)
+"""Texts without ids, whose ranks happen to be the gold ids."""
+
+
+def test_a_rank_is_no_id() -> None:
+    (row,) = rows(NUMBERED)
+    assert set(row.values()) == {Score.undefined("missing_input")}
+    assert retrieval.matched_by(NUMBERED, None) == (None, "contexts have no ids")
+
+
+def test_one_context_without_an_id_is_enough_for_no_value() -> None:
+    mixed = NUMBERED.model_copy(
+        update={"contexts": (Document(id="1", text="x"), *(NUMBERED.contexts or ())[1:])}
+    )
+    (row,) = rows(mixed, measures="mrr")
+    assert row == {"mrr": Score.undefined("missing_input")}
+
+
+def test_contexts_without_ids_are_matched_by_text_unless_ids_are_asked_for() -> None:
+    one = NUMBERED.model_copy(update={"reference_contexts": ("Bath is a city.",)})
+    assert means(rows(one, measures="mrr")[0]) == {"mrr": 0.5}
+    assert rows(one, measures="mrr", match="ids")[0]["mrr"].because == "missing_input"
+
+
+def test_ids_that_are_numbers_in_the_data_match() -> None:
+    given = Sample(
+        id="s",
+        question="Q",
+        contexts=tuple(Document(id=name, text="x") for name in ("1", "2")),
+        reference_context_ids=("2",),
+    )
+    assert means(rows(given, measures="mrr")[0]) == {"mrr": 0.5}
 
 
 def test_citations_do_not_keep_a_document_from_its_reference() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from claimeval.data.context_ids import MATCHING, ContextIds, ContextIdTally
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary.cost import (
     NO_PRICES,
@@ -104,6 +105,9 @@ class Summary(Record):
     windows."""
     order_effects: OrderEffects | None = None
     """The effect of other document orders on the labels, if they were assessed."""
+    context_ids: ContextIds | None = None
+    """Ids of contexts and of reference contexts; None if no sample has both, or if contexts are
+    matched by text."""
     extraction: ExtractionSummary | None = None
     """Quality of claims in an extraction run, in which each metric's mean is a ratio of sums over
     all samples."""
@@ -175,6 +179,9 @@ class SummaryBuilder:
         self._long = Keyed[str, "array[int]"](lambda judge: array("q"))
         self._cost = CostTally(judges, extractor, prices, known)
         self._served = ServedTally((*judges, *([extractor] if extractor else ())))
+        self._matches_ids = record.settings.get("match") != "text"
+        collapse = record.settings.get("collapse_ids")
+        self._ids = ContextIdTally(collapse if isinstance(collapse, str) else None)
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:
@@ -190,6 +197,8 @@ class SummaryBuilder:
         if self._orders:
             self._orders.add(result, cluster)
         self._kinship.add(result.sample)
+        if self._matches_ids:
+            self._ids.add(result.sample, result.details.get(MATCHING))
         self._cost.add(result)
         for call in result.calls:
             self._served.add(call)
@@ -301,6 +310,7 @@ class SummaryBuilder:
             unclear=self._unclear,
             long=long_evidence(self._long, self._judges),
             order_effects=self._orders.summary() if self._orders else None,
+            context_ids=self._ids.counts(),
             extraction=self._extraction.summary() if self._extraction else None,
         )
 

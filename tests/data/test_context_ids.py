@@ -1,0 +1,91 @@
+"""Ids of retrieved documents: their columns, and how many gold ids occur among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import claimeval as ce
+from claimeval.data.context_ids import DOCUMENT_IDS, RETRIEVED_IDS, ContextIds, count_ids
+
+ROW = {"question": "Q?", "contexts": ["a", "b"], "reference_context_ids": ["x"]}
+
+
+@pytest.mark.parametrize("column", [*RETRIEVED_IDS, *DOCUMENT_IDS])
+def test_each_name_of_the_column_is_read(column: str) -> None:
+    run = ce.measure([{**ROW, column: ["y", "x"]}], "mrr")
+    assert run.summary["mrr"].mean == 0.5
+
+
+@pytest.mark.parametrize("column", ["ctx_keys", "hit_ids", "my_ids", "search_uris"])
+def test_another_name_of_the_column_is_asked_about(column: str) -> None:
+    with pytest.raises(ce.DataError, match=f"--field context_ids={column}"):
+        ce.measure([{**ROW, column: ["1", "2"], "reference_context_ids": ["1"]}], "mrr")
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("hits", ["1", "2"]),  # no word for ids
+        ("my_ids", ["1"]),  # not as many
+        ("my_ids", ["1", "1"]),  # not each once
+        ("gold_ids", ["1", "2"]),
+    ],
+)
+def test_a_column_that_is_none_is_not_asked_about(column: str, values: list[str]) -> None:
+    with pytest.warns(ce.NoteWarning, match="contexts have no ids"):
+        run = ce.measure([{**ROW, column: values, "reference_context_ids": ["1"]}], "mrr")
+    assert (run.summary["mrr"].mean, run.summary["mrr"].missing) == (None, {"missing_input": 1})
+
+
+def test_ids_of_other_documents_are_asked_about() -> None:
+    with pytest.raises(ce.DataError, match="--field reference_context_ids=doc_ids"):
+        list(ce.read_samples([{"question": "Q?", "contexts": ["a", "b"], "doc_ids": ["x"]}]))
+
+
+def test_ids_of_documents_that_no_context_has_are_metadata() -> None:
+    (sample,) = ce.read_samples([{"question": "Q?", "answer": "A", "doc_ids": ["x"]}])
+    assert sample.metadata == {"doc_ids": ["x"]}
+
+
+def test_ids_alone_lead_to_rank() -> None:
+    with pytest.raises(ce.DataError, match="claimeval rank"):
+        list(ce.read_samples([{"question": "Q?", "contexts_id": ["x"]}]))
+
+
+@given(st.lists(st.tuples(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))))
+def test_ids_are_counted_by_set(pairs: list[tuple[set[str], set[str]]]) -> None:
+    samples = [
+        ce.Sample(
+            id=str(number),
+            question="Q?",
+            contexts=tuple(ce.Document(id=name, text="t") for name in sorted(contexts)),
+            reference_context_ids=tuple(sorted(references)),
+        )
+        for number, (contexts, references) in enumerate(pairs)
+    ]
+    counted = [(a, b) for a, b in pairs if b]
+    expected = ContextIds(
+        given=len(counted),
+        references=sum(len(b) for _, b in counted),
+        retrieved=sum(len(a & b) for a, b in counted),
+    )
+    assert count_ids(samples) == (expected if counted else None)
+
+
+def test_gold_ids_that_occur_nowhere_are_a_caution_everywhere(tmp_path: Path) -> None:
+    rows = [{**ROW, "answer": "a", "context_ids": ["p1", "p2"]}]
+    caution = "None of the 1 ids of reference contexts occurs"
+    assert any(caution in remark for remark in ce.doctor(rows).remarks)
+    with pytest.warns(ce.NoteWarning, match=caution):
+        ce.measure(rows, "mrr")
+    with pytest.warns(ce.NoteWarning, match=caution):
+        ce.score(
+            rows,
+            judges="local:lexical",
+            metrics="faithfulness",
+            options=ce.RunOptions(cache=tmp_path),
+        )
