@@ -87,7 +87,7 @@ def score(
     """Judge answers claim by claim.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a
+        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows, or a
             table.
         judges: `provider:model`, `openai:model@URL`, YAML files, their content, or `Judge`; several
             are a panel. There is no default.

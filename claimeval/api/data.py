@@ -111,7 +111,7 @@ def read_samples(
     """Read samples one by one; JSON Lines and CSV files are streamed.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a
+        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows, or a
             table.
         mapping: As for `score`; takes precedence over the default names.
         group: As for `score`.

@@ -46,7 +46,7 @@ def measure(
     functions.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a
+        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows, or a
             table.
         metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `overlap`,
             `retrieval`, `perplexity`, `reward`, `similarity`), as a list or one text with commas;

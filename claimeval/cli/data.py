@@ -53,7 +53,7 @@ class DoctorCommand(OutputOptions):
     """
 
     data: Annotated[Path | None, "DATA"] = None
-    """The samples: .jsonl, .json, .csv or .parquet."""
+    """The samples: .jsonl, .json, .csv, .xlsx or .parquet."""
     judges: Annotated[tuple[str, ...], "-j", "--judge"] = ()
     """Test PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
     metrics: Metrics = None

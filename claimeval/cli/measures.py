@@ -42,7 +42,7 @@ class MeasureCommand(JobOptions):
     """
 
     data: Data
-    """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
+    """The samples (.jsonl, .json, .csv, .xlsx, .parquet), or a run directory."""
     metrics: Metrics = None
     """Names and groups, comma-separated; `claimeval metrics` lists them.  [default: the group, else
     lexical]"""
@@ -130,7 +130,7 @@ class ExtractionCommand(JobOptions):
     """
 
     source: Data
-    """A run directory, or samples (.jsonl, .json, .csv, .parquet)."""
+    """A run directory, or samples (.jsonl, .json, .csv, .xlsx, .parquet)."""
     claims: Annotated[str | None, QUESTIONS] = None
     """A field, or a prompt for --extractor.  [default: those of the run]"""
     extractor: Annotated[str | None, QUESTIONS] = None

@@ -121,7 +121,7 @@ class RenderCommand(PromptOptions):
     prompt: Name
     """three_way, assess/three_way, or the path of a .j2 file."""
     data: Annotated[Path, "DATA"]
-    """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
+    """The samples (.jsonl, .json, .csv, .xlsx, .parquet), or a run directory."""
     sample: str | None = None
     """Id of the sample.  [default: the first]"""
     metric: str = "faithfulness"

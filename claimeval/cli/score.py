@@ -35,7 +35,7 @@ class ScoreCommand(shared.JobOptions):
     """
 
     data: shared.Data
-    """The samples: .jsonl, .json, .csv or .parquet."""
+    """The samples: .jsonl, .json, .csv, .xlsx or .parquet."""
     judges: shared.Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     metrics: shared.Metrics = None

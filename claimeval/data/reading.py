@@ -274,7 +274,14 @@ def rows_of_file(
         positions: The rows to read, from 0. None: all.
     """
     texts = {*_FIELD_OF, *(path for paths in mapping.fields.values() for path in paths)}
-    return read_rows(path, on_error, texts=texts, positions=positions, under=mapping.rows)
+    return read_rows(
+        path,
+        on_error,
+        texts=texts,
+        positions=positions,
+        under=mapping.rows,
+        sheet=mapping.sheet,
+    )
 
 
 def decision_of_file(path: Path, given: RowMapping = NO_MAPPING) -> Decision:

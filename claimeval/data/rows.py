@@ -1,4 +1,5 @@
-"""Read the rows of files (JSON Lines, JSON, CSV or Parquet) and of tables in memory.
+"""Read the rows of files (JSON Lines, JSON, CSV, spreadsheets, Parquet or Arrow) and of tables in
+memory.
 
 No row is skipped: a row that cannot be read is a DataError with its line number.
 """
@@ -20,6 +21,14 @@ from pydantic import BaseModel
 
 from claimeval.data.cells import parse_json, read_cell
 from claimeval.data.field_names import names_a_field, words_of
+from claimeval.data.file_formats import (
+    SPREADSHEETS,
+    encoding_of,
+    format_of,
+    opened_lines,
+    opened_text,
+    read_bytes,
+)
 from claimeval.data.paths import flat, roots, values_at
 from claimeval.types.errors import DataError, not_installed
 
@@ -31,7 +40,6 @@ T = TypeVar("T")
 FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
 """Characters that begin a formula in spreadsheets, also in full width, as some languages of Office
 accept them."""
-FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
 class SourceRow(NamedTuple):
@@ -76,6 +84,7 @@ def read_rows(
     texts: Collection[str] = frozenset(),
     positions: range | None = None,
     under: str | None = None,
+    sheet: str | None = None,
 ) -> Iterator[SourceRow]:
     """Yield the rows of a file. JSON Lines and CSV are streamed.
 
@@ -85,6 +94,7 @@ def read_rows(
         texts: Columns of a CSV whose cells are not read as lists or objects.
         positions: The rows to read, from 0; None for all. Rows before these are not parsed.
         under: The path of the list of rows in a JSON file or in a line.
+        sheet: The sheet of a spreadsheet; None if one has values.
 
     Raises:
         DataError: If the file cannot be read or is not a list of rows.
@@ -98,23 +108,25 @@ def read_rows(
             f"{path} is a pipe or a device, but data is read more than once. Write it to a file"
             " first"
         )
+    form = format_of(path)
     csv_reader = partial(_csv, texts=texts)
+    spreadsheet = partial(_spreadsheet, texts=texts, sheet=sheet)
     readers: dict[str, Callable[[Path, OnError, range | None], Iterator[SourceRow]]] = {
         ".jsonl": _json_lines,
         ".ndjson": _json_lines,
         ".json": partial(_json, under=under),
         ".csv": csv_reader,
         ".parquet": _parquet,
+        ".feather": _arrow,
+        ".arrow": _arrow,
         ".tsv": csv_reader,
+        **dict.fromkeys(SPREADSHEETS, spreadsheet),
     }
-    if path.suffix.lower() not in readers:
-        formats = ", ".join((*FORMATS, ".tsv"))
-        raise DataError(
-            f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}"
-        )
+    if sheet is not None and form not in SPREADSHEETS:
+        raise DataError(f"{path} has no sheets: leave out --sheet {sheet}")
     try:
-        rows = readers[path.suffix.lower()](path, on_error, positions)
-        yield from rows if under is None or path.suffix.lower() == ".json" else _within(rows, under)
+        rows = readers[form](path, on_error, positions)
+        yield from rows if under is None or form == ".json" else _within(rows, under)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -130,11 +142,11 @@ def _within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
 
 def count_rows(path: Path) -> int:
     """Return the number of rows of a file, if possible without parsing them."""
-    suffix = path.suffix.lower()
-    if suffix in (".jsonl", ".ndjson"):
-        with path.open("rb") as file:
-            return sum(1 for line in file if not line.isspace())
-    if suffix == ".parquet":
+    form = format_of(path)
+    if form in (".jsonl", ".ndjson"):
+        with opened_lines(path) as lines:
+            return sum(1 for line in lines if not line.isspace())
+    if form == ".parquet":
         from pyarrow import parquet
 
         rows: int = parquet.ParquetFile(path).metadata.num_rows
@@ -198,8 +210,8 @@ def _numbered(rows: Iterable[T], positions: range | None) -> Iterator[tuple[int,
 
 
 def _json_lines(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
-    with path.open("rb") as file:
-        yield from read_json_lines(file, str(path), on_error, positions)
+    with opened_lines(path) as lines:
+        yield from read_json_lines(lines, str(path), on_error, positions)
 
 
 def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
@@ -215,7 +227,7 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
 def _json(
     path: Path, on_error: OnError, positions: range | None, under: str | None = None
 ) -> Iterator[SourceRow]:
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    data = read_bytes(path)
     try:
         content = parse_json(_decode(str(path), 1, data))
     except ValueError as error:
@@ -347,7 +359,7 @@ def _csv(
     path: Path, on_error: OnError, positions: range | None, texts: Collection[str]
 ) -> Iterator[SourceRow]:
     csv.field_size_limit(2**31 - 1)
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with opened_text(path) as file:
         try:
             header = file.readline()
             declared = _SEPARATOR.fullmatch(header)
@@ -357,42 +369,101 @@ def _csv(
             file.seek(0)
             if declared:
                 next(reader)
-            names, index = _header(path, reader)
-            lists = _spread(names)
-            spread = {at for items in lists.values() for item in items for at, _ in item}
-            names = ["" if at in spread else name for at, name in enumerate(names)]
-            for number, (line, cells) in _numbered(_csv_lines(reader), positions):
-                location = f"{path}, line {line}"
-                if len(cells) != len(names):
-                    problem = f"the row does not have {len(names)} columns"
-                    on_error(DataError(f"{location}: {problem} but {len(cells)}", kind=problem))
-                    continue
-                if index and cells[0] != cells[index]:
-                    raise _duplicate(path, names[index])
-                fields = {
-                    name: (cell or None) if name in texts else read_cell(cell) if cell else None
-                    for name, cell in zip(names, cells, strict=True)
-                    if name
-                }
-                fields.update(
-                    (name, _items(cells, items))
-                    for name, items in lists.items()
-                    if name not in fields
-                )
-                yield SourceRow(location, number, fields)
+            lines = _csv_lines(reader)
+            yield from _table(path, "line", lines, on_error, positions, texts)
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
-        except UnicodeDecodeError:
-            with path.open("rb") as lines:
-                for line, data in enumerate(lines, 1):
+        except UnicodeDecodeError as error:
+            if encoding_of(path) != "utf-8-sig":
+                raise DataError(f"{path} is not UTF-16, as its beginning says: {error}") from error
+            with path.open("rb") as binary:
+                for line, data in enumerate(binary, 1):
                     _decode(str(path), line, data)
 
 
+def _spreadsheet(
+    path: Path,
+    on_error: OnError,
+    positions: range | None,
+    texts: Collection[str],
+    sheet: str | None,
+) -> Iterator[SourceRow]:
+    from claimeval.data.spreadsheets import cells_of
+
+    return _table(path, "row", cells_of(path, sheet), on_error, positions, texts)
+
+
+def _table(
+    path: Path,
+    unit: str,
+    lines: Iterator[tuple[int, list[Any]]],
+    on_error: OnError,
+    positions: range | None,
+    texts: Collection[str],
+) -> Iterator[SourceRow]:
+    """Yield the rows of a table whose first line has the names of its columns.
+
+    Args:
+        path: The file.
+        unit: What its lines are called.
+        lines: Lines that are not blank, with their numbers; empty cells are empty texts.
+        on_error: Called with the error of a single row.
+        positions: The rows to yield, from 0; None for all.
+        texts: Columns whose cells are not read as lists or objects.
+    """
+    _, header = next(lines, (1, []))
+    names, index = _header(path, header)
+    lists = _spread(names)
+    spread: set[int] = set()
+    for items in lists.values():
+        for item in items:
+            spread.update(at for at, _ in item)
+    # the first column may be the index that pandas writes
+    nameless = [at for at, name in enumerate(names) if at and not name]
+    named = [
+        (name, at, _as_it_is if name in texts else _opened_cell)
+        for at, name in enumerate(names)
+        if name and at not in spread
+    ]
+    for number, (line, cells) in _numbered(lines, positions):
+        location = f"{path}, {unit} {line}"
+        if problem := _misfit(cells, names, nameless):
+            said = f" but {len(cells)}" if len(cells) != len(names) else ""
+            on_error(DataError(f"{location}: {problem}{said}", kind=problem))
+            continue
+        if index and cells[0] != cells[index]:
+            raise _duplicate(path, names[index])
+        fields = {name: read(cells[at]) if cells[at] != "" else None for name, at, read in named}
+        for name, items in lists.items():
+            if name not in fields:
+                fields[name] = _items(cells, items)
+        yield SourceRow(location, number, fields)
+
+
+def _misfit(cells: Sequence[Any], names: Sequence[str], nameless: Iterable[int]) -> str | None:
+    """Return the problem of a row with other columns than the header. Empty columns at the end or
+    without a name, as spreadsheets save them, are none."""
+    if len(cells) < len(names) or any(cell != "" for cell in cells[len(names) :]):
+        return f"the row does not have {len(names)} columns"
+    if filled := [at for at in nameless if cells[at] != ""]:
+        return f"column {filled[0] + 1} has a value and no name"
+    return None
+
+
+def _as_it_is(cell: Any) -> Any:
+    return cell
+
+
+def _opened_cell(cell: Any) -> Any:
+    return read_cell(cell) if isinstance(cell, str) else cell
+
+
 def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank with its first line."""
+    """Yield each row that is not blank with its first line. Spreadsheets save empty rows as
+    commas."""
     line = reader.line_num + 1
     for cells in reader:
-        if cells:
+        if any(cells):
             yield line, cells
         line = reader.line_num + 1
 
@@ -421,13 +492,14 @@ def unguarded(cell: Any) -> Any:
     )
 
 
-def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
+def _header(path: Path, cells: Iterable[Any]) -> tuple[list[str], int]:
     """Return the names of the columns; the index that pandas writes has none, and may repeat the
     column returned."""
-    names = [name.strip() for name in next(reader, [])]
-    index = names.index(names[0], 1) if names[:1] and names[0] in names[1:] else 0
+    names = [str(cell).strip() for cell in cells]
+    index = names.index(names[0], 1) if any(names[:1]) and names[0] in names[1:] else 0
     names[:1] = [""] if index else names[:1]
-    if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+    given = list(filter(None, names))
+    if duplicates := [name for name in dict.fromkeys(given) if given.count(name) > 1]:
         raise _duplicate(path, *duplicates)
     return names, index
 
@@ -497,6 +569,29 @@ def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator
         raise DataError(
             f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}"
         ) from error
+
+
+def _arrow(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
+    """Yield the rows of a Feather file or of Arrow's other formats."""
+    try:
+        from pyarrow import ArrowException, feather, ipc
+    except ImportError as error:
+        raise not_installed(f"reading {path.suffix} needs pyarrow", "parquet") from error
+    try:
+        if path.suffix.lower() == ".feather":
+            table = feather.read_table(path)
+        else:
+            with path.open("rb") as file:
+                is_file = file.read(6) == b"ARROW1"
+            open_arrow = ipc.open_file if is_file else ipc.open_stream
+            with path.open("rb") as file:
+                table = open_arrow(file).read_all()
+    except ArrowException as error:
+        problem = " ".join(str(error).split())[:200]
+        raise DataError(f"{path} is not a readable Arrow file: {problem}") from error
+    rows = (fields for batch in table.to_batches(256) for fields in batch.to_pylist())
+    for number, fields in _numbered(rows, positions):
+        yield SourceRow(f"{path}, row {number}", number, plain(fields))
 
 
 def _object(fields: object, location: str) -> dict[str, object]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from claimeval import ir
-from claimeval.data.rows import FORMATS, SourceRow, read_rows
+from claimeval.data.file_formats import FORMATS
+from claimeval.data.rows import SourceRow, read_rows
 from claimeval.types.errors import DataError, UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.records import Document, Record
 from claimeval.types.scales import RELEVANCE_SCALES, Scale, grade_scale

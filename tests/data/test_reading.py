@@ -192,7 +192,7 @@ GOOD = b'{"question": "Q?"}\n'
             b'[["a", "Q?"]]',
             'not list; of a DataFrame, write to_json(orient="records", lines=True)',
         ),
-        ("a.jsonl", b"\xff\xfe{\x00", "it looks like UTF-16"),
+        ("a.jsonl", b"\xff\xfe{\x00", "line 1: not JSON"),
         ("a.jsonl", b"", "has no samples"),
         (
             "a.jsonl",

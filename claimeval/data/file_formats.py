@@ -1,0 +1,144 @@
+"""Which format a file has, how it is opened, and how one that is not read is converted.
+
+Compressed files and those in UTF-16, as PowerShell and Excel write them, are opened as UTF-8.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shlex
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from claimeval.types.errors import DataError
+
+FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
+"""Formats of corpora and of samples; samples are also read from `FURTHER`."""
+SPREADSHEETS = (".xlsx", ".xlsm", ".ods")
+FURTHER = (".tsv", ".feather", ".arrow", *SPREADSHEETS)
+_TEXTS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+"""Formats that may be compressed or encoded in UTF-16."""
+COMPRESSED = ".gz"
+_BEGINNING = 64
+"""Bytes by which an encoding is recognized."""
+
+_WITH_PANDAS = 'python -c \'import pandas; pandas.{}.to_json("{}", orient="records", lines=True)\''
+_CONVERSIONS = {
+    ".xls": "soffice --headless --convert-to xlsx {file}",
+    ".xlsb": "soffice --headless --convert-to xlsx {file}",
+    ".numbers": "export it from Numbers as CSV",
+    ".gsheet": "download it from Google Sheets as .xlsx or .csv",
+    ".yaml": "yq -o json {file} > {stem}.json",
+    ".yml": "yq -o json {file} > {stem}.json",
+    ".toml": "yq -o json {file} > {stem}.json",
+    ".xml": _WITH_PANDAS.format('read_xml("{name}")', "{name}.jsonl"),
+    ".html": _WITH_PANDAS.format('read_html("{name}")[0]', "{name}.jsonl"),
+    ".db": 'sqlite3 -json {file} "SELECT * FROM TABLE" > {stem}.json',
+    ".sqlite": 'sqlite3 -json {file} "SELECT * FROM TABLE" > {stem}.json',
+    ".sqlite3": 'sqlite3 -json {file} "SELECT * FROM TABLE" > {stem}.json',
+    ".duckdb": 'duckdb -json {file} "SELECT * FROM TABLE" > {stem}.json',
+    ".sql": "load it into its database and export the table, as with psql: \\copy TABLE to"
+    " {stem}.csv csv header",
+    ".zip": "unzip {file}",
+    ".tgz": "tar -xzf {file}",
+    ".tar": "tar -xf {file}",
+    ".7z": "7z x {file}",
+    ".bz2": "bunzip2 -k {file}",
+    ".xz": "unxz -k {file}",
+    ".zst": "zstd -d {file}",
+    ".lz4": "lz4 -d {file}",
+    ".orc": _WITH_PANDAS.format('read_orc("{name}")', "{name}.jsonl"),
+    ".avro": "avro-tools tojson {file} > {stem}.jsonl",
+    ".pkl": _WITH_PANDAS.format('read_pickle("{name}")', "{name}.jsonl"),
+    ".pickle": _WITH_PANDAS.format('read_pickle("{name}")', "{name}.jsonl"),
+    ".h5": _WITH_PANDAS.format('read_hdf("{name}")', "{name}.jsonl"),
+    ".dta": _WITH_PANDAS.format('read_stata("{name}")', "{name}.jsonl"),
+    ".sav": _WITH_PANDAS.format('read_spss("{name}")', "{name}.jsonl"),
+    ".sas7bdat": _WITH_PANDAS.format('read_sas("{name}")', "{name}.jsonl"),
+    ".rds": 'Rscript -e \'write.csv(readRDS("{name}"), "{name}.csv", row.names = FALSE)\'',
+    ".txt": "if it is JSON Lines, CSV or TSV, name it so: cp {file} {stem}.jsonl",
+    ".log": "if it is JSON Lines, name it so: cp {file} {stem}.jsonl",
+    ".md": "pandoc {file} -t html -o {stem}.html, then as for .html",
+}
+"""Commands that convert files of other formats."""
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file by its name, without the suffix of a compression.
+
+    Raises:
+        DataError: The format is not read; with the command that converts the file.
+    """
+    suffix = path.suffix.lower()
+    inner = Path(path.stem).suffix.lower() if suffix == COMPRESSED else suffix
+    if inner in (_TEXTS if suffix == COMPRESSED else (*FORMATS, *FURTHER)):
+        return inner
+    known = ", ".join((*FORMATS, *FURTHER))
+    if suffix == COMPRESSED:
+        command = "tar -xzf {file}" if inner == ".tar" else "gunzip -k {file}"
+    else:
+        default = "write it as JSON Lines or CSV"
+        command = _CONVERSIONS.get(suffix, default)
+    how = command.format(file=shlex.quote(str(path)), stem=shlex.quote(path.stem), name=path.name)
+    raise DataError(
+        f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {known}; texts also"
+        f" with .gz. To convert it: {how}"
+    )
+
+
+def encoding_of(path: Path) -> str:
+    """Return the encoding of a file: UTF-16 by its mark or by its zeros, else UTF-8."""
+    with _binary(path) as file:
+        start = file.read(_BEGINNING)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    # Texts of these formats begin with ASCII, whose other byte is zero in UTF-16
+    pairs = len(start) // 2
+    if pairs and not any(start[1::2]) and all(start[: 2 * pairs : 2]):
+        return "utf-16-le"
+    if pairs and not any(start[: 2 * pairs : 2]) and all(start[1::2]):
+        return "utf-16-be"
+    return "utf-8-sig"
+
+
+@contextmanager
+def opened_lines(path: Path) -> Iterator[Iterator[bytes]]:
+    """Open a file as lines of UTF-8, each with its end."""
+    encoding = encoding_of(path)
+    with _binary(path) as file:
+        if encoding == "utf-8-sig":
+            yield iter(file)
+            return
+        text = io.TextIOWrapper(file, encoding, newline="\n")
+        yield (line.encode() for line in text)
+
+
+@contextmanager
+def opened_text(path: Path) -> Iterator[IO[str]]:
+    """Open a file as text whose line ends stay."""
+    encoding = encoding_of(path)
+    with _binary(path) as file, io.TextIOWrapper(file, encoding, newline="") as text:
+        yield text
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file in UTF-8, without the mark of its encoding."""
+    with opened_lines(path) as lines:
+        return b"".join(lines).removeprefix(b"\xef\xbb\xbf")
+
+
+@contextmanager
+def _binary(path: Path) -> Iterator[IO[bytes]]:
+    if path.suffix.lower() != COMPRESSED:
+        with path.open("rb") as plain:
+            yield plain
+        return
+    try:
+        with gzip.open(path, "rb") as unpacked:
+            yield cast("IO[bytes]", unpacked)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a readable .gz file: {error}") from error
