@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
 
 from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
@@ -30,12 +29,14 @@ from claimeval.runs.directory import (
     write_summary,
 )
 from claimeval.runs.ending import Ending
+from claimeval.runs.gates import Baseline, check, evaluate, is_below
 from claimeval.runs.lines import Mapped
 from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
 from claimeval.statistics.formatting import decimal, percent
 from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name
 from claimeval.types.estimates import Cost
+from claimeval.types.gates import MAX_MISSING, NO_LIMITS, GateResult, Gates
 from claimeval.types.progress import Progress
 from claimeval.types.records import Claim, Sample, SampleResult
 
@@ -49,11 +50,8 @@ if TYPE_CHECKING:
 Format = Literal["html", "md", "csv", "json"]
 Figure = Literal["mean", "low", "hits", "judged", "n"]
 """What an assertion compares."""
-NO_GATES: Mapping[str, float] = MappingProxyType({})
 WORST = 5
 """Claims that a failed assertion names."""
-MAX_MISSING = 0.01
-"""Default for the share of samples or claims of a metric that may be lost to failures."""
 
 
 class MetricSummaries(dict[str, MetricSummary]):
@@ -274,54 +272,49 @@ class Run:
     def gate(
         self,
         *,
-        fail_under: Mapping[str, float] = NO_GATES,
-        fail_over: Mapping[str, float] = NO_GATES,
+        fail_under: Mapping[str, float] = NO_LIMITS,
+        fail_over: Mapping[str, float] = NO_LIMITS,
+        max_drop: Mapping[str, float] = NO_LIMITS,
+        baseline: Run | str | Path | None = None,
         max_missing: float = MAX_MISSING,
-    ) -> tuple[str, ...]:
-        """Check means and failures against limits; an undefined mean fails its gate.
+        beyond_chance: bool = False,
+    ) -> tuple[GateResult, ...]:
+        """Check the run against limits; an undefined mean fails its gate.
 
         Args:
             fail_under: Metric to the lowest mean allowed. Where bounds are reported in place of an
                 interval, the lower bound counts.
             fail_over: Metric to the highest mean allowed; of bounds, the upper one counts.
+            max_drop: Metric to the largest loss allowed against the baseline, over the samples that
+                both runs have.
+            baseline: The run, or its directory, that `max_drop` compares with.
             max_missing: The largest share of samples or claims of a metric that may be lost to
                 failures, from 0 to 1.
+            beyond_chance: Let `max_drop` fail only if the interval of the difference excludes 0 as
+                well.
 
         Returns:
-            A line for each gate that failed; empty if all hold.
+            The outcome of each gate on a mean, and of each metric that lost too much.
 
         Raises:
-            UsageError: The run has no such metric, or a limit is out of range.
+            DataError: The baseline holds no run.
+            UsageError: The run or the baseline has no such metric, or a limit is out of range.
         """
-        check_gates(self.summary, fail_under, fail_over)
-        if not 0 <= max_missing <= 1:
-            raise UsageError(f"max_missing: {max_missing!r}; give a share from 0 to 1")
-        failed = []
-        for limits, word in ((fail_under, "below"), (fail_over, "above")):
-            for name, limit in limits.items():
-                metric = self[name]
-                bound = None
-                if metric.ends == "bounds":
-                    bound = metric.low if word == "below" else metric.high
-                value = metric.mean if bound is None else bound
-                if value is None or (value < limit if word == "below" else value > limit):
-                    is_what = "is undefined" if value is None else f"is {decimal(value)}"
-                    if bound is not None:
-                        is_what = (
-                            f"may be {is_what.removeprefix('is ')}, as judges abstained on many"
-                            " claims"
-                        )
-                    failed.append(
-                        f"gate failed: {canonical_name(name)} {is_what}, {word} {limit:g}"
-                    )
-        failed += [
-            f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to"
-            f" failures ({', '.join(metric.failures)}); {percent(max_missing)} may be lost unless"
-            " you set --max-missing"
-            for name, metric in self.summary.items()
-            if metric.failure_rate > max_missing
-        ]
-        return tuple(failed)
+        gates = Gates(
+            fail_under=fail_under,
+            fail_over=fail_over,
+            max_drop=max_drop,
+            baseline=baseline,
+            max_missing=max_missing,
+            beyond_chance=beyond_chance,
+        )
+        return self.gated(gates)
+
+    def gated(self, gates: Gates) -> tuple[GateResult, ...]:
+        """Check the run against limits, as `gate` does."""
+        compared = baseline_of(gates)
+        results = self.results if compared else ()
+        return evaluate(gates, self.summary, results, compared, self.manifest.cluster)
 
     def assert_at_least(self, figure: Figure = "mean", /, **least: float) -> None:
         """Assert that metrics reach a value: `run.assert_at_least(faithfulness=0.9)`.
@@ -344,12 +337,12 @@ class Run:
         if figure not in get_args(Figure):
             raise unknown_name("figure", figure, get_args(Figure))
         of_share = figure in ("mean", "low")
-        check_gates(self.summary, *((least,) if of_share else ({name: 0.0} for name in least)))
+        check(Gates(fail_under=least if of_share else dict.fromkeys(least, 0.0)), self.summary)
         lines: list[str] = []
         for name, limit in least.items():
             metric = self[name]
             value: float | None = getattr(metric, figure)
-            if value is None or not value >= limit:
+            if value is None or is_below(value, limit):
                 what = name if figure == "mean" else f"{name}: {figure}"
                 is_what = "undefined"
                 if value is not None:
@@ -563,13 +556,11 @@ def write_page(run: Run) -> None:
         (run.path / "report.html").unlink(missing_ok=True)
 
 
-def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> None:
-    """Raise UsageError for a gate on an unknown metric, or with a limit outside 0 to 1."""
-    for gates in limits:
-        for name, limit in gates.items():
-            if not 0 <= limit <= 1:
-                raise UsageError(f"gate {name}={limit:g}: give a value from 0 to 1")
-            if canonical_name(name) not in metrics:
-                raise unknown_name(
-                    f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics
-                )
+def baseline_of(gates: Gates) -> Baseline | None:
+    """Return the values of the run that gates compare with; None without one."""
+    if gates.baseline is None:
+        return None
+    if isinstance(gates.baseline, Run):
+        name = str(gates.baseline.path or "the baseline")
+        return Baseline.of_results(name, gates.baseline.results)
+    return Baseline.of(Path(gates.baseline))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from claimeval.api.jobs import ShardRun, before_run
-from claimeval.api.run import Run, check_gates
+from claimeval.api.run import Run, baseline_of
 from claimeval.cli.command import SAID
 from claimeval.cli.printer import UNLIMITED, Output
 from claimeval.cli.shared import Gates, Shown
@@ -22,6 +22,7 @@ from claimeval.evaluation.summary import Summary
 from claimeval.runs.directory import beside, results_file
 from claimeval.runs.ending import Ending
 from claimeval.runs.front import Front, FrontScore, front
+from claimeval.runs.gates import check as check_gates
 from claimeval.runs.jobs import Prepared
 from claimeval.runs.views import run as views
 from claimeval.statistics.formatting import dollars, number_of
@@ -186,7 +187,8 @@ def watch(
 ) -> Finished:
     """Call an API function with a progress line and check the gates; a run that stopped early is
     returned too."""
-    if options.shard and (gates.fail_under or gates.fail_over or gates.by):
+    limits = gates.limits
+    if options.shard and gates.given:
         raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
     progress = Progress()
     jobs = list[Prepared]()
@@ -197,7 +199,10 @@ def watch(
         line.show(now)
 
     def inspect(prepared: Prepared) -> None:
-        check_gates(dict.fromkeys(prepared.manifest.names), gates.fail_under, gates.fail_over)
+        on_means = check_gates(limits, prepared.manifest.names)
+        compared = baseline_of(limits)
+        if compared:
+            compared.check(on_means)
         if gates.by:
             from claimeval.runs.slices import check_field
 
@@ -225,9 +230,7 @@ def watch(
         run = run.with_slices(gates.by)
     failed: tuple[str, ...] = ()
     if not (isinstance(run, ShardRun) or run.ending.stopped):
-        failed = run.gate(
-            fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing
-        )
+        failed = tuple([f"gate failed: {gate.says}" for gate in run.gated(limits) if gate.failed])
     prepared = jobs[0] if jobs else None
     return Finished(
         command,

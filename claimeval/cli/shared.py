@@ -14,6 +14,7 @@ from claimeval.cli.command import Form, Heading
 from claimeval.cli.printer import Output
 from claimeval.data.mapping import Turns
 from claimeval.data.reasoning import AnswerReasoning
+from claimeval.types import gates
 from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
 from claimeval.types.requests import ClaimsPerCall
@@ -109,6 +110,14 @@ class Gates:
         default_factory=dict
     )
     """METRIC=X: exit 1 if higher. Repeatable."""
+    max_drop: Annotated[Mapping[str, float], "--max-drop", Form(_LIMIT)] = field(
+        default_factory=dict
+    )
+    """METRIC=X: exit 1 if worse than --baseline by more. Repeatable."""
+    baseline: Path | None = None
+    """Run that --max-drop compares with, sample by sample."""
+    beyond_chance: bool = False
+    """--max-drop fails only if the interval excludes 0 too."""
     max_missing: float = 0.01
     """Exit 1 if a larger share is lost to failures."""
     by: str | None = None
@@ -116,6 +125,23 @@ class Gates:
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "max_missing")
+
+    @property
+    def limits(self) -> gates.Gates:
+        """The limits as Python has them. Raises UsageError for values out of range."""
+        return gates.Gates(
+            fail_under=self.fail_under,
+            fail_over=self.fail_over,
+            max_drop=self.max_drop,
+            baseline=self.baseline,
+            max_missing=self.max_missing,
+            beyond_chance=self.beyond_chance,
+        )
+
+    @property
+    def given(self) -> bool:
+        """Whether a gate on a mean is given, or a table by a field."""
+        return bool(self.fail_under or self.fail_over or self.max_drop or self.by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

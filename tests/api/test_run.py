@@ -136,11 +136,13 @@ def test_a_folder_named_after_data_and_settings_is_the_same_for_the_same_call(
 
 
 def test_gates_hold_or_say_why_not(run: Run) -> None:
-    assert run.gate(fail_under={"faithfulness": 0.75}, fail_over={"coverage": 0.5}) == ()
-    assert run.gate(fail_under={"faithfulness": 0.8}, fail_over={"coverage": 0.4}) == (
-        "gate failed: faithfulness is 0.750, below 0.8",
-        "gate failed: coverage is 0.500, above 0.4",
-    )
+    held = run.gate(fail_under={"faithfulness": 0.75}, fail_over={"coverage": 0.5})
+    assert [gate.outcome for gate in held] == ["passed", "passed"]
+    failed = run.gate(fail_under={"faithfulness": 0.8}, fail_over={"coverage": 0.4})
+    assert [(gate.outcome, gate.says) for gate in failed] == [
+        ("failed", "faithfulness is 0.750, below 0.8"),
+        ("failed", "coverage is 0.500, above 0.4"),
+    ]
     with pytest.raises(ce.UsageError, match="unknown metric in the gate correctness"):
         run.gate(fail_under={"correctness": 0.5})
     with pytest.raises(ce.UsageError, match="from 0 to 1"):
@@ -151,9 +153,8 @@ def test_gates_hold_or_say_why_not(run: Run) -> None:
 
 def test_an_undefined_mean_fails_its_gate(server: ThreadHandle) -> None:
     silent = ce.score(SAMPLES[2:], judges=spec(server), metrics="faithfulness")
-    assert silent.gate(fail_under={"faithfulness": 0}) == (
-        "gate failed: faithfulness is undefined, below 0",
-    )
+    (gate,) = silent.gate(fail_under={"faithfulness": 0})
+    assert (gate.failed, gate.says) == (True, "faithfulness is undefined, below 0")
     with pytest.raises(AssertionError, match="undefined"):
         silent.assert_at_least(faithfulness=0)
 

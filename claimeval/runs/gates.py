@@ -1,0 +1,247 @@
+"""Gates: whether the results of a run are within their limits. Every door asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from claimeval.metrics.derived import ZERO_IS_BEST
+from claimeval.metrics.rows import canonical_name
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.directory import RunResults, load_manifest
+from claimeval.runs.overview import MetricComparison
+from claimeval.statistics.formatting import decimal, interval, p_value, percent
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.gates import Gate, GateResult, Gates, Outcome
+from claimeval.types.records import ScoredSample
+
+ROUNDING = 1e-12
+"""Values that differ by less are equal: a mean of three times 7/10 is 0.7, not 0.6999999999999998.
+A mean of a million scores is off by less."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The values of another run, to which those of a run are compared sample by sample."""
+
+    name: str
+    values: Mapping[str, Mapping[str, float | None]]
+    """By sample id and metric."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Baseline:
+        """Read the baseline from a run directory.
+
+        Raises:
+            DataError: The directory holds no run.
+        """
+        load_manifest(folder)
+        return cls.of_results(str(folder), RunResults.of(folder).scored())
+
+    @classmethod
+    def of_results(cls, name: str, results: Iterable[ScoredSample]) -> Baseline:
+        """Return the baseline of results in memory."""
+        values = {
+            result.id: {metric: score.value for metric, score in result.scores.items()}
+            for result in results
+        }
+        return cls(name, values)
+
+    def value(self, sample: str, metric: str) -> float | None:
+        """Return the value of a metric of a sample; None if there is none."""
+        return self.values.get(sample, {}).get(metric)
+
+    def check(self, gates: Iterable[Gate]) -> None:
+        """Raise UsageError if no sample has the metric of a gate."""
+        known = set[str]()
+        for metrics in self.values.values():
+            known.update(metrics)
+        for gate in gates:
+            if gate.kind == "max_drop" and gate.metric not in known:
+                raise unknown_name(f"metric of the baseline {self.name}:", gate.metric, known)
+
+
+def is_below(value: float, limit: float) -> bool:
+    """Return whether a value is below a limit by more than rounding."""
+    return limit - value > ROUNDING
+
+
+def loss(metric: str, value: float, baseline: float) -> float:
+    """Return by how much a value is worse than that of the baseline; below 0 if it is better."""
+    return value - baseline if metric in ZERO_IS_BEST else baseline - value
+
+
+def check(gates: Gates, metrics: Iterable[str]) -> tuple[Gate, ...]:
+    """Return the gates on means with canonical names. Raises UsageError for an unknown metric."""
+    known = list(metrics)
+    checked = []
+    for gate in gates.limits:
+        name = canonical_name(gate.metric)
+        if name not in known:
+            raise unknown_name(f"metric in the gate {gate.metric}={gate.limit:g}:", name, known)
+        checked.append(gate._replace(metric=name))
+    return tuple(checked)
+
+
+def evaluate(
+    gates: Gates,
+    summary: Mapping[str, MetricSummary],
+    results: Iterable[ScoredSample] = (),
+    baseline: Baseline | None = None,
+    cluster: str | None = None,
+) -> tuple[GateResult, ...]:
+    """Return the outcome of each gate on a mean, and of each metric that lost too much.
+
+    Args:
+        gates: The limits.
+        summary: The metrics of the run.
+        results: The samples of the run, which `max_drop` pairs with those of the baseline.
+        baseline: The run that `max_drop` compares with.
+        cluster: The field whose equal values are one cluster in intervals.
+
+    Raises:
+        UsageError: A gate is on a metric that the run does not have.
+    """
+    limits = check(gates, summary)
+    drops = [gate for gate in limits if gate.kind == "max_drop"]
+    found = [_on_mean(gate, summary[gate.metric]) for gate in limits if gate not in drops]
+    if drops:
+        if baseline is None:
+            raise UsageError("--max-drop needs --baseline, the run to compare with")
+        baseline.check(drops)
+        samples = list(results)
+        found += [
+            _on_drop(gate, samples, baseline, cluster, beyond_chance=gates.beyond_chance)
+            for gate in drops
+        ]
+    found += _on_losses(gates.max_missing, summary)
+    return tuple(found)
+
+
+def _on_mean(gate: Gate, metric: MetricSummary) -> GateResult:
+    is_under = gate.kind == "fail_under"
+    bound = None
+    if metric.ends == "bounds":
+        bound = metric.low if is_under else metric.high
+    value = metric.mean if bound is None else bound
+    word = "below" if is_under else "above"
+    if value is None:
+        outcome: Outcome = "failed"
+        says = f"is undefined, {word} {gate.limit:g}"
+    else:
+        beyond = is_below(value, gate.limit) if is_under else is_below(gate.limit, value)
+        outcome = "failed" if beyond else "passed"
+        side = word if outcome == "failed" else ("at least" if is_under else "at most")
+        says = f"is {decimal(value)}, {side} {gate.limit:g}"
+        if bound is not None and outcome == "failed":
+            says = (
+                f"may be {decimal(value)}, as judges abstained on many claims, {word}"
+                f" {gate.limit:g}"
+            )
+    return GateResult(
+        metric=gate.metric,
+        kind=gate.kind,
+        threshold=gate.limit,
+        outcome=outcome,
+        value=value,
+        low=metric.low,
+        high=metric.high,
+        says=f"{gate.metric} {says}",
+    )
+
+
+def _on_drop(
+    gate: Gate,
+    samples: Sequence[ScoredSample],
+    baseline: Baseline,
+    cluster: str | None,
+    *,
+    beyond_chance: bool,
+) -> GateResult:
+    """Compare the samples that both runs have: the loss is exact, and its interval stands beside
+    it."""
+    name = gate.metric
+    shared = [sample for sample in samples if sample.id in baseline.values]
+    unpaired = len(samples) + len(baseline.values) - 2 * len(shared)
+    sign = -1 if name in ZERO_IS_BEST else 1
+    compared = MetricComparison.of(
+        name,
+        "claims",
+        [sample.id for sample in shared],
+        [(sample.scores[name].value, baseline.value(sample.id, name)) for sample in shared],
+        [cluster_of(sample.sample, cluster) for sample in shared],
+        next((sample.scores[name].unit for sample in shared), None),
+    )
+    # `of` returns b - a, and b is the baseline: a loss where a higher mean is better
+    difference = compared.difference
+    value = None if difference.value is None else sign * difference.value
+    ends = difference.reported
+    if ends and sign < 0:
+        ends = (-ends[1], -ends[0])
+    by_chance = ends is not None and ends[0] <= 0 <= ends[1]
+    outcome: Outcome = "passed"
+    if value is None or is_below(gate.limit, value):
+        outcome = "passed" if beyond_chance and by_chance else "failed"
+    return GateResult(
+        metric=name,
+        kind=gate.kind,
+        threshold=gate.limit,
+        outcome=outcome,
+        value=value,
+        low=ends[0] if ends else None,
+        high=ends[1] if ends else None,
+        pairs=compared.n,
+        unpaired=unpaired,
+        p=compared.p,
+        says=_drop_in_words(gate, value, ends, compared, unpaired, baseline.name, outcome),
+    )
+
+
+def _drop_in_words(
+    gate: Gate,
+    value: float | None,
+    ends: tuple[float, float] | None,
+    compared: MetricComparison,
+    unpaired: int,
+    baseline: str,
+    outcome: Outcome,
+) -> str:
+    worse = "higher" if gate.metric in ZERO_IS_BEST else "lower"
+    if value is None:
+        return f"{gate.metric} has no value in both runs, so its loss against {baseline} is unknown"
+    amount = f"{decimal(abs(value))} {worse}"
+    if value < 0:
+        amount = f"{decimal(-value)} {'lower' if worse == 'higher' else 'higher'}"
+    of_pairs = f"over {compared.n:,} samples"
+    if unpaired:
+        of_pairs += f" ({unpaired:,} have no partner)"
+    beside = f"; 95% interval of the loss {interval(ends)}" if ends else ""
+    if compared.p is not None:
+        beside += f", {p_value(compared.p)}"
+    if ends and ends[0] <= 0 <= ends[1]:
+        beside += ", within chance"
+    allowed = f"{gate.limit:g} allowed"
+    side = f"more than the {allowed}" if outcome == "failed" else allowed
+    return f"{gate.metric} is {amount} than in {baseline}, {side}, {of_pairs}{beside}"
+
+
+def _on_losses(most: float, summary: Mapping[str, MetricSummary]) -> list[GateResult]:
+    """Return a failed gate for each metric of which too much was lost to failures."""
+    return [
+        GateResult(
+            metric=name,
+            kind="max_missing",
+            threshold=most,
+            outcome="failed",
+            value=metric.failure_rate,
+            says=(
+                f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures"
+                f" ({', '.join(metric.failures)}); {percent(most)} may be lost unless you set"
+                " --max-missing"
+            ),
+        )
+        for name, metric in summary.items()
+        if metric.failure_rate > most
+    ]
