@@ -76,7 +76,8 @@ def test_metrics_of_faults_lose_by_rising() -> None:
     assert loss("hallucination", 0.3, 0.1) == pytest.approx(0.2)
     gates = Gates(max_drop={"hallucination": 0.1}, baseline="main")
     found = judged(gates, [0.3, 0.3], [0.1, 0.1], "hallucination")
-    assert (found.outcome, found.value) == ("failed", pytest.approx(0.2))
+    assert found.failed
+    assert found.value == pytest.approx(0.2)
     assert "0.200 higher" in found.says
 
 
@@ -162,7 +163,9 @@ def test_a_run_is_compared_with_another_by_python(tmp_path: Path) -> None:
     bad = ce.score(rows, judges=ScriptedJudge(script, default="supported"), metrics=FAITHFULNESS)
     for baseline in (good, tmp_path / "a"):
         (gate,) = bad.gate(max_drop={FAITHFULNESS: 0.3}, baseline=baseline)
-        assert (gate.outcome, gate.value) == ("failed", pytest.approx(1 / 3))
+        assert gate.failed
+        assert gate.value == pytest.approx(1 / 3)
     (gate,) = good.gate(max_drop={FAITHFULNESS: 0.0}, baseline=bad)
-    assert (gate.outcome, gate.value) == ("passed", pytest.approx(-1 / 3))
+    assert not gate.failed
+    assert gate.value == pytest.approx(-1 / 3)
     assert is_below(0.1, 0.2)
