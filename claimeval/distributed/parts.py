@@ -401,15 +401,15 @@ def merge(folder: Path, *, compress: bool = False) -> None:
         )
         replies = chain.from_iterable(_replies(part, index) for part, index in finished)
         writer.add_lines(results, replies, asked=any(index.has_calls for index in indexes))
-        tallies = SummaryBuilder(manifest, known=indexes[0].prices)
+        sink = RunSink(writer, SummaryBuilder(manifest, known=indexes[0].prices))
         numbers: dict[str, int] = {}
         unique = kind_of(manifest).unique
         for number, result in enumerate(writer.added(), 1):
             first = numbers.setdefault(result.id, number)
             if unique and first != number:
                 raise repeated_id(result.id, first, number)
-            tallies.add(result)
-        RunSink(writer, tallies).finish(DONE)
+            sink.count(result)
+        sink.finish(DONE)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from claimeval.evaluation.exchanged import ExchangeCheck
 from claimeval.evaluation.job import Job, Reiterable, run_identity
 from claimeval.evaluation.kinds import JobKind, kind_of
 from claimeval.evaluation.manifest import Manifest
@@ -62,15 +63,26 @@ class RunSink:
         file."""
         self._writer = writer
         self._tallies = tallies or SummaryBuilder(writer.manifest)
+        self._exchanges = ExchangeCheck()
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
-        self._tallies.add(result)
+        self.count(result)
         self._writer.add(result)
 
+    def count(self, result: SampleResult) -> None:
+        """Sum up the result of a sample that is already written."""
+        self._tallies.add(result)
+        self._exchanges.add(result)
+
     def finish(self, status: RunStatus = DONE) -> Summary:
-        """Write the summary and the other files of the job, and return the summary."""
+        """Write the summary and the other files of the job, and return the summary.
+
+        Raises StoppedEarly instead if the replies belong to other requests.
+        """
         writer = self._writer
+        if not status.interrupted:
+            self._exchanges.check(writer.added())
         summary = self._tallies.summary(complete=status.complete, stopped=status.reason)
         kind = kind_of(writer.manifest)
         revise = kind.revise() if kind.revise else None

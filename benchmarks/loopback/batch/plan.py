@@ -69,6 +69,8 @@ class Batching:
     """Share of lines by kind of fault (see LINES); the sum is at most 1."""
     faulty_batches: int | None = None
     """Number of batches, from the first, with line faults; None for all."""
+    rotated: bool = False
+    """Whether every result has the custom_id of the next line."""
     max_requests: int = 50_000
     max_bytes: int = 200_000_000
     """The limits of one input file, as OpenAI documents them."""

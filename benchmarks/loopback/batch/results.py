@@ -64,9 +64,10 @@ class Run:
         rest = "expired" if outcome == "expired" else "cancelled"
         done = round(self.job.share_done(self.plan) * self.job.total)
         paths = [files.path(id) for id in self.job.inputs]
-        for position, line in enumerate(
-            lines.shuffled(paths, f"order {self.plan.seed} {self.job.n}")
-        ):
+        ordered = lines.shuffled(paths, f"order {self.plan.seed} {self.job.n}")
+        if self.plan.rotated:
+            ordered = rotated(list(ordered))
+        for position, line in enumerate(ordered):
             if position >= done:
                 yield self._not_run(line, rest, told=self.job.dialect == "openai")
             elif outcome == "all_failed":
@@ -189,6 +190,12 @@ def settle(run: Run, files: Files, now: float) -> Settled:
 
 def _id(line: lines.Line) -> str:
     return "batch_req_" + hashlib.sha256(str(line.get("custom_id")).encode()).hexdigest()[:24]
+
+
+def rotated(ordered: list[lines.Line]) -> Iterator[lines.Line]:
+    """Yield each line under the custom_id of the next one."""
+    for line, following in zip(ordered, [*ordered[1:], *ordered[:1]], strict=True):
+        yield {**line, "custom_id": following["custom_id"]}
 
 
 def _line(line: lines.Line, answer: Answer) -> bytes:
