@@ -196,7 +196,7 @@ def surveyed(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     if not isinstance(read, ReadSamples):
         return result
     problems = read.problems
-    noticed = {"offered": problems.offered, "noticed": tuple(problems.noticed())}
+    noticed = {"offered": problems.offered, "noticed": (*problems.noticed(), *problems.remarks)}
     return result.model_copy(update={"mapping": read.mapping, **noticed})
 
 
@@ -386,6 +386,7 @@ def samples_of(
         decision = reading.decision_of_file(path, given)
         mapping = decision.mapping
         problems.offered = options(decision.offered) or None
+        problems.remarks = decision.remarks
 
         def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
             """Read the file, or some of its rows."""
@@ -406,6 +407,7 @@ def samples_of(
     decision = reading.decided(given, beginning, "data")
     mapping = decision.mapping
     problems.offered = options(decision.offered) or None
+    problems.remarks = decision.remarks
     rows = itertools.chain(beginning, items)
     samples = list(
         reading.samples_of_rows(

@@ -31,6 +31,7 @@ from claimeval.data.field_names import (
     describes,
     is_generic,
     is_gold,
+    is_singular,
     may_answer,
     names_documents,
     names_ids,
@@ -39,7 +40,7 @@ from claimeval.data.field_names import (
     words_of,
 )
 from claimeval.data.mapping import RowMapping, options, presets
-from claimeval.data.paths import is_pattern, opened, roots, values_at
+from claimeval.data.paths import is_pattern, numbers, opened, passages, roots, values_at
 from claimeval.data.profile import PathValues, profile
 from claimeval.data.rows import SourceRow
 from claimeval.types.records import Sample
@@ -99,6 +100,8 @@ class Decision:
     questions: tuple[Question, ...]
     offered: Reading
     """Paths of fields that are missing and may be there, which is no reason to refuse the file."""
+    remarks: tuple[str, ...] = ()
+    """What is noticed in the texts that are read."""
     stop: str | None = None
     """What is wrong with the texts that are read, and no other path mends."""
 
@@ -186,7 +189,7 @@ class _Table:
     def decision(self) -> Decision:
         """Return the mapping, what has to be asked, and what can be offered."""
         if stop := self._references():
-            return Decision(self._mapping, {}, (), {}, stop)
+            return Decision(self._mapping, {}, (), {}, stop=stop)
         if self._mapping.of_spans:
             return Decision(self._mapping, {}, tuple(self._json_texts()), {})
         asked: dict[str, Question] = {}
@@ -215,6 +218,7 @@ class _Table:
             questions=tuple(asked.values()),
             offered=offered,
             stop=self._stop(asked),
+            remarks=(*self._several_passages(), *self._html()),
         )
 
     def _context_ids(self) -> list[str]:
@@ -483,6 +487,34 @@ class _Table:
             if texts and 2 * len(jsons) >= len(texts):
                 yield self._json(field)
 
+    def _several_passages(self) -> Iterable[str]:
+        """Notice contexts that are one text with several lines or paragraphs: an ordinary document,
+        or several passages."""
+        column = self._path_read("contexts")
+        path = self._paths.get(column)
+        if path is None or path.kind != "text" or self._mapping.is_given("contexts"):
+            return
+        step = _step([text for row in path.values for text in self._texts_of("contexts", row)])
+        if step:
+            split = options({"contexts": f"{column}[{step}]"})
+            yield (
+                f"{column} has several {step} in one text, which is one document: {split} reads"
+                " each as a document"
+            )
+
+    def _html(self) -> Iterable[str]:
+        """Notice texts with tags of HTML."""
+        for field in FIELDS:
+            tagged = 0
+            for row in range(len(self._rows)):
+                tagged += any(map(HTML_TAG.search, self._texts_of(field, row)))
+            if tagged:
+                noun = "row" if len(self._rows) == 1 else "rows"
+                yield (
+                    f"{field} has HTML tags in {tagged} of the first {len(self._rows)} {noun}:"
+                    " judges read them as they stand, and local judges and word metrics without"
+                )
+
     def _json(self, field: str) -> Question:
         column = self._path_read(field)
         root = next(iter(self._roots(column)), column)
@@ -664,6 +696,8 @@ class _Table:
             if not candidates[0].rank and field in FIELDS[:2] and self._knows_a_column():
                 continue
             paths = [candidates[0].path, *self._rivals(field, candidates)]
+            if field == "contexts":
+                paths = [*self._steps(paths[0]), *paths[1:]]
             readings = [reading for path in paths if (reading := self._fully(field, path))]
             if readings:
                 certain[field] = readings
@@ -679,6 +713,23 @@ class _Table:
             problem = f"{NO_COLUMN}; it has {', '.join(columns)}"
         for field, readings in certain.items():
             yield Question(field, problem, tuple(readings), skippable=known and field != "messages")
+
+    def _steps(self, path: str) -> list[str]:
+        """Return a path to evidence, also with the step into a text that holds several passages.
+
+        A plural name says that they are several, else the whole text goes first.
+        """
+        values = self._paths[path]
+        if values.kind != "text":
+            return [path]
+        texts = [str(text) for text in values.values.values()]
+        step = _step(texts)
+        if not step:
+            return [path]
+        name = path.rsplit(".")[-1]
+        several = step == NUMBERED or not is_singular(name)
+        stepped = f"{path}[{step}]"
+        return [stepped, path] if several else [path, stepped]
 
     def _knows_a_column(self) -> bool:
         """Return whether some row can be read, if only in part."""
@@ -814,6 +865,12 @@ def _within(paths: Mapping[str, PathValues], column: str, field: str) -> str | N
     return longest.path if longest else None
 
 
+HTML_TAG = re.compile(
+    r"</?(?:p|div|br|hr|table|thead|tbody|tr|td|th|ul|ol|li|h[1-6]|span|b|i|u|em|strong|a|sup|sub)"
+    r"(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
+"""A tag of HTML."""
 _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
 _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\w+=.*)")
@@ -821,24 +878,30 @@ _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\
 NUMBERED = "numbered"
 _SEPARATOR = "|"
 """What joins contexts in one text, as DeepEval writes CSV."""
-_MARK = re.compile(r"(?m)^\s*\[(\d+)\]")
 _WORDS = 3
 """Words that each of joined passages has at least."""
 
 
 def _separator(text: str) -> str | None:
     """Return what joins several passages in a text."""
-    marks = [int(number) for number in re.findall(r"(?:^|\s)\[(\d+)\]\s", text)]
-    if (
-        len(marks) > 1
-        and text.lstrip().startswith("[")
-        and marks == list(range(marks[0], marks[0] + len(marks)))
-    ):
+    if text.lstrip().startswith("[") and len(numbers(text)) > 1:
         return NUMBERED
     parts = text.split(_SEPARATOR)
     # those of a table have spaces beside the separators
     joined = all(part == part.strip() and len(part.split()) >= _WORDS for part in parts)
     return _SEPARATOR if len(parts) > 1 and joined else None
+
+
+def _step(texts: Sequence[str]) -> str | None:
+    """Return the step that most of these texts hold several passages by."""
+    for step in (NUMBERED, "paragraphs", "lines"):
+        several = 0
+        for text in texts:
+            parts = passages(text, step)
+            several += len(parts) > 1 and all(len(part.split()) >= _WORDS for part in parts)
+        if 2 * several > len(texts):
+            return step
+    return None
 
 
 def _is_json(text: str) -> bool:
@@ -895,10 +958,10 @@ def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
     if path.kind == "messages" or describes(last):
         return None
     long = _are_sentences(path)
-    plural = not path.keys[-1].lower().endswith(last[-1]) if last else False
-    if names_documents(last, in_sentences=False) and (plural or long):
+    name = path.keys[-1]
+    if names_documents(name, in_sentences=False) and (long or not is_singular(name)):
         return (3, depth)
-    return (4, depth) if long and names_documents(last, in_sentences=True) else None
+    return (4, depth) if long and names_documents(name, in_sentences=True) else None
 
 
 def _telling(path: PathValues) -> Words:

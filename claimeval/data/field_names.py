@@ -28,7 +28,7 @@ def singular(word: str) -> str:
         return f"{word[:-3]}y"
     if word.endswith(("ches", "shes", "xes", "sses")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+    if word.endswith("s") and not word.endswith(("ss", "us", "sis")) and len(word) > 3:
         return word[:-1]
     return word
 
@@ -61,7 +61,7 @@ _QUESTION = _list(
 )
 _WORDS = {"question": _QUESTION, "answer": _ANSWER}
 """Words for the texts of a sample, most reliable first."""
-_GENERIC = frozenset(_list("text content value data body message completion string raw final"))
+_GENERIC = frozenset(_list("text content value data body message string raw final"))
 """Names of texts that say nothing of their own; what they are stands in the name above."""
 _PLAIN_ANSWER = frozenset(_ANSWER) - {"result", "summary", "claim", "text"}
 """Words that say that a text is an answer, whatever its length."""
@@ -130,13 +130,28 @@ def speaks_of_documents(words: Collection[str], *, listed: bool = False) -> bool
     return not _DOCUMENT_IN_A_LIST.isdisjoint(telling)
 
 
-def names_documents(words: Words, *, in_sentences: bool) -> bool:
-    """Return whether the last words of a path say that it leads to documents; `in_sentences` is
-    whether it leads to one text of several words."""
+def names_documents(name: str, *, in_sentences: bool) -> bool:
+    """Return whether the last key of a path says that it leads to documents.
+
+    Args:
+        name: The key.
+        in_sentences: Whether it leads to one text of several words, of which more names are meant
+            so. A `result` is more likely an answer, and `results` are what was found.
+    """
+    words = words_of(name)
     if not words or words[-1] in _SPOKEN or words[-1] in _QUESTION:
         return False
-    known = _DOCUMENT | (_DOCUMENT_IN_A_LIST - _GENERIC if in_sentences else frozenset())
-    return not known.isdisjoint(words)
+    if not _DOCUMENT.isdisjoint(words):
+        return True
+    weak = _DOCUMENT_IN_A_LIST - _GENERIC
+    if is_singular(name):
+        weak -= {"result"}
+    return in_sentences and not weak.isdisjoint(words)
+
+
+def is_singular(name: str) -> bool:
+    """Return whether the last word of a name is singular."""
+    return name.lower().endswith(words_of(name)[-1:] or ("",))
 
 
 def by_a_system(name: str) -> bool:
@@ -182,10 +197,12 @@ def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:
     last = keys[-1]
     if describes(last) or is_gold({word for each in keys for word in each}):
         return None
-    matches = [words.index(word) for word in last if word in words]
     depth = len(keys)
-    if not matches or (last[-1] in _GENERIC and depth > 1):
-        matches = _named_above(words, keys) if last[-1] in _GENERIC | _SPOKEN else []
+    matches = [words.index(word) for word in last if word in words]
+    if is_generic(last) and depth > 1:
+        matches = []  # what a `text` is stands in the key above
+    if not matches and last[-1] in _GENERIC | _SPOKEN:
+        matches = _named_above(words, keys)
     spoken = max((at for at, each in enumerate(keys) if _SPOKEN & {*each}), default=-1)
     retrieved = max((at for at, each in enumerate(keys) if speaks_of_documents(each)), default=-1)
     if not matches or retrieved > spoken:

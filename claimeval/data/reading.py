@@ -131,6 +131,8 @@ class Problems:
         self.last: int | None = None
         """The number of the last row that was read, if reading stopped before the end of the
         data."""
+        self.remarks: tuple[str, ...] = ()
+        """What is noticed in the texts of the first rows."""
         self.offered: str | None = None
         """Options that would read more of the data."""
         self.nowhere: tuple[str, ...] = ()
@@ -667,11 +669,9 @@ class _CellValues:
             self._other[column] = self.present.pop("context_ids")
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
-        if (
-            "evidence" in self.present
-            and "evidence" not in columns
-            and self._has_passages("evidence")
-        ):
+        evidence = opened(self.present.get("evidence"))
+        if not isinstance(evidence, dict) and "evidence" not in columns and evidence is not None:
+            # a column of a data set, and no lists of documents by name
             self._other["evidence"] = self.present.pop("evidence")
         references = self._other.get("references")
         self.references: References | None = None
@@ -702,15 +702,6 @@ class _CellValues:
             elif field != "question":
                 del self.present[field]
                 self._other[self._columns[field]] = value
-
-    def _has_passages(self, field: str) -> bool:
-        """Return whether a value is a text, or a list of documents, instead of named lists."""
-        value = opened(self.present[field])
-        items = value if isinstance(value, list) else [value]
-        if isinstance(value, dict) or not items:
-            return False
-        pages = [documents.document(item) for item in items]
-        return all(page and " " in page["text"] for page in pages)
 
     def _names_sources(self) -> bool:
         """Return whether `sources` are names of contexts, texts or integers, beside contexts."""

@@ -245,11 +245,6 @@ GOOD = b'{"question": "Q?"}\n'
         ),
         (
             "a.jsonl",
-            b'{"question": "Q", "evidence": ["x"]}',
-            "evidence: a list; give an object of named document lists",
-        ),
-        (
-            "a.jsonl",
             b'{"question": "Q", "evidence": {"law.2": ["x"]}}',
             "'law.2' looks like document 2 of 'law'",
         ),

@@ -1,0 +1,390 @@
+"""One decision for a whole file: what it reads, what it asks, and its laws over generated tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+import claimeval as ce
+from claimeval.data.field_names import answers, describes, words_of
+from claimeval.data.mapping import options
+
+QUESTIONS = ("How high is the tower?", "Who built the mill?", "When does the ferry leave?")
+CONTEXTS = (
+    ["The tower of Bern is 58 m high.", "It is red since 1931."],
+    ["Ana Souto built the mill.", "It burned down in 1840."],
+    ["The ferry leaves at 7:40.", "Tickets cost 4 euros."],
+)
+GOLD = ("58 m", "Ana Souto", "7:40")
+ANSWERS = (
+    "The tower is 58 m high. It was painted red.",
+    "Ana Souto built the mill in 1802.",
+    "The ferry leaves at 7:40 and at noon.",
+)
+OTHER = (
+    ["Another page says that it is old.", "Cats sleep all day."],
+    ["A page on mills and their owners.", "Flour is white."],
+    ["Ferries are boats that carry cars.", "Boats float."],
+)
+ANSWER_NAMES = (
+    *("generated_answer", "model_answer", "llm_response", "output", "agent_answer", "completion"),
+    *("responses", "answers", "predictions", "pred", "prediction", "assistant", "candidate"),
+    *("outputs", "model_output", "llm_output", "system_answer", "rag_answer", "bot_answer"),
+    *("ai_response", "final_answer", "predicted_answer", "generated_response", "generated_text"),
+    *("output_text", "response_text", "reply", "hypothesis", "generation", "gpt_answer"),
+    *("chatbot_response", "assistant_response", "answer_text", "actual_output", "summary"),
+    *("completion_text", "generated", "prediction_text", "result", "responseText", "modelAnswer"),
+)
+CONTEXT_NAMES = (
+    *("docs", "documents", "passages", "chunks", "retrieved_docs", "retrieved_documents"),
+    *("retrieved_passages", "retrieved_chunks", "search_results", "facts", "citations", "results"),
+    *("article", "source_documents", "evidence", "knowledge", "snippets", "hits", "context"),
+    *("retrieved_context", "retrieval_context", "retrieval_results", "supporting_documents"),
+    *("source_nodes", "nodes", "paragraphs", "segments", "excerpts", "ctxs", "context_docs"),
+    *("relevant_docs", "top_docs", "groundingChunks", "retrieved", "source_chunks", "matches"),
+    *("references", "text_chunks", "passage", "pages", "search_hits"),
+)
+QUESTION_NAMES = (
+    *("questions", "queries", "inputs", "user", "human", "prompt", "instruction", "user_query"),
+    *("user_question", "input", "query_text", "question_text", "input_text", "request"),
+    *("utterance", "search_query", "problem", "user_message", "ask", "message", "task"),
+)
+Rows = list[dict[str, Any]]
+Read = list[tuple[str, str | None, list[str], list[str]]]
+
+
+def table(columns: Mapping[str, Sequence[Any]]) -> Rows:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def read(data: Any, mapping: Any = None) -> Read:
+    samples = ce.read_samples(data, mapping=mapping)
+    return [
+        (
+            sample.question,
+            sample.answer,
+            [document.text for document in sample.contexts or ()],
+            list(sample.reference_answers),
+        )
+        for sample in samples
+    ]
+
+
+def readings(data: Any) -> tuple[Mapping[str, Any], ...]:
+    """What is asked about data; nothing if they are read."""
+    try:
+        list(ce.read_samples(data))
+    except ce.DataError as raised:
+        error = raised
+    else:
+        return ()
+    assert all(options(reading) in str(error) for reading in error.readings), error
+    return error.readings
+
+
+def truth(answers: Iterable[str] = ANSWERS, gold: Iterable[str] | None = None) -> Read:
+    golds = [[text] for text in gold] if gold else [[] for _ in QUESTIONS]
+    return list(zip(QUESTIONS, answers, CONTEXTS, golds, strict=True))
+
+
+@pytest.mark.parametrize("name", ANSWER_NAMES)
+def test_the_system_s_answer_beside_a_gold_answer_is_asked_for_and_read_by_the_first_reading(
+    name: str,
+) -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD, name: ANSWERS})
+    asked = readings(rows)
+    assert asked[0] == {"answer": name, "reference_answers": "answer"}
+    assert asked[-1] == {"answer": "answer"}
+    assert read(rows, asked[0]) == truth(gold=GOLD)
+    assert read(rows, asked[-1]) == truth(GOLD)
+
+
+def test_the_refusal_says_why_a_column_looks_like_gold_answers() -> None:
+    row = {
+        "question": "How high?",
+        "contexts": ["The tower is 58 m."],
+        "answer": "58 m",
+        "prediction": "It is 58 m high. It was painted red.",
+    }
+    with pytest.raises(ce.DataError) as raised:
+        ce.score([row], judges="local:lexical", metrics="faithfulness")
+    assert str(raised.value) == (
+        "data: answer may be in 'prediction' or 'answer' ('answer' looks like gold answers: short"
+        " texts that stand word for word in the contexts): add --field answer=prediction --field"
+        " reference_answers=answer, or --field answer=answer"
+    )
+
+
+@pytest.mark.parametrize("name", ANSWER_NAMES)
+def test_an_answer_that_looks_like_no_gold_answer_is_asked_for_and_offered_first(name: str) -> None:
+    other = [f"{text} Yes." for text in ANSWERS]
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS, name: other})
+    asked = readings(rows)
+    assert asked[0] == {"answer": "answer"}
+    assert {"answer": name} in asked
+
+
+@pytest.mark.parametrize("name", CONTEXT_NAMES)
+def test_a_second_column_of_documents_is_asked_for(name: str) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    for values in (OTHER, [[{"text": text, "score": 0.5} for text in each] for each in OTHER]):
+        asked = readings(table({**known, name: values}))
+        assert asked == ({"contexts": "contexts"}, {"contexts": name})
+
+
+def test_retrieved_contexts_are_offered_before_a_gold_passage_that_a_preset_reads() -> None:
+    rows = table(
+        {
+            "question": QUESTIONS,
+            "answer": ANSWERS,
+            "context": [texts[1] + " It is so." for texts in CONTEXTS],
+            "retrieved_contexts": CONTEXTS,
+        }
+    )
+    asked = readings(rows)
+    assert asked == ({"contexts": "retrieved_contexts"}, {"contexts": "context"})
+    assert read(rows, asked[0]) == truth()
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        *(("answer", name) for name in ANSWER_NAMES),
+        *(("contexts", name) for name in CONTEXT_NAMES),
+        *(("question", name) for name in QUESTION_NAMES),
+    ],
+)
+def test_the_name_of_the_only_column_of_a_field_is_offered(field: str, name: str) -> None:
+    columns: dict[str, Sequence[Any]] = {
+        "question": QUESTIONS,
+        "contexts": CONTEXTS,
+        "answer": ANSWERS,
+    }
+    values = columns.pop(field)
+    rows = table({**columns, name: values})
+    if asked := readings(rows):
+        assert read(rows, asked[0]) == truth()
+    else:
+        assert read(rows) == truth()  # a known name
+
+
+DESCRIBING: dict[str, Sequence[Any]] = {
+    **dict.fromkeys(("model", "answer_model", "lang", "category"), ("a", "b", "a")),
+    **dict.fromkeys(("score", "answer_start", "tokens", "response_time"), (1, 2.5, 3)),
+    **dict.fromkeys(("source", "file", "url"), ("a.md", "https://example.org/b", "c.pdf")),
+    **dict.fromkeys(("title", "notes", "comment"), ("Towers of Bern", "Mills", "Ferries")),
+    **dict.fromkeys(("prediction", "output", "context", "docs"), (None, None, None)),
+    **dict.fromkeys(("response", "retrieved_contexts", "generated"), ("", "", "")),
+    **dict.fromkeys(("passages", "chunks", "completion"), (1, 2, 3)),
+    **dict.fromkeys(("system_prompt", "prompt_template"), ("Answer it.", "Answer it.", "Do.")),
+    **dict.fromkeys(("retrieved_at", "created_at"), ("2026-05-01T10:00", "2026-05-02", "now")),
+    "metadata": ({"page": 1}, {"page": 2}, {}),
+    "context_length": (100, 200, 300),
+}
+"""Columns of ordinary files that describe a sample, or hold nothing."""
+
+
+def test_ordinary_columns_ask_nothing_and_change_nothing() -> None:
+    chance = random.Random(1)
+    for _ in range(200):
+        extra = {name: DESCRIBING[name] for name in chance.sample(sorted(DESCRIBING), 3)}
+        columns = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS, **extra}
+        columns["reference_answers"] = GOLD
+        names = chance.sample(sorted(columns), len(columns))
+        assert read(table({name: columns[name] for name in names})) == truth(gold=GOLD), extra
+
+
+def _columns(chance: random.Random) -> dict[str, Sequence[Any]]:
+    """Columns beside those of the README: names of every kind, with values of every kind."""
+    answers = [ANSWERS, GOLD, [f"{text} Yes." for text in ANSWERS], ("a", "b", "c"), (1, 2, 3)]
+    documents = [OTHER, CONTEXTS, [" ".join(texts) for texts in OTHER], ([], [], [])]
+    nothing: Sequence[Any] = (None, None, None)
+    extra: dict[str, Sequence[Any]] = {}
+    for _ in range(chance.randint(1, 3)):
+        kind = chance.randrange(4)
+        if kind == 0:
+            extra[chance.choice(ANSWER_NAMES)] = chance.choice([*answers, nothing])
+        elif kind == 1:
+            extra[chance.choice(CONTEXT_NAMES)] = chance.choice([*documents, nothing])
+        elif kind == 2:
+            name = chance.choice(sorted(DESCRIBING))
+            extra[name] = DESCRIBING[name]
+        else:
+            extra[chance.choice(QUESTION_NAMES)] = chance.choice([QUESTIONS, ANSWERS, nothing])
+    return extra
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_names_of_the_readme_are_read_as_it_says_or_asked_for_first(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(60):
+        columns = {
+            "question": QUESTIONS,
+            "contexts": CONTEXTS,
+            "answer": ANSWERS,
+            "reference_answers": GOLD,
+            **_columns(chance),
+        }
+        names = chance.sample(sorted(columns), len(columns))
+        rows = table({name: columns[name] for name in names})
+        asked = readings(rows)
+        assert read(rows, asked[0] if asked else None) == truth(gold=GOLD), columns
+        _obeys_the_laws(asked)
+        ordered = table({name: columns[name] for name in sorted(columns)})
+        assert readings(ordered) == asked, "the order of columns does not matter"
+
+
+def _obeys_the_laws(asked: Sequence[Mapping[str, Any]]) -> None:
+    for reading in asked:
+        paths = list(map(str, reading.values()))
+        assert len(set(paths)) == len(paths), "no path serves two fields"
+
+
+def _nested(chance: random.Random, names: Mapping[str, str]) -> Rows:
+    """Rows with the three fields under names and nestings that vary, and nothing else that is like
+    them."""
+    rows: Rows = []
+    shape = [chance.randrange(3) for _ in range(3)]
+    parts = list(names.items())
+    chance.shuffle(parts)
+    for question, answer, contexts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True):
+        values = {"question": question, "answer": answer, "contexts": contexts}
+        row: dict[str, Any] = {"id": f"s{len(rows)}", "created": "2026-05-01"}
+        for (field, name), nesting in zip(parts, shape, strict=True):
+            value: Any = values[field]
+            if field == "contexts" and nesting == 1:
+                value = [{"text": text, "score": 0.5} for text in value]
+            if nesting == 2:
+                row["trace"] = {**row.get("trace", {"took": 3}), name: value}
+            else:
+                row[name] = value
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_first_reading_of_generated_tables_is_the_right_one_in_one_refusal(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(50):
+        names = {
+            "question": chance.choice(QUESTION_NAMES[:6]),
+            "answer": chance.choice(ANSWER_NAMES),
+            "contexts": chance.choice(CONTEXT_NAMES[:6]),
+        }
+        rows = _nested(chance, names)
+        asked = readings(rows)
+        _obeys_the_laws(asked)
+        if asked:
+            assert read(rows, asked[0]) == truth(), (rows[0], asked)
+        else:
+            assert read(rows) == truth(), rows[0]
+
+
+def test_the_whole_answer_goes_before_a_part_of_it() -> None:
+    rows = [
+        {
+            "input": {"text": question},
+            "output": {"text": answer},
+            "steps": [{"citations": [{"answer_part": {"text": answer[:20]}}]}],
+            "retrieved": contexts,
+        }
+        for question, answer, contexts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    asked = readings(rows)
+    assert all("citations" not in str(reading) for reading in asked)
+    assert read(rows, asked[0]) == truth()
+
+
+def test_the_messages_of_a_conversation_are_never_its_evidence() -> None:
+    rows = [
+        {
+            "talk": {
+                "history": [question, answer],
+                "messages": [
+                    {"role": "user", "content": question},
+                    {"role": "assistant", "content": answer},
+                ],
+            },
+            "found": {"passages": contexts},
+        }
+        for question, answer, contexts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    asked = readings(rows)
+    assert asked[0] == {"messages": "talk.messages", "contexts": "found.passages"}
+    assert read(rows, asked[0]) == truth()
+
+
+def test_what_is_named_is_taken_as_named() -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD, "output": ANSWERS})
+    both = read(rows, {"answer": "output", "contexts": "output"})
+    assert [texts for _, _, texts, _ in both] == [[text] for text in ANSWERS]
+
+
+def test_two_known_names_with_the_same_values_ask_nothing() -> None:
+    rows = table(
+        {"question": QUESTIONS, "query": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}
+    )
+    assert read(rows) == truth()
+    rows[1]["query"] = "Who?"
+    assert readings(rows) == ({"question": "question"}, {"question": "query"})
+
+
+def test_several_passages_in_one_cell_are_read_by_a_step() -> None:
+    rows = table(
+        {
+            "Question": QUESTIONS,
+            "Answer": ANSWERS,
+            "Contexts": ["\n".join(texts) for texts in CONTEXTS],
+        }
+    )
+    asked = readings(rows)
+    assert asked[0]["contexts"] == "Contexts[lines]"
+    assert read(rows, asked[0]) == truth()
+    numbered = [
+        {
+            "question": question,
+            "answer": answer,
+            "contexts": " ".join(f"[{n}] {text}" for n, text in enumerate(texts, 1)),
+        }
+        for question, answer, texts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    assert readings(numbered) == ({"contexts": "contexts[numbered]"}, {"contexts": "contexts"})
+    assert read(numbered, {"contexts": "contexts[numbered]"}) == truth()
+
+
+def test_a_document_of_several_lines_is_noticed_and_read() -> None:
+    rows = table(
+        {
+            "question": QUESTIONS,
+            "answer": ANSWERS,
+            "contexts": ["\n".join(texts) for texts in CONTEXTS],
+        }
+    )
+    remarks = " ".join(ce.doctor(rows).remarks)
+    assert "contexts has several lines in one text" in remarks
+    assert "--field contexts='contexts[lines]'" in remarks
+
+
+def test_a_column_evidence_of_a_data_set_is_no_evidence_by_name_unless_it_is_named() -> None:
+    row = {"question": "Q?", "answer": "A.", "contexts": ["It is so."], "evidence": ["d1", "d2"]}
+    (sample,) = ce.read_samples([row])
+    assert sample.metadata["evidence"] == ["d1", "d2"]
+    with pytest.raises(ce.DataError, match="evidence: a list; give an object of named document"):
+        list(ce.read_samples([row], mapping={"evidence": "evidence"}))
+
+
+def test_tags_of_html_are_noticed() -> None:
+    row = {"question": "How?", "answer": "<p>It is so.</p>", "contexts": ["It is so."]}
+    assert "answer has HTML tags in 1 of the first 1 row" in " ".join(ce.doctor([row]).remarks)
+
+
+def test_a_name_is_read_by_its_last_word() -> None:
+    assert words_of("userQueries_2") == ("user", "query")
+    assert all(map(answers, ("answer", "model_answer", "answer_text", "answer_b", "LLM Output")))
+    assert not any(map(answers, ("answer_model", "answer_start", "question", "reference_answer")))
+    assert not any(map(answers, ("output_tokens", "response_time", "answer_quality")))
+    assert describes(words_of("system_prompt"))
+    assert not describes(words_of("system_answer"))
