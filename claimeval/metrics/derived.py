@@ -4,7 +4,7 @@ scores."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, product, starmap
 from typing import Literal, NamedTuple
@@ -358,14 +358,47 @@ def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> 
 
 def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) -> Score:
     if covered is not None and _Q in row.needs:
-        return _score(row, matrix.of_alternative(covered)).model_copy(
-            update={"alternative": covered}
-        )
+        return _of_covered(row, matrix, covered)
     if not row.best or not matrix.alternatives:
         return _score(row, matrix)
     scores = {number: _score(row, matrix.of_alternative(number)) for number in matrix.alternatives}
-    number = max(scores, key=lambda n: (-1.0 if (value := scores[n].value) is None else value, -n))
-    return scores[number].model_copy(update={"alternative": number})
+    return best(scores)
+
+
+def _of_covered(row: DerivedMetric, matrix: Matrix, covered: int) -> Score:
+    """Return the score of the alternative whose coverage counts.
+
+    f1 grows with coverage, so its bounds are the best of all alternatives; without claims of the
+    answer it is 0 only if no alternative may be covered.
+    """
+    score = _score(row, matrix.of_alternative(covered), matrix)
+    if row.zero_with and matrix.claims_of("answer") and score.bounds:
+        ends = [formulas.f1_ends(matrix.of_alternative(n)) for n in matrix.alternatives]
+        bounds = (max(low for low, _ in ends), max(high for _, high in ends))
+        if bounds != score.bounds:
+            score = score.model_copy(update={"bounds": bounds})
+    return score.model_copy(update={"alternative": covered})
+
+
+def best(scores: Mapping[int, Score]) -> Score:
+    """Return the highest of the scores of alternatives, by number; of equal ones, that with more
+    judged claims.
+
+    The bounds are those of the maximum over all alternatives. A score under the number 0, which is
+    of no alternative, is returned unchanged.
+    """
+    if 0 in scores:
+        return scores[0]
+    defined = {
+        number: score for number, score in scores.items() if score.value is not None
+    } or scores
+    number = min(defined, key=lambda n: (-(defined[n].value or 0.0), -(defined[n].judged or 0), n))
+    ends = [score.bounds for score in scores.values() if score.bounds]
+    highest = defined[number].model_copy(update={"alternative": number})
+    together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    return (
+        highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
+    )
 
 
 def missing_reasons(name: str, score: Score, result: SampleResult) -> list[Reason]:
@@ -384,9 +417,11 @@ def _why_open(row: DerivedMetric, matrix: Matrix) -> Reason:
     return matrix.missing_reason(row.pairs)
 
 
-def _score(row: DerivedMetric, matrix: Matrix) -> Score:
+def _score(row: DerivedMetric, matrix: Matrix, whole: Matrix | None = None) -> Score:
+    """Return the score of a matrix; `whole` has all gold answers, if the matrix has one of them."""
     if reason := matrix.lack(row.pairs):
-        if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
+        zero = METRICS[row.zero_with] if row.zero_with else None
+        if reason == "no_claims" and zero and (whole or matrix).supports_none(zero):
             return Score.share(0.0, bounds=(0.0, 0.0))
         return Score.undefined(reason)
     if row.cites and not citations.table(matrix).citations:

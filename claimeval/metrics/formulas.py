@@ -211,6 +211,15 @@ def f1(m: Matrix) -> FormulaResult:
     return BoundedValue(*(_harmonic(p, r) for p, r in zip(precision, recall, strict=True)))
 
 
+def f1_ends(m: Matrix) -> tuple[float, float]:
+    """Return the lowest and the highest f1 that the open labels leave; shares without any label are
+    from 0 to 1."""
+    unknown = BoundedValue(0.5, 0.0, 1.0)
+    precision = _share(_p(m)) or unknown
+    recall = _share(_q(m)) or unknown
+    return _harmonic(precision.low, recall.low), _harmonic(precision.high, recall.high)
+
+
 def claim_recall(m: Matrix) -> FormulaResult:
     """Reference claims that some single context supports."""
     return [or_(row) for row in m.per_document("reference")]

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
+from claimeval.metrics.derived import best
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
@@ -70,27 +71,6 @@ def _share_of(labels: Sequence[Label | None]) -> Score:
         Score.counted(hits, len(judged), len(labels))
         if judged
         else Score.undefined(None, total=len(labels))
-    )
-
-
-def best(scores: Mapping[int, Score]) -> Score:
-    """Return the highest of the scores of alternatives, by number; of equal ones, that with more
-    judged claims.
-
-    The bounds are those of the maximum over all alternatives. A score under the number 0, which is
-    of no alternative, is returned unchanged.
-    """
-    if 0 in scores:
-        return scores[0]
-    defined = {
-        number: score for number, score in scores.items() if score.value is not None
-    } or scores
-    number = min(defined, key=lambda n: (-(defined[n].value or 0.0), -(defined[n].judged or 0), n))
-    ends = [score.bounds for score in scores.values() if score.bounds]
-    highest = defined[number].model_copy(update={"alternative": number})
-    together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
-    return (
-        highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
     )
 
 

@@ -165,7 +165,7 @@ def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
     p)) for K labels.
 
     The accuracy p is shrunk towards one half: (correct + 1) / (judged + 2). A judge at chance has
-    weight 0, a worse one a negative weight. Source: the optimal weighted majority of Nitzan &
+    weight 0, a worse one a negative weight, which panels refuse. Source: the optimal weighted majority of Nitzan &
     Paroush 1982.
     """
     if not 0 <= correct <= judged or labels < 2:

@@ -18,8 +18,7 @@ from claimeval.data.reading import read_samples
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.forecast import forecast
 from claimeval.judging import assess, prompts
-from claimeval.metrics.derived import select_metrics
-from claimeval.metrics.scoring import best
+from claimeval.metrics.derived import best, select_metrics
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document, Sample, Score
 from tests import scripted
@@ -205,6 +204,42 @@ def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
     known = Score.counted(1, 4, 4)
     found = best({1: unsure, 2: known})
     assert (found.value, found.alternative, found.bounds) == (0.25, 2, (0.25, 0.5))
+
+
+def test_an_open_alternative_leaves_claim_recall_and_f1_open(tmp_path: Path) -> None:
+    """The first alternative has half of its two claims (one in the contexts, one of them in the
+    answer), the second is one claim that the judge is unsure about: it may be the better one.
+
+    f1: precision 1 (Ada), recall 1 / 2 or, of the second, 0 to 1: 2/3, from 2/3 to 1.
+    """
+    judge = testing.ScriptedJudge(
+        {"Ada built it.": "supported", "Ben paid for it.": "not_found", "Carl drew it.": "unsure"},
+        name="j",
+    )
+    sample = {
+        "question": "Who?",
+        "answer": "Ada built it.",
+        "contexts": ["One.", "Two."],
+        "reference_answers": ["Ada built it. Ben paid for it.", "Carl drew it."],
+    }
+    metrics = ["context_recall", "claim_recall", "coverage", "f1"]
+    options = ce.RunOptions(cache=tmp_path)
+
+    def scores(**changes: object) -> dict[str, Score]:
+        samples = [{**sample, **changes}]
+        run = ce.score(samples, judges=judge, metrics=metrics, per_document=True, options=options)
+        return run.results[0].scores
+
+    found = scores()
+    for name in ("context_recall", "claim_recall", "coverage"):
+        assert (found[name].value, found[name].bounds) == (0.5, (0.5, 1.0)), name
+    assert found["f1"].value == pytest.approx(2 / 3)
+    assert found["f1"].bounds == (pytest.approx(2 / 3), 1.0)
+    # an answer without claims covers nothing of the first, and perhaps the second
+    empty = scores(answer="")
+    assert (empty["f1"].value, empty["f1"].because) == (0.0, None)
+    closed = scores(reference_answers=["Ada built it. Ben paid for it.", "Ben paid for it."])
+    assert closed["f1"].bounds == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from pydantic import Field
 
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, choice
-from claimeval.metrics.scoring import MetricSummary, MetricTally, best
+from claimeval.metrics.derived import best
+from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.metrics.tally import Keyed
 from claimeval.types.estimates import Estimate
 from claimeval.types.families import Families

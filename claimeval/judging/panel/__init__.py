@@ -96,6 +96,12 @@ def check(panel: Panel, judges: Sequence[str]) -> None:
         )
     if unknown := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(unknown), judges)
+    for judge, weight in panel.weights.items():
+        if weight < 0:
+            raise UsageError(
+                f"the weight of {judge!r} is {weight:g}; give 0 or more, and leave a judge that is"
+                " worse than chance out of the panel"
+            )
     missing = [judge for judge in judges if judge not in panel.weights]
     if panel.rule.needs_weights and missing:
         raise UsageError(

@@ -199,16 +199,13 @@ def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
 
 
 def weighted(ballots: Sequence[Ballot], panel: Panel) -> Winners:
-    """The value with the greatest sum of its judges' weights, then the label.
-
-    A negative weight (a judge worse than chance) favors all other values. Source: Nitzan & Paroush
-    1982.
-    """
-    totals: dict[str, float] = dict.fromkeys(panel.scale.ranked, 0.0)
+    """The value with the greatest sum of its judges' weights, then the label; only labels that a
+    judge gave. Source: Nitzan & Paroush 1982."""
+    totals: dict[str, float] = {}
     for ballot in ballots:
         assert ballot.choice is not None, "rules see only ballots with a choice"
-        totals[ballot.choice] += panel.weights[ballot.judge]
-    return leading(_open(totals, ballots, panel), panel)
+        totals[ballot.choice] = totals.get(ballot.choice, 0.0) + panel.weights[ballot.judge]
+    return leading(totals, panel)
 
 
 VOTES: Mapping[str, VoteRule] = {
@@ -226,15 +223,6 @@ def vote_rule(name: str) -> VoteRule:
     if name not in VOTES:
         raise unknown_name("vote", name, VOTES)
     return VOTES[name]
-
-
-def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) -> dict[str, float]:
-    """Return the totals of the labels that can win: those on a side for which at least one judge
-    voted."""
-    sides = {panel.scale.positive(choice) for choice in _choices(ballots)}
-    return {
-        choice: total for choice, total in totals.items() if panel.scale.positive(choice) in sides
-    }
 
 
 def _of_value(counts: Mapping[str, float], value: float, panel: Panel) -> Winners:

@@ -25,7 +25,7 @@ ALIKE: tuple[str, ...] = ("majority", "unanimous", "any", "median", "mean")
 
 WEIGHTS = {
     "good judges": (2.0, 1.5, 1.0, 0.5, 2.0),
-    "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5),
+    "judges at chance": (0.0, 0.0, 0.0, 2.0, 0.5),
 }
 
 
@@ -142,6 +142,16 @@ EXPECTED: dict[str, Callable[[int, int], bool | None]] = {
 def test_the_number_of_judges_who_find_support_decides(rule: str) -> None:
     for said in ballots(LABELS):
         assert value(voted(said, rule)) == EXPECTED[rule](sum(map(supports, said)), len(said)), said
+
+
+@every_scale
+@every_line_up
+@pytest.mark.parametrize("rule", ["majority", "any", "median", "weighted"])
+def test_no_vote_has_a_label_that_no_judge_gave(
+    rule: str, line_up: str, choices: Sequence[str]
+) -> None:
+    for said in ballots(choices):
+        assert voted(said, rule, line_up).label in (None, *said), said
 
 
 @pytest.mark.parametrize("line_up", ["good judges"])

@@ -151,12 +151,13 @@ def test_weights_decide() -> None:
     assert vote("+0-", vote="weighted", weights={"a": 2.0, "b": 1.2, "c": 0.9}).label == "not_found"
 
 
-def test_a_judge_worse_than_chance_counts_against_what_it_says() -> None:
-    weights = {"a": -1.0, "b": 0.5, "c": 0.25}
-    assert vote("++0", vote="weighted", weights=weights).label == "not_found"  # -0.5 against 0.25
-    assert (
-        vote("++", vote="weighted", weights=weights).label == "supported"
-    )  # nobody finds otherwise
+def test_a_weighted_vote_never_has_a_label_that_no_judge_gave() -> None:
+    """With weights of 0, `contradicted` would have as much weight as `not_found`."""
+    nothing = {"a": 0.0, "b": 0.0, "c": 0.0}
+    assert vote("00", vote="weighted", weights=nothing).label == "not_found"
+    assert vote("+0", vote="weighted", weights=nothing).unassessed == "tie"
+    assert vote("+0", vote="weighted", weights=nothing, tie="conservative").label == "not_found"
+    assert vote("+-", vote="weighted", weights=nothing, tie="conservative").label == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -334,6 +335,7 @@ def test_one_repeat_alone_is_no_share_of_repeats() -> None:
         ({"weights": {"z": 1.0}}, "unknown judge with a weight"),
         ({"vote": "weighted", "weights": {"a": 1.0}}, "'b' has none"),
         ({"vote": "weighted"}, "'a' has none"),
+        ({"weights": {"a": 1.0, "b": -0.5}}, "the weight of 'b' is -0.5; give 0 or more"),
     ],
 )
 def test_settings_that_do_not_fit_the_judges_are_refused(
