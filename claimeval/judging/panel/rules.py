@@ -199,8 +199,10 @@ def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
 
 
 def weighted(ballots: Sequence[Ballot], panel: Panel) -> Winners:
-    """The value with the greatest sum of its judges' weights, then the label; only labels that a
-    judge gave. Source: Nitzan & Paroush 1982."""
+    """The value with the greatest sum of its judges' weights, then the label.
+
+    Only labels that a judge gave can win. Source: Nitzan & Paroush 1982.
+    """
     totals: dict[str, float] = {}
     for ballot in ballots:
         assert ballot.choice is not None, "rules see only ballots with a choice"
