@@ -146,6 +146,16 @@ def messages_in(value: object) -> tuple[Message, ...] | None:
     return tuple(messages)
 
 
+def said_in(value: object) -> tuple[Message, ...] | None:
+    """Return the messages in a reply: items, messages or the parts of one; None if it is none."""
+    if not isinstance(value, list) or not value or len(_objects(value)) < len(value):
+        return None
+    messages = messages_in(value)
+    if messages is None and all(_type(part) for part in value):
+        messages = tuple(_joined(_of_parts(value, "assistant")))
+    return messages if messages and spoken_by(messages, "assistant") else None
+
+
 def exchanges(messages: Sequence[Message]) -> list[Exchange]:
     """Return the questions of a conversation, each with the last answer before the next one.
 

@@ -29,6 +29,7 @@ from claimeval.data.conversations import (
     Message,
     exchanges,
     messages_in,
+    said_in,
     turns_of,
 )
 from claimeval.data.decision import FIELDS, NO_COLUMN, Decision, Reading, decide, inside
@@ -92,7 +93,7 @@ _ANSWERABLE = dict.fromkeys(("answerable", "true", "yes", "1"), True)
 _ANSWERABLE |= dict.fromkeys(("unanswerable", "false", "no", "0"), False)
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """A sample has at least one of these fields."""
-EARLIER = "{} earlier {answers} of conversations {are} not judged: --turns all"
+EARLIER = "{} earlier {answers} {are} not judged: --turns all ({times:.3g} times as many samples)"
 REPEATED = "{} {documents} that a retriever returned more than once {are} kept once"
 DROPPED = "the reasoning in {} {answers} is left out (--answer-reasoning drop)"
 NOTICED = (EARLIER, REPEATED, DROPPED)
@@ -143,6 +144,8 @@ class Problems:
         """Whether such paths are only counted, and raise nothing."""
         self.seen = Counter[str]()
         """How often each of the sentences `NOTICED` is true of the rows that were read."""
+        self.samples = 0
+        """The number of samples that were read."""
         self._alike = 0
         self._quiet = quiet
 
@@ -173,6 +176,7 @@ class Problems:
                 answers="answer" if count == 1 else "answers",
                 documents="document" if count == 1 else "documents",
                 are="is" if count == 1 else "are",
+                times=1 + count / max(self.samples, 1),
             )
             for sentence in NOTICED
             if (count := self.seen[sentence])
@@ -183,6 +187,7 @@ class Problems:
         self.errors.clear()
         self.count = self._alike = 0
         self.seen.clear()
+        self.samples = 0
 
     @property
     def stopped(self) -> bool:
@@ -480,6 +485,7 @@ def samples_of_rows(
         ids.update(record.id for record in records if problems.unique_ids)
         records = records if limit is None else records[: limit - count]
         count += len(records)
+        problems.samples = count
         if not problems.stopped:
             change = {"references": references} if references else {}
             yield from (
@@ -664,6 +670,7 @@ class _CellValues:
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
         }
         self._read_turns(columns)
+        self._read_reply()
         column = self._columns.get("context_ids", "")
         if column in DOCUMENT_IDS and "contexts" not in self.present and column not in columns:
             self._other[column] = self.present.pop("context_ids")
@@ -702,6 +709,17 @@ class _CellValues:
             elif field != "question":
                 del self.present[field]
                 self._other[self._columns[field]] = value
+
+    def _read_reply(self) -> None:
+        """Read an answer that is a list of messages or items: with its question, they are a
+        conversation."""
+        messages = said_in(self.present.get("answer"))
+        if messages is None or "messages" in self.present:
+            return
+        del self.present["answer"]
+        question = self.present.get("question")
+        asked = (Message("user", question),) if isinstance(question, str) else ()
+        self.present["messages"] = (*asked, *messages)
 
     def _names_sources(self) -> bool:
         """Return whether `sources` are names of contexts, texts or integers, beside contexts."""

@@ -374,7 +374,7 @@ def test_conversations_of_ten_turns_go_from_file_to_compare(tmp_path: Path) -> N
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     score = ("-j", "local:lexical", "-m", "faithfulness")
     last = call("score", "two.jsonl", *score, "-o", "last", folder=tmp_path).stdout
-    assert "27 earlier answers of conversations are not judged: --turns all" in last
+    assert "27 earlier answers are not judged: --turns all" in last
     assert "27 earlier answers" in call("doctor", "two.jsonl", folder=tmp_path).stdout
     for name in ("one", "two"):
         told = call(
