@@ -79,6 +79,11 @@ class Comparison:
         return {metric.metric: metric for metric in self.against(self._last).metrics}
 
     @property
+    def headline(self) -> str:
+        """What changed from the baseline to the last run, in one sentence: `culprit.sentence`."""
+        return self.culprit.sentence
+
+    @property
     def culprit(self) -> Culprit:
         """What changed from the baseline to the last run: `culprit.sentence`, its metric, causes
         and documents."""

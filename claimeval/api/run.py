@@ -224,9 +224,14 @@ class Run:
             self.results, field, {name: self[name] for name in chosen}, self.manifest.cluster
         )
 
+    @property
+    def headline(self) -> str:
+        """What judges found, counted, in one sentence; empty if there is nothing to say."""
+        return self.record.headline
+
     def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
-        """Count the samples in which retrieval missed it, the model ignored it, it was made up, or
-        all is fine.
+        """Count the samples by whether retrieval brought what they need, and whether the answer
+        keeps to it.
 
         Args:
             threshold: The value from which context recall and faithfulness count as high, from 0 to
@@ -234,7 +239,6 @@ class Run:
 
         Returns:
             The counts; None unless samples have both metrics, and if a judge only compares words.
-            For one sample see `claimeval.runs.slices.diagnose`.
         """
         tally = DiagnosisTally(threshold, concludes=self.manifest.concludes)
         for result in self.results:

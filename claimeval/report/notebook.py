@@ -43,8 +43,6 @@ def run(
         builder.add(result)
     front = builder.front(record)
     whole = len(results) <= LOOKED_AT
-    if not whole:
-        front = front.model_copy(update={"sentence": None})
     diagnosis = builder.diagnosis if whole else None
     metrics = dict(record.metrics)
     for side in sides:

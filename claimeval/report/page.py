@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary.headline import pairs_of, sample_sentence
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report import render as rendering
 from claimeval.report.assets import fill
@@ -52,7 +53,7 @@ from claimeval.runs.directory import RunResults, label_files, load_manifest
 from claimeval.runs.documents import aligned
 from claimeval.runs.notes import Note
 from claimeval.runs.overview import Overview, PairedRuns, bar, gather
-from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
+from claimeval.runs.slices import CELLS, Facet, SliceTally
 from claimeval.runs.views import Block, tables
 from claimeval.runs.views.comparison import documents, flips_in_words, results, where
 from claimeval.runs.views.run import judges
@@ -459,10 +460,11 @@ def _listed(pair: Pair[SampleResult], part: Part) -> list[tuple[int | None, int 
 
 
 def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:
-    """Return the diagnosis of a sample in each run; empty for runs without both metrics or without
-    a diagnosis."""
-    both = manifest.concludes and {RECALL, FAITHFULNESS} <= set(manifest.names)
-    return [diagnose(result) for result in results] if both else []
+    """Return what judges found in a sample, for each run; empty if they only compare words."""
+    pairs = pairs_of(manifest.rows)
+    if not manifest.concludes or not pairs:
+        return []
+    return [sample_sentence(result, pairs) for result in results]
 
 
 def _kind(result: SampleResult, names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.notes import Note, notes
-from claimeval.runs.slices import ENOUGH, Cell, DiagnosisCounts, DiagnosisTally, cell_of
+from claimeval.runs.slices import DiagnosisCounts, DiagnosisTally
 from claimeval.runs.worst import WorstAnswer, WorstAnswers, WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, interval, number_of
 from claimeval.statistics.intervals import FEW_CLUSTERS
@@ -26,18 +26,6 @@ TOP = 3
 """Default number of claims to read first."""
 NAMED = 4
 """Judges that are named; of more, the number is shown."""
-FEW = 5
-"""Samples with context recall and faithfulness below which the sentence does not compare retrieval
-and model."""
-OFTEN = 0.25
-"""Share of the samples from which a weakness is named."""
-WHERE = {
-    "contexts": "in what was retrieved",
-    "reference": "in the gold answer",
-    "answer": "in the answer",
-    "reference_contexts": "in the reference contexts",
-}
-"""Where claims are looked for, by part."""
 
 
 class FrontScore(Record):
@@ -67,7 +55,7 @@ class Front(Record):
     few: str | None
     """How little the samples can show, if they are few."""
     sentence: str | None
-    """Where the answers fail; None if a judge only compares words or too much is open."""
+    """What judges found, counted: `headline` of the summary; None if there is nothing to say."""
     read: tuple[WorstClaim, ...]
     """The claims to read first."""
     answers: tuple[WorstAnswer, ...] = ()
@@ -83,8 +71,6 @@ class FrontBuilder:
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
         self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
-        self._wrong: Counter[Cell] = Counter()
-        self._agree: Counter[Cell] = Counter()
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
@@ -93,13 +79,6 @@ class FrontBuilder:
             return
         self._worst.add(result)
         self._diagnosis.add(result)
-        if cell := cell_of(result):
-            against = {a.support for a in result.whole if a.against == "reference"}
-            self._wrong[cell] += "contradicted" in against
-            correctness = result.scores.get("correctness")
-            self._agree[cell] += bool(
-                correctness and correctness.value is not None and correctness.value >= ENOUGH
-            )
 
     @property
     def diagnosis(self) -> DiagnosisCounts | None:
@@ -115,88 +94,10 @@ class FrontBuilder:
             scores=tuple(_score(name, metric) for name, metric in summary.metrics.items()),
             missing=_missing(summary),
             few=_few(summary, manifest.cluster),
-            sentence=self._sentence(summary),
+            sentence=summary.headline or None,
             read=self._worst.worst(),
             answers=self._answers.worst(),
         )
-
-    def _sentence(self, summary: Summary) -> str | None:
-        """Return the first of these sentences that fits."""
-        if (
-            self._rated
-            and self._manifest.concludes
-            and not any(m.ends == "bounds" for m in summary.metrics.values())
-        ):
-            return _of_ratings(self._answers)
-        metrics = {name: metric for name, metric in summary.metrics.items() if metric.total}
-        if not self._manifest.concludes or any(
-            metric.ends == "bounds" for metric in metrics.values()
-        ):
-            return None
-        return self._of_cells() or _of_claims(self._manifest, metrics)
-
-    def _of_cells(self) -> str | None:
-        """Return the sentence on retrieval and model; None for too few samples with both scores."""
-        cells = self.diagnosis.cells if self.diagnosis else {}
-        n = sum(cells.values())
-        if n < FEW:
-            return None
-        fine = cells["fine"]
-        wrong = self._wrong.total()
-        if wrong > n / 2 and self._wrong["fine"] >= wrong / 2:
-            return (
-                f"Most answers contradict the gold answer although retrieval was good: {fine} of"
-                f" {n} stick to what was found, and {self._wrong['fine']} of these contradict it."
-            )
-        weak, most = max(
-            ((cell, cells[cell]) for cell in ("ignored", "missed", "made_up")),
-            key=lambda item: item[1],
-        )
-        if most >= OFTEN * n:
-            return {
-                "ignored": (
-                    f"The model is the weak part: for {most} of {n} questions retrieval brought"
-                    " what the answer needs, and the model said things that are not in it."
-                ),
-                "missed": (
-                    f"Retrieval is the weak part: it missed what {most} of {n} questions need."
-                ),
-                "made_up": (
-                    f"{most} of {n} answers are made up: retrieval missed what they need, and the"
-                    " model answered all the same."
-                ),
-            }[weak]
-        agree = (
-            f", and {self._agree['fine']} of these agree with the gold answer"
-            if self._agree
-            else ""
-        )
-        return f"{fine} of {n} answers stick to what was found{agree}."
-
-
-RATED = {
-    "rated_relevance": "do not answer the question",
-    "noncommittal": "commit themselves to nothing",
-    "rated_faithfulness": "are not supported by what was retrieved",
-    "rated_correctness": "do not say what the gold answer says",
-    "abstention": "give or decline an answer where they should not",
-}
-"""What answers with a bad rating do, by its name; other ratings are criteria of the user."""
-
-
-def _of_ratings(found: WorstAnswers) -> str | None:
-    """Return the sentence on the ratings with most bad answers; None without ratings."""
-    if not found.n:
-        return None
-    name, bad = max(
-        found.bad.items(), key=lambda item: item[1] / found.rated[item[0]], default=("", 0)
-    )
-    if bad and bad >= OFTEN * found.rated[name]:
-        return (
-            f"{bad:,} of {number_of(found.rated[name], 'answer')}"
-            f" {RATED.get(name, f'do not meet {name}')}."
-        )
-    return f"{found.fine:,} of {number_of(found.n, 'answer')} have no bad rating."
 
 
 def front(
@@ -288,16 +189,3 @@ def _few(summary: Summary, cluster: str | None) -> str | None:
         return None
     wide = "intervals are wide, and " * any(metric.reported for metric in summary.metrics.values())
     return f"Few {cluster_noun(cluster)} ({least:,}): {wide}ten more may move a score far."
-
-
-def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | None:
-    """Return the sentence on the claims of the first metric; None if it has no claims."""
-    rows = {row.name: row for row in manifest.rows}
-    for name, metric in metrics.items():
-        if name in rows and metric.judged:
-            where = WHERE.get(rows[name].against, "")
-            return (
-                f"{metric.hits or 0:,} of {number_of(metric.judged, 'claim')} are supported"
-                f" {where}.".replace(" .", ".")
-            )
-    return None

@@ -6,8 +6,8 @@ the answer keeps to what was retrieved. A threshold on both gives four cells:
 
 | | faithful | not faithful |
 |---|---|---|
-| retrieval brought it | fine | the model ignored it |
-| retrieval missed it | retrieval missed it | it was made up |
+| retrieval brought it | found and grounded | found, answer adds to it |
+| retrieval missed it | not found, answer grounded | neither found nor grounded |
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from claimeval.types import html
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import REASONS, Record, Sample, SampleResult, Score
+from claimeval.types.records import Record, Sample, SampleResult, Score
 
 if TYPE_CHECKING:
     import pandas
@@ -382,14 +382,14 @@ def value_of(sample: Sample, field: str) -> str | None:
 
 Cell = Literal["fine", "ignored", "missed", "made_up"]
 CELLS: dict[Cell, str] = {
-    "fine": "fine",
-    "ignored": "the model ignored it",
-    "missed": "retrieval missed it",
-    "made_up": "it was made up",
+    "fine": "found and grounded",
+    "ignored": "found, answer adds to it",
+    "missed": "not found, answer grounded",
+    "made_up": "neither found nor grounded",
 }
 """Names of the cells in tables."""
 ENOUGH = 0.8
-"""Default value from which context recall, faithfulness and correctness count as high."""
+"""Default value from which context recall and faithfulness count as high."""
 RECALL = "context_recall"
 FAITHFULNESS = "faithfulness"
 CORRECTNESS = "correctness"
@@ -402,19 +402,21 @@ class DiagnosisCounts(Record):
     """The value from which context recall and faithfulness count as high."""
     cells: dict[Cell, int]
     """Samples by cell."""
-    incorrect: dict[Cell, int]
-    """Samples whose correctness is below the threshold, by cell."""
+    contradicting: dict[Cell, int]
+    """Samples whose answer contradicts the gold answer, by cell."""
     correctness: bool
-    """Whether the run has correctness; without it no sample is known to be incorrect."""
+    """Whether the run has correctness; without it no answer is known to contradict the gold
+    answer."""
     undefined: int
     """Samples without context recall or faithfulness; they are in no cell."""
 
     @property
     def words(self) -> str:
         """The counts in words."""
-        counted = ", ".join(f"{n} {CELLS[cell]}" for cell, n in self.cells.items())
-        wrong = sum(self.incorrect.values())
-        more = f"; {wrong} of these with low correctness" if self.correctness else ""
+        counted = "; ".join(f"{n} {CELLS[cell]}" for cell, n in self.cells.items())
+        wrong = sum(self.contradicting.values())
+        contradict = "contradicts" if wrong == 1 else "contradict"
+        more = f"; {wrong} of these {contradict} the gold answer" if self.correctness else ""
         undefined = f"; {self.undefined} without one of both" if self.undefined else ""
         return (
             f"{counted} (context recall and faithfulness high from"
@@ -430,20 +432,21 @@ class DiagnosisTally:
         self._threshold = threshold
         self._concludes = concludes
         self._cells: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
-        self._incorrect: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
+        self._contradicting: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
         self._undefined = 0
         self._correctness = False
 
     def add(self, result: SampleResult) -> None:
         """Add a sample."""
         cell = cell_of(result, self._threshold)
-        correctness = _value(result, CORRECTNESS)
         self._correctness |= CORRECTNESS in result.scores
         if cell is None:
             self._undefined += 1
             return
         self._cells[cell] += 1
-        self._incorrect[cell] += correctness is not None and correctness < self._threshold
+        self._contradicting[cell] += any(
+            one.against == "reference" and one.support == "contradicted" for one in result.whole
+        )
 
     def counts(self) -> DiagnosisCounts | None:
         """Return the counts; None if no sample is in a cell, or a judge only compares words."""
@@ -452,7 +455,7 @@ class DiagnosisTally:
         return DiagnosisCounts(
             threshold=self._threshold,
             cells=dict(self._cells),
-            incorrect=dict(self._incorrect),
+            contradicting=dict(self._contradicting),
             correctness=self._correctness,
             undefined=self._undefined,
         )
@@ -469,53 +472,6 @@ def cell_of(result: SampleResult, threshold: float = ENOUGH) -> Cell | None:
     return "missed" if faithfulness >= threshold else "made_up"
 
 
-def diagnose(result: SampleResult) -> str:
-    """Return a sentence on whether retrieval or generation is to blame for a sample, with its
-    counts."""
-    cell = cell_of(result)
-    if cell is None:
-        undefined = RECALL if _value(result, RECALL) is None else FAITHFULNESS
-        score = result.scores.get(undefined)
-        why = f" ({REASONS[score.because]})" if score and score.because else ""
-        return f"Not known: {undefined.replace('_', ' ')} has no value{why}."
-    retrieved = _of(result.scores[RECALL])
-    faithful = _of(result.scores[FAITHFULNESS])
-    sentences: dict[Cell, str] = {
-        "fine": (
-            f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts"
-            f" support {faithful} claims of the answer."
-        ),
-        "ignored": (
-            f"The model ignored it: retrieval brought {retrieved} claims of the gold answer, but"
-            f" the contexts support only {faithful} claims of the answer."
-        ),
-        "missed": (
-            f"Retrieval missed it: the contexts have only {retrieved} claims of the gold answer."
-            f" The answer keeps to them ({faithful} claims)."
-        ),
-        "made_up": (
-            f"It was made up: the contexts have only {retrieved} claims of the gold answer, and"
-            f" support only {faithful} claims of the answer."
-        ),
-    }
-    return sentences[cell] + _correctness(result, cell)
-
-
-def _correctness(result: SampleResult, cell: Cell) -> str:
-    """Return a sentence about correctness, if it adds information."""
-    value = _value(result, CORRECTNESS)
-    if value is None or (cell == "fine" and value >= ENOUGH):
-        return ""
-    agrees = f"{_of(result.scores[CORRECTNESS])} claims of the answer are in the gold answer"
-    if value < ENOUGH:
-        return f" Yet only {agrees}." if cell == "fine" else f" Only {agrees}."
-    return f" Even so, {agrees}."
-
-
 def _value(result: SampleResult, name: str) -> float | None:
     score = result.scores.get(name)
     return score.value if score else None
-
-
-def _of(score: Score) -> str:
-    return f"{score.hits} of {score.judged}"

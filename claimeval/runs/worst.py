@@ -8,17 +8,15 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from claimeval.evaluation.summary.headline import PLACES, bad_ratings
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.rows import Metric
 from claimeval.statistics.formatting import decimal
 from claimeval.types.records import Assessment, Document, Evidence, Record, SampleResult
-from claimeval.types.scales import ABSTENTION
 
 SHOWN = 10
 EXCERPT = 200
 """Characters of a sentence."""
-PLACES = {"contexts": "the documents", "reference": "the gold answer", "answer": "the answer"}
-"""Names of parts."""
 NEAR = 45
 """Least likeness, from 0 to 100, of a sentence to a claim; less like sentences say nothing about
 it."""
@@ -86,29 +84,15 @@ class WorstAnswers:
     def __init__(self, shown: int = SHOWN) -> None:
         self._shown = shown
         self._worst: list[tuple[tuple[int, float, int], WorstAnswer]] = []
-        self.n = 0
+        self._n = 0
         """Answers with a rating."""
-        self.fine = 0
-        """Answers without a bad one."""
-        self.rated: Counter[str] = Counter()
-        self.bad: Counter[str] = Counter()
-        """Answers with a rating, and with a bad one, by its name."""
 
     def add(self, result: SampleResult) -> None:
-        """Add a sample whose whole answer was rated. To decline is bad for an answerable question
-        only."""
+        """Add a sample whose whole answer was rated."""
         rated = [a for a in result.whole if a.label is not None]
-        bad = dict[str, Assessment]()
-        for one in rated:
-            declines = one.question == ABSTENTION.metric
-            if declines and result.sample.is_answerable is None:
-                continue
-            self.rated[one.question] += 1
-            if one.positive is (not result.sample.is_answerable if declines else False):
-                self.bad[one.question] += 1
-                bad[one.question] = one
-        self.n += bool(rated)
-        self.fine += bool(rated) and not bad
+        is_bad = bad_ratings(result)
+        bad = {one.question: one for one in rated if is_bad.get(one.question)}
+        self._n += bool(rated)
         if bad:
             first = next(iter(bad.values()))
             told = (
@@ -122,7 +106,7 @@ class WorstAnswers:
                 explanation=next(told, None),
             )
             values = sum(score.value for score in result.scores.values() if score.value is not None)
-            ranked = [*self._worst, ((-len(bad), values, self.n), answer)]
+            ranked = [*self._worst, ((-len(bad), values, self._n), answer)]
             self._worst = sorted(ranked, key=lambda one: one[0])[: self._shown]
 
     def worst(self) -> tuple[WorstAnswer, ...]:

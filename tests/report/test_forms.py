@@ -52,8 +52,8 @@ def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:
 def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     text = forms.text(run, "md")
     assert text.startswith(
-        "### `towers.jsonl`: 2 samples, judged by `strict`, claims extracted by `taker`\n\n2 of 4"
-        " claims are supported in what was retrieved."
+        "### `towers.jsonl`: 2 samples, judged by `strict`, claims extracted by `taker`\n\n1 of 2"
+        " answers contradicts the documents"
     )
     # (1/3 + 1) / 2; 2 of 4 claims
     assert "| `faithfulness` | 0.667 | " in text

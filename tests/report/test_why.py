@@ -122,9 +122,7 @@ def test_a_cell_of_the_square_leads_to_its_samples(
     browser.one(".row")
     assert count(browser) == counts.cells[cell]
     browser.one(".row a").click()
-    assert browser.one(".diagnosis").text.startswith(
-        {"fine": "Fine", "ignored": "The model", "missed": "Retrieval"}.get(cell, "It was")
-    )
+    assert "the gold answer" in browser.one(".diagnosis").text
 
 
 def test_judges_stand_beside_each_other(

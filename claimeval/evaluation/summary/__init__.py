@@ -20,6 +20,7 @@ from claimeval.evaluation.summary.cost import (
     long_evidence,
     windows_of,
 )
+from claimeval.evaluation.summary.headline import HeadlineTally
 from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
 from claimeval.evaluation.summary.panel import (
     FamilyTally,
@@ -76,6 +77,8 @@ class Summary(Record):
     format: int = RUN_FORMAT
     job: str = "score"
     """As in the manifest."""
+    headline: str = ""
+    """What judges found, counted, in one sentence; empty if there is nothing to say."""
     complete: bool
     samples: int
     clusters: int
@@ -173,6 +176,7 @@ class SummaryBuilder:
         self._kinship = FamilyTally(
             models, (extractor.name, extractor.model) if extractor else None, families
         )
+        self._headline = HeadlineTally(record)
         self._failures: dict[Reason, FailureExample] = {}
         self._judges = record.asked
         self._unclear = 0
@@ -191,6 +195,7 @@ class SummaryBuilder:
         if self._extraction:
             self._extraction.add(result)
         self._add_scores(result, cluster)
+        self._headline.add(result)
         self._add_failures(result)
         if self._panel:
             self._panel.add(result)
@@ -289,12 +294,14 @@ class SummaryBuilder:
             ):
                 metrics[name] = metrics[name].with_bounds(tally.reported_bounds)
         metrics |= {name: tally.summary() for name, tally in self._others.items()}
+        metrics |= of_claims
         return Summary(
             job=self._job,
+            headline=self._headline.headline(metrics),
             complete=complete,
             samples=len(self._clusters),
             clusters=len(set(self._clusters)),
-            metrics=metrics | of_claims,
+            metrics=metrics,
             notes=self._notes,
             panel=(
                 self._panel.summary(tuple(self._preferences.estimates()), noise)

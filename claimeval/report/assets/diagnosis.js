@@ -11,7 +11,7 @@ import { plural } from "./numbers.js";
  * @param {number} run
  */
 export function diagnosisSection(counts, run) {
-  const wrong = Object.entries(counts.incorrect).filter(([, n]) => n);
+  const wrong = Object.entries(counts.contradicting).filter(([, n]) => n);
   return section(
     "diagnosis",
     "Retrieval or generation",
@@ -31,7 +31,9 @@ export function diagnosisSection(counts, run) {
           null,
           p(
             null,
-            wrong.length ? "Low correctness too:" : "No sample in the square has low correctness.",
+            wrong.length
+              ? "Contradict the gold answer:"
+              : "No answer in the square contradicts the gold answer.",
           ),
           list(
             "ul",

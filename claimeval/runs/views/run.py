@@ -427,8 +427,8 @@ def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
 
 def blame(counts: DiagnosisCounts) -> Table:
     """Return the samples by what is to blame, retrieval or generation."""
-    low = Column("with low correctness", "count", sparse=not counts.correctness)
-    rows = [(CELLS[cell], n, counts.incorrect[cell]) for cell, n in counts.cells.items()]
+    low = Column("contradict the gold answer", "count", sparse=not counts.correctness)
+    rows = [(CELLS[cell], n, counts.contradicting[cell]) for cell, n in counts.cells.items()]
     undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
     note = f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}"
     return table(

@@ -1,0 +1,248 @@
+"""The first sentence of a run: worlds in which we know what is wrong with how many answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+import claimeval as ce
+from claimeval.testing import ScriptedJudge
+
+ALL = "faithfulness,correctness,coverage,context_recall"
+REFUSAL = "I cannot answer that."
+UNREADABLE = "Nobody knows"
+
+
+class Group(NamedTuple):
+    """So many samples of one shape; a fact is the number of an attribute of an office."""
+
+    samples: int
+    answer: Sequence[int | str] = (0, 1)
+    """Facts by number; `x0` is fact 0 with another value; texts are sentences as they are."""
+    documents: Sequence[int | str] = (0, 1, 2)
+    gold: Sequence[int | str] = (0, 1)
+
+
+ATTRIBUTES = "fee", "counter", "floor", "color", "size", "code"
+
+
+def sentence(office: int, fact: int | str) -> str:
+    if isinstance(fact, int):
+        return f"The {ATTRIBUTES[fact]} of office {office} is {10 * office + fact}."
+    if fact.startswith("x"):
+        return f"The {ATTRIBUTES[int(fact[1:])]} of office {office} is wrong."
+    return fact
+
+
+def text(office: int, facts: Sequence[int | str]) -> str:
+    return " ".join(sentence(office, fact) for fact in facts)
+
+
+def samples(groups: Sequence[Group]) -> list[ce.Sample]:
+    made = list[ce.Sample]()
+    for group in groups:
+        for _ in range(group.samples):
+            office = len(made)
+            made.append(
+                ce.Sample(
+                    id=f"s{office}",
+                    question=f"What of office {office}?",
+                    answer=text(office, group.answer),
+                    contexts=(text(office, group.documents) or "Cats sleep.",),
+                    reference_answers=(text(office, group.gold),) if group.gold else (),
+                )
+            )
+    return made
+
+
+def shown(prompt: str, tag: str) -> list[str]:
+    """The entries of the last list with this tag in a prompt."""
+    body = prompt.rsplit(f"<{tag}>\n", 1)[1].split(f"\n</{tag}>")[0]
+    return [line for line in body.split("\n") if line]
+
+
+def reply(prompt: str) -> str:
+    """An exact judge: a claim is supported by its own words, and contradicted by another value."""
+    if "<sentences>" in prompt:
+        texts = [json.loads(line.split(": ", 1)[1]) for line in shown(prompt, "sentences")]
+        claims = [
+            {"claim": of, "sentences": [i], "quote": of}
+            for i, of in enumerate(texts, 1)
+            if of != REFUSAL
+        ]
+        return json.dumps({"claims": claims})
+    evidence = " ".join(json.loads(line.split(": ", 1)[1]) for line in shown(prompt, "evidence"))
+    verdicts = {}
+    for line in shown(prompt, "claims"):
+        name, claim = line.split(": ", 1)
+        claim = json.loads(claim)
+        if UNREADABLE in claim:
+            continue
+        subject = re.escape(claim.rsplit(" is ", 1)[0])
+        label = "contradicted" if re.search(rf"{subject} is ", evidence) else "not_found"
+        if claim in evidence:
+            label = "supported"
+        cites = [] if label == "not_found" else ["d1"]
+        verdicts[name] = {"reason": "", "evidence": cites, "label": label}
+    return json.dumps({"verdicts": verdicts})
+
+
+RIGHT = Group(1)
+WORLDS = {
+    "long right answers": (
+        ALL,
+        [Group(20, answer=(0, 1, 2))],
+        "20 of 20 answers are grounded in the documents and give all of the gold answer; none"
+        " contradicts it.",
+    ),
+    "three of four claims in the documents, all right": (
+        ALL,
+        [Group(20, answer=(0, 1, 2, 3), documents=(0, 1, 2), gold=(0, 1, 2, 3))],
+        "20 of 20 answers give all of the gold answer, and none contradicts it; for 20 questions"
+        " the documents lack a part of it.",
+    ),
+    "partial answers": (
+        ALL,
+        [Group(8, answer=(0,)), Group(12)],
+        "The model is the weak part: 8 of 20 answers lack a part of the gold answer.",
+    ),
+    "one contradiction among many": (
+        ALL,
+        [Group(1, answer=(0, "x1")), Group(29)],
+        "1 of 30 answers contradicts the gold answer and the documents.",
+    ),
+    "contradictions of the documents alone": (
+        ALL,
+        [Group(3, answer=(0, 1, "x2")), Group(9)],
+        "3 of 12 answers contradict the documents.",
+    ),
+    "contradictions of the gold answer alone": (
+        ALL,
+        [Group(2, answer=(0, "x1"), documents=(0, "x1")), Group(8)],
+        "2 of 10 answers contradict the gold answer; for 2 questions the documents lack a part of it.",
+    ),
+    "two contradictions in an answer": (
+        ALL,
+        [Group(4, answer=("x0", "x1")), Group(16)],
+        "4 of 20 answers contradict the gold answer and the documents (8 claims).",
+    ),
+    "refusals of a model that had the documents": (
+        ALL,
+        [Group(14, answer=(REFUSAL,)), Group(6)],
+        "The model is the weak part: 14 of 20 answers lack a part of the gold answer (28 facts),"
+        " 14 decline.",
+    ),
+    "refusals where retrieval found nothing": (
+        ALL,
+        [Group(14, answer=(REFUSAL,), documents=()), Group(6)],
+        "14 of 20 answers lack a part of the gold answer (28 facts), 14 decline; for 14"
+        " questions the documents lack a part of it.",
+    ),
+    "invented answers": (
+        ALL,
+        [Group(5, answer=(4, 5), documents=(), gold=(0, 1)), Group(20)],
+        "5 of 25 answers lack a part of the gold answer (10 facts), 5 are made up (10 claims).",
+    ),
+    "an invented detail": (
+        ALL,
+        [Group(6, answer=(0, 1, 5)), Group(14)],
+        "6 of 20 answers make claims that nothing supports.",
+    ),
+    "no references": (
+        ALL,
+        [Group(5, answer=(0, 5), gold=()), Group(6, gold=()), Group(1)],
+        "5 of 12 answers make claims that nothing supports.",
+    ),
+    "no references, nothing wrong": (
+        "faithfulness",
+        [Group(9, gold=())],
+        "9 of 9 answers are supported by the documents.",
+    ),
+    "five samples": (
+        ALL,
+        [Group(2, answer=(5,)), Group(3)],
+        "2 of 5 answers lack a part of the gold answer (4 facts), 2 are made up.",
+    ),
+    "faithfulness alone": (
+        "faithfulness",
+        [Group(4, answer=(0, 1, 5)), Group(8)],
+        "4 of 12 answers make claims that no document supports.",
+    ),
+    "coverage alone": (
+        "coverage",
+        [Group(3, answer=(0,)), Group(5)],
+        "3 of 8 answers lack a part of the gold answer.",
+    ),
+    "correctness alone": (
+        "correctness",
+        [Group(4, answer=(0, 1, 5)), Group(4)],
+        "None of 8 answers contradicts the gold answer; 16 of 20 claims are in it.",
+    ),
+    "refusals alone": (
+        "faithfulness",
+        [Group(4, answer=(REFUSAL,))],
+        "4 of 4 answers decline.",
+    ),
+    "right without the documents": (
+        "faithfulness,correctness",
+        [Group(7, documents=()), Group(13)],
+        "13 of 20 answers are supported by the documents; none contradicts the gold answer; 7 have"
+        " claims that only the gold answer supports.",
+    ),
+    "retrieval alone": (
+        "context_recall",
+        [Group(3, documents=(0,)), Group(5)],
+        "For 5 of 8 questions the documents have all of the gold answer.",
+    ),
+    "bounds": (
+        ALL,
+        [Group(10, answer=(0, 1, f"{UNREADABLE} it.")), Group(2, answer=(0, "x1"))],
+        "10 of 58 claims are undecided. At least 2 of 12 answers contradict the gold answer and the"
+        " documents.",
+    ),
+    "nothing can be read": (
+        "faithfulness",
+        [Group(3, answer=(f"{UNREADABLE} it.",))],
+        "No result: nothing could be scored (3 unparsable).",
+    ),
+    "retrieval is the weak part": (
+        ALL,
+        [Group(20, answer=(0,), documents=(0,)), Group(10)],
+        "Retrieval is the weak part: 20 of 30 answers lack a part of the gold answer; for 20 the"
+        " documents lack a part.",
+    ),
+    "everything at once": (
+        ALL,
+        [
+            Group(2, answer=("x0", 1)),
+            Group(3, answer=(0, 1, "x2")),
+            Group(4, answer=(0,)),
+            Group(5, answer=(REFUSAL,)),
+            Group(6, answer=(0, 1, 5)),
+        ],
+        "2 of 20 answers contradict the gold answer, 5 the documents, 9 lack a part of the gold"
+        " answer (14 facts), 5 decline.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_first_sentence_counts_what_was_judged(name: str) -> None:
+    metrics, groups, expected = WORLDS[name]
+    run = ce.score(samples(groups), judges=ScriptedJudge(reply=reply), metrics=metrics)
+    assert run.headline == expected
+    assert len(expected.split()) <= 25
+    assert run.record.headline == expected
+
+
+def test_a_judge_that_compares_words_says_that_it_does() -> None:
+    run = ce.score(
+        samples([Group(2, answer=(0, 1)), Group(1, answer=(0, "Zebras run."))]),
+        judges="local:lexical",
+        metrics="faithfulness",
+    )
+    assert run.headline == "By shared words alone, 5 of 6 claims are in the documents."
