@@ -312,6 +312,9 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
         if field == "id" and not given and values[column] is None:
             values[column] = row.number
         used.update(chain.from_iterable(starts))
+        if field == "answer" and mapping.join is not None:
+            parts = chain.from_iterable(values_at(row.fields, path) for path in paths if path)
+            values["sentence_ends"] = _ends(map(_cited, parts), mapping.join)
     kept = {name: value for name, value in row.fields.items() if name not in used}
     return row._replace(fields={**kept, **values}, raw=row.fields)
 
@@ -398,6 +401,14 @@ def _cited(part: Any) -> str:
     cited = part.get("citations") or ()
     marks = "".join(f"[{name + 1 if isinstance(name, int) else name}]" for name in cited)
     return f"{part.get('text', '')}{marks and f' {marks}'}"
+
+
+def _ends(parts: Iterable[str], join: str) -> list[int]:
+    """Return where each part of a joined text ends."""
+    ends: list[int] = []
+    for part in parts:
+        ends.append((ends[-1] + len(join) if ends else 0) + len(part))
+    return ends
 
 
 def _is_empty_list(row: Mapping[str, Any], path: str) -> bool:

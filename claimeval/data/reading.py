@@ -64,6 +64,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "source_nodes"),
     "context_ids": (*RETRIEVED_IDS, *DOCUMENT_IDS),
     "sources": ("sources",),
+    "sentence_ends": ("sentence_ends",),
     "reference_answers": (
         "reference_answers",
         "reference_answer",
@@ -595,7 +596,8 @@ def _judged(record: Sample, location: str, mapping: RowMapping, problems: Proble
         for turn in record.history
     )
     answer = without_reasoning(record.answer)
-    return record.model_copy(update={"answer": answer, "history": history})
+    changed = {"answer": answer, "history": history, "sentence_ends": ()}
+    return record.model_copy(update=changed)
 
 
 class _Assignment(NamedTuple):
@@ -868,6 +870,16 @@ class _CellValues:
             for number, item in items
         ]
 
+    def numbers(self, field: str) -> list[int]:
+        """Return a list of whole numbers."""
+        items = enumerate(self._items(field) or (), 1)
+        numbers: list[int] = []
+        for place, item in items:
+            if not isinstance(item, int) or isinstance(item, bool):
+                raise self._error(f"item {place}: {_kind(item)}; give a whole number", field=field)
+            numbers.append(item)
+        return numbers
+
     def _scalar(
         self, item: Any, number: int, field: str, kinds: tuple[type, ...], what: str
     ) -> str:
@@ -1048,6 +1060,7 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
     "answer": _CellValues.text,
     "contexts": _CellValues.contexts,
     "sources": _CellValues.ids,
+    "sentence_ends": _CellValues.numbers,
     "reference_answers": _CellValues.texts,
     "reference_claims": _CellValues.claims,
     "reference_contexts": _CellValues.texts,

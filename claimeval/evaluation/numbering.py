@@ -19,9 +19,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.lexical.citations import absent_sources, marks, masked
-from claimeval.lexical.sentences import sentences
 from claimeval.lexical.words import words_apart
-from claimeval.metrics.citations import Citation, names_of, of
+from claimeval.metrics.citations import Citation, names_of, of, sentence_spans
 from claimeval.metrics.numbering import Numbers, id_numbers, printed_numbers
 from claimeval.statistics import mcnemar_exact
 from claimeval.types.errors import UsageError
@@ -181,7 +180,7 @@ def _shared_words(sample: Sample, citations: Sequence[Citation]) -> int:
     """Return how many words citing sentences have in common with the contexts that they cite."""
     answer = sample.answer or ""
     text = masked(answer)
-    spans = sentences(answer)
+    spans = sentence_spans(sample)
     shared = 0
     for citation in citations:
         if not spans:

@@ -7,10 +7,13 @@ meaning: most sentences are one claim, and every claim has a verb unless its sen
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import zip_longest
+from html import unescape
+from importlib.resources import files
+from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import masked, without
@@ -22,6 +25,7 @@ from claimeval.lexical.sentences import (
     blocks,
     is_question,
     sentences,
+    untagged,
 )
 
 _LONGEST_BOILERPLATE = 600
@@ -120,6 +124,43 @@ def _empty() -> re.Pattern[str]:
     return re.compile(rf"[\W_]*{_LEAD_IN}{phrases}", re.IGNORECASE)
 
 
+_MAY_DECLINE = re.compile(
+    r"\b(?:nicht|nichts|keine?n?|pas|aucune?|impossible|no|não|non|niet|geen|niets|не|нет|нельзя"
+    r"|невозможно)\b|नहीं|[无無不没沒未缺]|ません|不明|ない|なく|없|않|모르|모릅|ไม่|لا|لم|لست|ليس|يتعذر",
+    re.IGNORECASE,
+)
+"""Every phrase of `declining.json` has one of these; most sentences have none."""
+_BUT = re.compile(
+    r",?\s(?:aber|jedoch|mais|pero|mas|ma|maar|но|لكن|लेकिन)\s"
+    r"|[，,、。]?\s?(?:但是|但|不过|不過|ただし|しかし|하지만|แต่)"
+)
+_SORRY = re.compile(
+    r"\W*(?:(?:es )?tut mir (?:sehr )?leid|leider|(?:je suis )?désolée?|je regrette|lo siento"
+    r"|lamento|desculpe|sinto muito|mi dispiace|sorry|het spijt me|извините|к сожалению"
+    r"|क्षमा करें|माफ़ करें|抱歉|对不起|對不起|很遗憾|很遺憾"
+    r"|申し訳(?:ありません|ございません)が?|すみませんが?|죄송(?:합니다)?|ขออภัย|ขอโทษ|عذر[اًا]+)\W*",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _declining() -> re.Pattern[str]:
+    """Return the pattern of sentences that decline to answer in other languages than English: the
+    speaker cannot tell, or the documents do not say."""
+    data = files("claimeval.lexical").joinpath("declining.json").read_text(encoding="utf-8")
+    phrases = chain.from_iterable(json.loads(data)["declines"].values())
+    return re.compile("|".join(f"(?:{phrase})" for phrase in phrases), re.IGNORECASE)
+
+
+def _declines(words: str) -> bool:
+    """Return whether a sentence in another language than English declines to answer, and asserts
+    nothing before or after a "but"."""
+    if not _MAY_DECLINE.search(words):
+        return False
+    parts = [part for part in _BUT.split(words) if not _SORRY.fullmatch(part)]
+    return bool(parts) and all(_declining().search(part) for part in parts)
+
+
 SentenceKind = Literal["statement", "refusal", "courtesy", "question", "lead_in", "heading", "code"]
 """Kind of a sentence. It is a statement if it or one of its clauses asserts something."""
 
@@ -135,10 +176,12 @@ def clause_kind(clause: str) -> SentenceKind:
         return "question"
     if bare.endswith((":", "：")):
         return "lead_in"
-    if len(clause) > _LONGEST_BOILERPLATE or not (
-        empty := _empty().match(" ".join(clause.replace("’", "'").split()))
-    ):
+    if len(clause) > _LONGEST_BOILERPLATE:
         return "statement"
+    words = " ".join(clause.replace("’", "'").split())
+    empty = _empty().match(words)
+    if empty is None:
+        return "refusal" if _declines(words) else "statement"
     _, but, rest = clause.partition(", but ")
     if but:
         return clause_kind(rest)
@@ -150,6 +193,7 @@ __all__ = ["SentenceClaim", "SentenceKind", "Span", "sentence_kinds", "sentences
 
 def sentence_kinds(text: str) -> list[tuple[Span, SentenceKind]]:
     """Return the sentences of `text`, as `sentences` does, each with its kind."""
+    text = untagged(text)
     text_blocks = blocks(text)
     masked_text = masked(text)
     kinds: list[tuple[Span, SentenceKind]] = []
@@ -195,6 +239,7 @@ def split_claims(text: str) -> list[SentenceClaim]:
     nothing by themselves. A lead-in is repeated with each list item that is no statement without
     it. A table row is one claim.
     """
+    text = untagged(text)
     claims: list[SentenceClaim] = []
     sentence_id = 0
     text_blocks = blocks(text)
@@ -336,6 +381,8 @@ _NOISE = (
 def _plain(text: str) -> str:
     """Return the text without citations, source notes, emphasis and line breaks."""
     text = without(text)
+    if "&" in text:
+        text = unescape(text)
     for noise in _NOISE:
         text = noise.sub("", text)
     text = " ".join(text.split()).strip(" ,;")

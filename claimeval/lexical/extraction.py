@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.lexical.citations import masked
 from claimeval.lexical.claims import SentenceKind, sentence_kinds
+from claimeval.lexical.sentences import untagged
 from claimeval.lexical.support import words
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
 
     Citations, list markers and code do not count as words.
     """
-    plain = masked(text)
+    plain = masked(untagged(text))
     spans = sentence_kinds(text)
     sentences = [_words(plain[start:end]) for (start, end), _ in spans]
     counts = ExtractionCounts()

@@ -42,17 +42,79 @@ def sentences(text: str) -> list[Span]:
     a sentence only if the line is short and the next line does not start in lower case. Text
     without letters or digits has no sentences.
     """
+    text = untagged(text)
     spans: list[Span] = []
     for block in blocks(text):
         spans += block_sentences(text, block)
     return spans
 
 
+# --- HTML ---
+
+_TAG = re.compile(
+    r"<(?P<close>/?)(?:(?P<block>address|article|aside|blockquote|br|caption|center|dd|details|div|dl"
+    r"|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary|table"
+    r"|tbody|td|tfoot|th|thead|title|tr|ul)"
+    r"|a|abbr|b|big|code|del|em|font|i|img|ins|kbd|mark|q|s|small|span|strong|sub|sup|u|var)"
+    r"(?:\s[^<>]{0,200})?/?>",
+    re.IGNORECASE,
+)
+_FILLER = "\f"
+"""White space in place of a tag: unlike spaces and tabs, it makes no row of a table."""
+_OPENS = {"li": "\n- ", "tr": "\n|", **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "\n# ")}
+_ROW_OF_TAGS = re.compile(r"\|\f+")
+_RULE = "\n-\n"
+"""A line below the names of the columns, as Markdown has it."""
+
+
+def untagged(text: str) -> str:
+    """Return a text with line breaks and marks of lists, headings and tables in place of the tags
+    of HTML, so that every other character keeps its place.
+
+    A tag within a word, as in H<sub>2</sub>O, parts nothing and stays, as do tags that cite.
+    """
+    if "<" not in text or not _TAG.search(text):
+        return text
+    parts: list[str] = []
+    at = 0
+    has_names = False
+    in_row = False
+    for tag in _TAG.finditer(text):
+        start, end = tag.span()
+        block = (tag["block"] or "").lower()
+        between = text[at:start].replace("\n", _FILLER) if in_row else text[at:start]
+        parts += [between, _in_place_of(text, tag, block, below_names=has_names)]
+        at = end
+        if block == "tr":
+            in_row = not tag["close"]
+        if block in ("th", "tr"):
+            has_names = block == "th"
+    return "".join([*parts, text[at:]])
+
+
+def _in_place_of(text: str, tag: re.Match[str], block: str, *, below_names: bool) -> str:
+    start, end = tag.span()
+    if not block:
+        within_word = text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+        is_raised = text[start:end].lower().strip("</>") == "sup"
+        return tag[0] if within_word or is_raised else _FILLER * (end - start)
+    shown = "\n"
+    if block in ("td", "th"):
+        shown = "|" if tag["close"] else ""
+    elif tag["close"]:
+        shown = _RULE if below_names and block == "tr" else "\n"
+    else:
+        shown = _OPENS.get(block, "\n")
+    return shown.ljust(end - start, _FILLER)
+
+
 # --- Blocks ---
 
 _MARKED = re.compile(r"[^\w\s]|\d{1,3}[.)]|[a-z]\)")
-_MARKER = re.compile(r"(?:>[ \t]*+)*+(?:(?:[-*+•◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z]\))(?:[ \t]++|$))*+")
-_HEADING = re.compile(r"#{1,6}(?:[ \t]++|$)")
+_MARKER = re.compile(
+    r"(?:>[ \t]*+)*+(?:(?:[-*+•◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z]\))(?:[ \t\f]++|$))*+"
+)
+_HEADING = re.compile(r"#{1,6}(?:[ \t\f]++|$)")
 _BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]++(?:\*\*|__):?$")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SOFT_WRAP = 60
@@ -83,7 +145,8 @@ def blocks(text: str) -> list[TextBlock]:
                 text_blocks[-1] = text_blocks[-1]._replace(end=start + len(line))
             else:
                 header = _header_above(text, text_blocks) if kind == "row" else None
-                text_blocks.append(TextBlock(start + mark, start + len(line), kind, header))
+                shown = line.rstrip("|") if kind == "row" and mark else line  # cells of HTML
+                text_blocks.append(TextBlock(start + mark, start + len(shown), kind, header))
             goes_on = kind in ("prose", "item")
         last = line
     # "7." alone is an answer, not a list marker.
@@ -97,7 +160,8 @@ def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
     if in_code:
         return "code", 0
     if line[0] == "|" or "   " in line or "\t" in line:
-        return "row", 0
+        opening = _ROW_OF_TAGS.match(line)
+        return "row", opening.end() if opening else 0
     if not _MARKED.match(line):
         return "prose", 0
     if heading := _HEADING.match(line):
@@ -118,9 +182,12 @@ def _continues(line: str, last: str, block: TextBlock) -> bool:
 
 
 def _header_above(text: str, text_blocks: list[TextBlock]) -> Span | None:
-    if not text_blocks or text[text_blocks[-1].start] != "|":
+    if not text_blocks:
         return None
     above = text_blocks[-1]
+    line_start = text.rfind("\n", 0, above.start) + 1
+    if text[line_start : above.start + 1].lstrip()[:1] != "|":
+        return None
     return Span(above.start, above.end) if above.kind == "heading" else above.header
 
 

@@ -78,12 +78,26 @@ def names_of(contexts: Sequence[Document]) -> dict[str, tuple[int, ...]]:
     return ranks
 
 
+def sentence_spans(sample: Sample) -> list[Span]:
+    """Return the sentences of the answer: those that the data give, else those that rules find."""
+    answer = sample.answer or ""
+    if not sample.sentence_ends:
+        return sentences(answer)
+    spans: list[Span] = []
+    start = 0
+    for end in sample.sentence_ends:
+        gap = answer[start:end]
+        spans.append(Span(end - len(gap.lstrip()), end))
+        start = end
+    return spans
+
+
 def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     """Return the citations of the answer, in order.
 
     A name is that of a context (its id, title or address). Else a number is a place in
     `Sample.sources`, if there are any, or what `numbers_of` says. `spans` are the sentences of the
-    answer, if they are known.
+    answer; None: as `sentence_spans` finds them.
     """
     answer = sample.answer or ""
     contexts = sample.contexts or ()
@@ -97,7 +111,7 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     text = masked(answer)
     spoken = [
         (span.start, number)
-        for number, span in enumerate(sentences(answer) if spans is None else spans, 1)
+        for number, span in enumerate(sentence_spans(sample) if spans is None else spans, 1)
         if has_words(text[slice(*span)])
     ]
 
@@ -228,8 +242,9 @@ class CitationTable(NamedTuple):
 @lru_cache(maxsize=1)
 def table(m: Matrix) -> CitationTable:
     """Return the citations of a matrix, which all formulas read; made once."""
-    spans = sentences(m.sample.answer or "")
+    spans = sentence_spans(m.sample)
     citations = of(m.sample, spans)
+    by_rule = sentences(m.sample.answer or "") if m.sample.sentence_ends else spans
     ranks = m.sample.ranks("contexts")
     cited: dict[int, dict[Cited, None]] = {}
     for citation in citations:
@@ -244,7 +259,9 @@ def table(m: Matrix) -> CitationTable:
         m.labeled("answer", "contexts"),
     )
     for claim, cells, single, whole in zip(*columns, strict=True):
-        numbers = _sentences(claim, spans)
+        numbers = _sentences(claim, by_rule)
+        if by_rule is not spans:
+            numbers = _given_sentences(claim, [by_rule[n - 1] for n in numbers], spans)
         names = dict.fromkeys(chain.from_iterable(cited.get(number, ()) for number in numbers))
         by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
         unresolved: Truth = any(isinstance(name, str) for name in names)
@@ -272,6 +289,18 @@ def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:
         bisect_right(spans, start, key=lambda span: span.end) + 1,
         bisect_left(spans, end, key=lambda span: span.start) + 1,
     )
+
+
+def _given_sentences(claim: Claim, by_rule: Sequence[Span], spans: Sequence[Span]) -> Sequence[int]:
+    """Return the numbers of the sentences of the data in which a claim is: those of its place, else
+    those that its sentences by rule overlap."""
+    places = [Span(*claim.span)] if claim.span else by_rule
+    numbers: dict[int, None] = {}
+    for place in places:
+        for number, span in enumerate(spans, 1):
+            if span.start < place.end and place.start < span.end:
+                numbers[number] = None
+    return list(numbers)
 
 
 class CheckedCitation(NamedTuple):

@@ -270,6 +270,9 @@ class Sample(Record):
     sources: tuple[str, ...] = ()
     """What `[1]`, `[2]`, ... in the answer stand for, as ids, titles or addresses of contexts;
     empty if a number is the rank of a context."""
+    sentence_ends: tuple[int, ...] = ()
+    """Where each sentence of the answer ends, in characters, if the data divide it; empty if rules
+    find its sentences. Citations belong to these sentences."""
     numbering: Numbering | None = None
     """What the numbers in the answer's citations are, as found over all samples; None: an id that
     is a number, else the rank of a context."""

@@ -21,7 +21,7 @@ from claimeval.lexical.support import (
     score_claim,
     shipped_weights,
 )
-from claimeval.lexical.support.features import FEATURES
+from claimeval.lexical.support.features import FEATURES, is_copied
 from claimeval.lexical.support.words import model, names, read, tokens
 from tests.shared_data import shared_data
 
@@ -349,7 +349,7 @@ def test_keys_are_plain_numbers_and_stems() -> None:
 
 
 def test_the_engine_names_itself() -> None:
-    assert ENGINE == model()["engine"] == "lexical-v4"
+    assert ENGINE == model()["engine"] == "lexical-v5"
     assert NOTICE == "lexical support score, not an LLM judgment"
     assert re.fullmatch(r"[0-9a-f]{64}", coefficients_digest())
 
@@ -429,3 +429,36 @@ def test_experts_claims_have_the_same_score_with_and_without_marks_of_each_form_
         plain = score_claim(re.sub(r"\s?\[\d+\]", "", text), evidence)
         cited = score_claim(re.sub(r"\[(\d+)\]", form, text), evidence)
         assert (cited.score, cited.flags) == (plain.score, plain.flags), text
+
+
+THAI = (
+    "หอคอยแห่งเบิร์นสร้างขึ้นในปี 1902 โดยสถาปนิกชื่ออานา ลินด์ มีความสูง 63.5 เมตร และเปิดทุกวัน"
+    " ภายในมีพิพิธภัณฑ์ (AFC) ที่จัดแสดงประวัติศาสตร์ของเมือง ระฆังมีน้ำหนักเก้าตัน"
+    ' จากจุดชมวิวสามารถมองเห็นเทือกเขาแอลป์ เกมนี้เป็นที่รู้จักในชื่อ "ซูเปอร์โบวล์ L" มาตลอด'
+)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_thai_that_is_copied_word_for_word_is_supported(copies: int) -> None:
+    """Any run of its phrases, also one longer than the pieces in which words are compared."""
+    text = " ".join([THAI] * copies)
+    phrases = text.split(" ")
+    evidence = prepare(["อย่างอื่น", text])
+    for first in range(0, len(phrases), 3):
+        for last in range(first + 1, len(phrases) + 1, 4):
+            result = score_claim(" ".join(phrases[first:last]), evidence)
+            assert label(result.score) == "supported"
+            assert result.best_document == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "document"),
+    [
+        ("มีความสูง 63", "หอคอยมีความสูง 63.5 เมตร"),
+        ("เปิดวันจันทร์", "หอคอยไม่เปิดวันจันทร์ ในฤดูหนาว"),
+        ("塔高63", "伯尔尼塔高63.5米"),
+    ],
+)
+def test_a_part_of_a_number_or_of_a_negation_is_not_copied(claim: str, document: str) -> None:
+    (index,) = prepare([document]).documents
+    assert not is_copied(claim, index)

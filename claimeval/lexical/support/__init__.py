@@ -26,6 +26,7 @@ from claimeval.lexical.support.features import (
     antonym,
     compared,
     feature_values,
+    is_copied,
     match_words,
     negation,
     other_name,
@@ -33,8 +34,9 @@ from claimeval.lexical.support.features import (
     read_claim,
     role_swap,
 )
+from claimeval.lexical.words import is_unspaced_script
 
-ENGINE = "lexical-v4"
+ENGINE = "lexical-v5"
 NOTICE = "lexical support score, not an LLM judgment"
 
 
@@ -92,6 +94,12 @@ def score_claim(
     if not features.keys:
         return SupportScore(0.5, (), ("nothing_to_find",), None, (0.5,) * len(evidence.documents))
     readings = [_assess(features, document, weights) for document in evidence.documents]
+    if is_unspaced_script(claim):
+        pairs = zip(readings, evidence.documents, strict=True)
+        readings = [
+            _copied(reading, features) if is_copied(claim, document) else reading
+            for reading, document in pairs
+        ]
     per_document = tuple(reading.score for reading in readings)
     best = max(range(len(readings)), key=per_document.__getitem__, default=None)
     if best is None or not readings[best].in_sentence:
@@ -158,6 +166,20 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
         flags = (cap, *flags)
     return _DocumentSupport(
         score, conflict, flags, match.anywhere, match.sentence.bit_count(), bool(cap)
+    )
+
+
+def _copied(reading: _DocumentSupport, features: ClaimFeatures) -> _DocumentSupport:
+    """Return the support of a claim that a document has word for word.
+
+    In scripts without spaces and full stops, a sentence can be longer than the pieces in which
+    words are compared, and names of the next sentence look like conflicts.
+    """
+    supported = words.model()["thresholds"]["supported"]
+    return _DocumentSupport(
+        max(reading.score, supported),
+        anywhere=features.every,
+        in_sentence=len(features.keys),
     )
 
 

@@ -12,13 +12,16 @@ which the caller ensures.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
+from html import unescape
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from claimeval.lexical.sentences import Span, sentences
+from claimeval.lexical.citations import without
+from claimeval.lexical.sentences import Span, sentences, untagged
 from claimeval.lexical.support import words
 from claimeval.lexical.support.words import Word, joined, rounded, significant
 
@@ -127,6 +130,8 @@ class SentenceIndex:
     """An index of the sentences of a text by their keys, built in linear time."""
 
     def __init__(self, text: str) -> None:
+        if "&" in text or "<" in text:
+            text = untagged(unescape(text))
         self.text = text
         self.spans: list[Span] = []
         for sentence in sentences(text):
@@ -142,6 +147,11 @@ class SentenceIndex:
             function_words.update(without_key)
         self.function_words = frozenset(word.lower() for word in function_words)
         self._rounded: dict[int, dict[tuple[str, int], list[int]]] = {}
+
+    @cached_property
+    def folded(self) -> str:
+        """The text as `folded` writes it."""
+        return folded(self.text)
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
@@ -182,6 +192,39 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
         yield Span(start, cut)
         start = cut
     yield Span(start, end)
+
+
+def is_copied(claim: str, document: SentenceIndex) -> bool:
+    """Return whether a document has a claim word for word, between spaces or punctuation.
+
+    Nothing may stand before it, because "not" is written there without a space: `ไม่เปิด`.
+    """
+    said = folded(without(claim)).strip(" .,;:!?…。、，！？\"'“”‘’()「」")
+    text = document.folded
+    start = text.find(said) if said else -1
+    while start >= 0:
+        end = start + len(said)
+        if _parts(text, start - 1, before=said) and _parts(text, end, after=said):
+            return True
+        start = text.find(said, start + 1)
+    return False
+
+
+def _parts(text: str, place: int, *, before: str = "", after: str = "") -> bool:
+    """Return whether the character at a place, before or after a quote, is white space or
+    punctuation, and no part of a number as in 63.5."""
+    if not 0 <= place < len(text):
+        return True
+    if text[place] in ".,":
+        left = text[max(0, place - 1) : place] if before else after[-1:]
+        right = before[:1] if before else text[place + 1 : place + 2]
+        return not (left.isdecimal() and right.isdecimal())
+    return unicodedata.category(text[place])[0] in "ZPS"
+
+
+def folded(text: str) -> str:
+    """Return a text in one form of its characters, in lower case, with single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 class WordMatch(NamedTuple):
