@@ -34,9 +34,17 @@ from claimeval.providers.keys import (
     scrub_body,
     scrubbed_logs,
 )
-from claimeval.types.chat_format import read_chat, refused_parameters
+from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import CallError, Completion, Judge, RateLimitStatus
+from claimeval.types.refusals import STREAM, refused_parameters
+from claimeval.types.requests import (
+    LONG_REPLY,
+    SYSTEM,
+    CallError,
+    Completion,
+    Judge,
+    RateLimitStatus,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -102,11 +110,11 @@ _FILTERED = re.compile(
 )
 """Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter
 (403)."""
-_LIMIT_TOO_HIGH = re.compile(
-    r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less"
-    r" than|maximum)",
-    re.I,
-)
+_NOT_VERIFIED = re.compile(r"organi[sz]ation must be verified", re.I)
+_LIMIT_IS_NO_WINDOW = re.compile(r"max_(?:completion_|new_|output_)?tokens`?'? must be", re.I)
+"""Groq's message about a reply that is too long, which mentions the context window at its end."""
+_ASKED_AGAIN = {"json_validate_failed", "tool_use_failed"}
+"""Codes of Groq for a reply that was no valid JSON, which the next one may be."""
 _FATAL_STATUS = {
     401: _NOT_ACCEPTED,
     402: "payment is required: check plan and billing",
@@ -166,7 +174,11 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     message = f"status {status}: {reason}"
     if request_id := headers.get("request-id"):
         message += f" (request {scrub(request_id, key)[:80]})"
-    if {code, kind} & _TOO_LONG_CODES or (status in (400, 413, 422) and _TOO_LONG.search(words)):
+    if {code, kind} & _TOO_LONG_CODES or (
+        status in (400, 413, 422)
+        and _TOO_LONG.search(words)
+        and not _LIMIT_IS_NO_WINDOW.match(words.lstrip("`'"))
+    ):
         return CallError(
             "too_long", message, status=status, retryable=False, context_tokens=stated_window(body)
         )
@@ -180,6 +192,14 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         )
     if "content_filter" in (code, kind) or (status in (400, 403) and _FILTERED.search(words)):
         return CallError("filtered", message, status=status, retryable=False)
+    if {code, kind} & _ASKED_AGAIN:
+        return CallError("provider_error", message, status=status, possibly_paid=True)
+    if _NOT_VERIFIED.search(words):
+        return _fatal(status, message, "verify the organization, or name another model")
+    if status in (404, 500, 501) and (
+        refused := refused_parameters(words, parameter, strict=status == 500)
+    ):
+        return _refused(status, message, refused)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return _fatal(status, message, rejection(key) if advice == _NOT_ACCEPTED else advice)
     if status in (400, 422) and (
@@ -223,23 +243,39 @@ def _refusal(
     status: int, message: str, code: str, kind: str, words: str, parameter: str
 ) -> CallError | None:
     """Return the error for a 400 or 422 by its code or message; None if it is unknown."""
-    if _LIMIT_TOO_HIGH.search(words):
-        return _fatal(status, message, "set a lower max_tokens in a judge file")
-    by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
-    if refused := refused_parameters(words, parameter):
-        return CallError(
-            "judge_stopped",
-            f"{message.rstrip('.')}; {_BAD_SETTING}",
-            status=status,
-            retryable=False,
-            refused=refused,
-        )
-    if by_code or _UNKNOWN_FIELD.search(words):
-        return _fatal(status, message, _BAD_SETTING)
     for pattern, reason in _FATAL_WORDS:
         if pattern.search(words):
             return _fatal(status, message, _FATAL_CODES[reason])
+    by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
+    if refused := refused_parameters(words, parameter):
+        return _refused(status, message, refused)
+    if by_code or _UNKNOWN_FIELD.search(words):
+        return _fatal(status, message, _BAD_SETTING)
     return None
+
+
+_ADVICE = {
+    STREAM: (
+        "the server only streams its replies, which claimeval does not read; put a gateway such as"
+        " LiteLLM before it"
+    ),
+    SYSTEM: "the model takes no system text, also not in the user's message",
+}
+
+
+def _refused(status: int, message: str, refused: tuple[str, ...]) -> CallError:
+    """Return the error for what a server refuses of a request, which may be sent in another
+    form."""
+    advice = _ADVICE.get(refused[0], _BAD_SETTING)
+    if refused[0].startswith(LONG_REPLY):
+        advice = "set a lower max_tokens in a judge file"
+    return CallError(
+        "judge_stopped",
+        f"{message.rstrip('.')}; {advice}",
+        status=status,
+        retryable=False,
+        refused=refused,
+    )
 
 
 def _details(body: str) -> tuple[str, str, str, str]:
@@ -486,11 +522,14 @@ def _error_in_reply(body: bytes, headers: Mapping[str, str], key: SecretStr) -> 
     """Return the error that a gateway sent with status 200, by the status in its body; None if
     there is none."""
     try:
-        status = int(json.loads(body)["error"]["code"])
-    except (ValueError, LookupError, TypeError, RecursionError):
+        reply = json.loads(body)
+        record = reply.get("error") or reply["choices"][0]["error"]
+        status = int(record["code"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     if not 400 <= status < 600:
         return None
+    body = json.dumps({"error": record}).encode()
     error = error_for(status, headers, body.decode("utf-8", "replace"), key)
     error.possibly_paid = True
     return error

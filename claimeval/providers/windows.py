@@ -20,7 +20,7 @@ from claimeval.types.requests import CallError, Completion, Failure, Judge, Requ
 TABLE = Path(__file__).with_name("windows.yaml")
 SMALLEST = 1024
 """Minimum tokens of a window that one reply shows."""
-SMALLEST_REPEATED = 64
+SMALLEST_REPEATED = 256
 """Minimum tokens of a window that two different prompts show."""
 CHARACTERS_PER_TOKEN = 7
 """Upper bound of the characters per token, with repeated punctuation counted once; prose has 3 to
@@ -237,6 +237,8 @@ class PromptCounts:
         if counted.prompts < 2 or tokens < SMALLEST_REPEATED:
             # below, a count may be that of the tokens that the server's own cache did not have
             return False
+        if counted.shortest < 0.3 * tokens:
+            return False  # so short a prompt has not so many tokens: the count is made up
         if counted.least > 2 * tokens:
             return True
         if max(self._counted) > (window_of(tokens) if window_of(tokens) != tokens else tokens):

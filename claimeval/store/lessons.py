@@ -18,7 +18,16 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from claimeval.store.store import Store
-from claimeval.types.requests import ANY_KEYS, Completion, Failure, Judge, Learned, Request
+from claimeval.types.requests import (
+    ANY_KEYS,
+    SYSTEM,
+    THINKING,
+    Completion,
+    Failure,
+    Judge,
+    Learned,
+    Request,
+)
 
 FILE = "learned.json"
 """File name in the directory of the reply cache."""
@@ -50,7 +59,8 @@ class Lessons:
         before = self._known.get(judge, Learned())
         refused = tuple(dict.fromkeys((*before.refused, *learned.refused)))
         window = before.context_tokens or learned.context_tokens
-        self._write(judge, Learned(refused=refused, context_tokens=window))
+        longest = before.max_tokens or learned.max_tokens
+        self._write(judge, Learned(refused=refused, context_tokens=window, max_tokens=longest))
 
     def adapt(self, request: Request, store: Store | None = None) -> Request:
         """Return the request in the first form that has a cached reply, else in the newest form.
@@ -83,15 +93,20 @@ class Lessons:
             known = self._known.get(judge.id)
             refused = (*judge.learned.refused, *(known.refused if known else ()))
             window = judge.learned.context_tokens or (known.context_tokens if known else None)
+            longest = judge.learned.max_tokens or (known.max_tokens if known else None)
             learned = judge.learned.model_copy(
-                update={"refused": tuple(dict.fromkeys(refused)), "context_tokens": window}
+                update={
+                    "refused": tuple(dict.fromkeys(refused)),
+                    "context_tokens": window,
+                    "max_tokens": longest,
+                }
             )
             informed = (
                 judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
             )
             adapted = self._asked[judge.name] = informed.as_asked
             if known:
-                _warn(judge, known.refused, window)
+                _warn(judge, known.refused, window, longest)
         return adapted
 
     def learn(self, request: Request, sent: Request, failure: Failure) -> bool:
@@ -117,7 +132,13 @@ class Lessons:
     def _replace(self, judge: Judge, before: Judge, after: Judge) -> None:
         self._asked[judge.name] = after
         self._forms.pop(judge.name, None)
-        _warn(judge, after.learned.refused[len(before.learned.refused) :], after.context_tokens)
+        longest = after.learned.max_tokens
+        _warn(
+            judge,
+            after.learned.refused[len(before.learned.refused) :],
+            after.context_tokens,
+            None if longest == before.learned.max_tokens else longest,
+        )
         self._write(judge.id, after.learned)
 
     def check_schema(self, sent: Request, reply: Completion) -> None:
@@ -188,17 +209,24 @@ def _with_window(judge: Judge, window: int) -> Judge:
     return judge.model_copy(update={"learned": learned, "context_tokens": window})
 
 
-def _warn(judge: Judge, refused: Iterable[str], window: int | None) -> None:
-    """Log in one line what is refused or, if nothing is, the context window."""
+def _warn(
+    judge: Judge, refused: Iterable[str], window: int | None, longest: int | None = None
+) -> None:
+    """Log in one line what is refused or, if nothing is, the longest reply or the context
+    window."""
     forms = {
         "temperature": "temperature is left out, so its default applies",
         "max_tokens": "replies are limited by max_completion_tokens",
         "max_completion_tokens": "replies are limited by max_tokens",
         "response_format": "no JSON schema is sent; only claimeval checks replies",
+        SYSTEM: "the system text is put before the user's",
+        THINKING: "thinking is turned off",
     }
     words = [forms.get(name, f"{name} is left out of the JSON schema") for name in refused]
     if words:
         logger.warning("%s refuses %s: %s", judge.name, " and ".join(refused), "; ".join(words))
+    elif longest:
+        logger.warning("%s allows replies of %s tokens, which limits them", judge.name, longest)
     elif window:
         logger.warning(
             "%s has a window of %s tokens: replies are limited to the rest of the window, and"

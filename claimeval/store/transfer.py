@@ -31,7 +31,14 @@ SHOWN = 5
 
 _Line = TypeVar("_Line", bound=Record)
 Refusable = Literal[
-    "maxLength", "maxItems", "response_format", "temperature", "max_tokens", "max_completion_tokens"
+    "maxLength",
+    "maxItems",
+    "response_format",
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "system",
+    "enable_thinking",
 ]
 """Parameters that `Judge.without` can leave out."""
 
@@ -70,6 +77,7 @@ class _ExportedLesson(Record):
     """The id of a judge."""
     refused: tuple[Refusable, ...] = ()
     context_tokens: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
+    max_tokens: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
 
 
 def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> ExportCounts:
@@ -127,7 +135,11 @@ def read(file: IO[bytes], name: str, store: Store) -> TransferCounts:
                 lesson = _validated(_ExportedLesson, line)
                 lessons.add(
                     lesson.judge,
-                    Learned(refused=lesson.refused, context_tokens=lesson.context_tokens),
+                    Learned(
+                        refused=lesson.refused,
+                        context_tokens=lesson.context_tokens,
+                        max_tokens=lesson.max_tokens,
+                    ),
                 )
                 continue
             key, origin, body = _checked(line)

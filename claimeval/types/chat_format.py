@@ -17,7 +17,6 @@ from pydantic_core import from_json
 
 from claimeval.types.requests import (
     ANY_KEYS,
-    SCHEMA_BOUNDS,
     TOKEN_LIMITS,
     CallError,
     Completion,
@@ -28,19 +27,6 @@ from claimeval.types.usage import usage_of
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
-_SENT = {
-    "temperature",
-    "top_p",
-    "seed",
-    "random_seed",
-    "reasoning_effort",
-    "logprobs",
-    "top_logprobs",
-    "response_format",
-    "prompt_cache_key",
-    *TOKEN_LIMITS,
-}
-"""Fields of a request that come from settings: all but `model` and `messages`."""
 _LIMITS = (
     *TOKEN_LIMITS,
     "max_output_tokens",
@@ -182,41 +168,6 @@ def _parsed_schema(schema: str) -> Any:
     return json.loads(schema)
 
 
-_NAMED = (
-    *sorted(_SENT, key=len, reverse=True),
-    *SCHEMA_BOUNDS,
-)
-_NAME = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_NAMED)})(?![A-Za-z_])")
-_SCHEMA = re.compile(
-    r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode|tool[_"
-    r" ]choice|input_schema",
-    re.IGNORECASE,
-)
-"""Words for the JSON schema, including Anthropic's for the tool that carries it."""
-_REFUSES = re.compile(
-    r"(?:not|n't|un)["
-    r" -]?(?:support|accept|permit|allow|recogni|available)|extra_forbidden|unknown|unexpected|"
-    r"deprecated|invalid schema|schema is invalid|cannot (?:both )?be|may not be|must be omitted|"
-    r"(?:is|are) incompatible|only the default",
-    re.IGNORECASE,
-)
-
-
-def refused_parameters(words: str, parameter: str = "") -> tuple[str, ...]:
-    """Return the parameters that a server refuses, by their names in the request; empty for any
-    other error.
-
-    `words` is the server's message, `parameter` the parameter that its error record names.
-    """
-    named = parameter.rpartition(".")[2] if parameter.rpartition(".")[2] in _NAMED else ""
-    if not named and not _REFUSES.search(words):
-        return ()
-    names = set(_NAME.findall(words)) | ({named} if named else set())
-    if _SCHEMA.search(words):
-        names.add("response_format")
-    return tuple(sorted(names))
-
-
 def read_chat(
     body: bytes,
     *,
@@ -259,6 +210,8 @@ def read_chat(
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _error(f"the reply has no choices: {_preview(body)}")
+    if choices[0].get("error"):
+        raise _error(f"status 200 with an error inside a choice: {_preview(body)}")
     finish = _str(choices[0].get("finish_reason"))
     if finish and finish.startswith("content_filter"):
         # Gemini adds the category and omits the message

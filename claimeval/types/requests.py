@@ -41,6 +41,12 @@ MOST_VERDICT_TOKENS = 60
 ClaimsPerCall = int | Literal["auto"]
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
+SYSTEM = "system"
+"""The role of the first message, which some models and chat templates do not have."""
+THINKING = "enable_thinking"
+"""The field with which some hosts turn thinking off, which they allow only in streams."""
+LONG_REPLY = "max_tokens<="
+"""Begins the name of a refused length of a reply, followed by the numbers in the message."""
 ANY_KEYS = '"additionalProperties":{'
 """In the JSON schema of an object whose keys it does not name, which providers with a strict mode
 refuse there."""
@@ -67,6 +73,8 @@ class Learned(Record):
     """Whether replies followed the JSON schema. None: no schema was sent, or there was no reply."""
     context_tokens: int | None = None
     """Context window that the server stated when it refused a request as too long."""
+    max_tokens: int | None = None
+    """Longest reply that the server allows, as it stated when it refused a longer one."""
 
 
 HIGHEST_PRICE = 1_000_000
@@ -255,8 +263,8 @@ class Judge(Record):
         """Return the judge without parameters that its server refuses; None if nothing changes.
 
         Only claimeval's defaults are left out or renamed: temperature 0, the name of the token
-        limit, the JSON schema or its bounds. Parameters that a user set stay, so that the user sees
-        the refusal.
+        limit, the JSON schema or its bounds, the role of the system text. Parameters that a user
+        set stay, so that the user sees the refusal; but a reply may be shorter than a user allows.
         """
         names = set(refused)
         known = self.learned.refused
@@ -275,9 +283,18 @@ class Judge(Record):
         if self.token_limit in names and not set(TOKEN_LIMITS) & set(known):
             changes["token_limit"] = next(name for name in TOKEN_LIMITS if name != self.token_limit)
             left_out.append(str(self.token_limit))
-        if not left_out:
+        if SYSTEM in names and SYSTEM not in known:
+            left_out.append(SYSTEM)
+        if THINKING in names and THINKING not in {*known, *self.extra}:
+            changes["extra"] = {**self.extra, THINKING: False}
+            left_out.append(THINKING)
+        longest = min(self.max_tokens, self.learned.max_tokens or self.max_tokens)
+        limits = [_lower_limit(name, longest) for name in names if name.startswith(LONG_REPLY)]
+        limit = next((limit for limit in limits if limit), self.learned.max_tokens)
+        if not left_out and limit == self.learned.max_tokens:
             return None
-        changes["learned"] = self.learned.model_copy(update={"refused": (*known, *left_out)})
+        learned = {"refused": (*known, *left_out), "max_tokens": limit}
+        changes["learned"] = self.learned.model_copy(update=learned)
         return self.model_copy(update=changes)
 
     @property
@@ -301,9 +318,29 @@ class Judge(Record):
         lessons = []
         for count in range(len(learned.refused) + 1):
             for window in dict.fromkeys((None, learned.context_tokens)):
-                lesson = {"refused": learned.refused[:count], "context_tokens": window}
-                lessons.append(learned.model_copy(update=lesson))
+                for longest in dict.fromkeys((None, learned.max_tokens)):
+                    lesson = {
+                        "refused": learned.refused[:count],
+                        "context_tokens": window,
+                        "max_tokens": longest,
+                    }
+                    lessons.append(learned.model_copy(update=lesson))
         return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
+
+
+def _lower_limit(name: str, longest: int) -> int | None:
+    """Return the longest reply that a server allows, by the name of a refused one; None if it
+    states no lower number.
+
+    Args:
+        name: `LONG_REPLY` and the numbers in the server's message, of which one may be that of the
+            request: `longest`, or twice as many for a second attempt.
+        longest: The longest reply to a first attempt.
+    """
+    stated = [int(number) for number in name.removeprefix(LONG_REPLY).split(",") if number]
+    if 2 * longest in stated and longest in stated:
+        return longest
+    return max((number for number in stated if 16 <= number < longest), default=None)
 
 
 @dataclass(frozen=True)
@@ -415,9 +452,19 @@ class Request:
                 min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS),
                 SHORTEST_REPLY,
             )
+        limit = min(limit, self.max_tokens, judge.learned.max_tokens or limit)
         if judge is self.judge and limit == self.max_tokens:
             return self
-        return replace(self, judge=judge, max_tokens=min(limit, self.max_tokens))
+        request = replace(self, judge=judge, max_tokens=limit)
+        has_system = any(message.role == "system" for message in self.messages)
+        return (
+            request._without_system() if SYSTEM in judge.learned.refused and has_system else request
+        )
+
+    def _without_system(self) -> Request:
+        """Return the request with the system text before the user's, in one message."""
+        text = "\n\n".join(m.content for m in self.messages if m.content.strip())
+        return replace(self, messages=(Message("user", text),), beginning=None)
 
     @property
     def size(self) -> int:

@@ -335,7 +335,7 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
                 "max_tokens: 90000 > 8192, which is the maximum allowed number of output tokens for"
                 " claude-3-haiku"
             ),
-            {"fatal": True},
+            {"fatal": False, "refused": ("max_tokens<=8192,90000",)},
         ),
         (
             400,

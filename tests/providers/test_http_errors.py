@@ -73,7 +73,7 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
         (
             400,
             {"message": "max_tokens is too large: 50000. This model supports at most 16384."},
-            True,
+            False,
             "a lower max_tok",
         ),
         (

@@ -29,10 +29,10 @@ from claimeval.providers.batches import batches_of, supports_batches
 from claimeval.providers.http import stated_window
 from claimeval.providers.prices import cost_bound, price_of
 from claimeval.store.store import LOCK_FILE, KeyLocks, Store, completion
-from claimeval.types.chat_format import refused_parameters
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
+from claimeval.types.refusals import refused_parameters
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 
 R = TypeVar("R")

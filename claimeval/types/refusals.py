@@ -1,0 +1,151 @@
+"""What a server refuses of a request, by the fields that its message names.
+
+Hosts say the same refusal in many wordings. So a refusal is recognized by its status, by the name
+of a field, and by words near that name that refuse, not by whole sentences. A message that only
+mentions a field, such as one that quotes the prompt, refuses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claimeval.types.requests import LONG_REPLY, SCHEMA_BOUNDS, SYSTEM, THINKING, TOKEN_LIMITS
+
+STREAM = "stream"
+
+SETTINGS = (
+    "temperature",
+    "top_p",
+    "seed",
+    "random_seed",
+    "reasoning_effort",
+    "logprobs",
+    "top_logprobs",
+    "response_format",
+    "prompt_cache_key",
+    *TOKEN_LIMITS,
+)
+"""Fields of a request that come from settings: all but `model` and `messages`."""
+_NAMED = (*sorted(SETTINGS, key=len, reverse=True), *SCHEMA_BOUNDS)
+_NAME = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_NAMED)})(?![A-Za-z_]|-\w)", re.IGNORECASE)
+_SPELLED = {name.lower(): name for name in _NAMED}
+_SCHEMA = re.compile(
+    r"json[_ ]?(?:schema|object|mode)|structured[_ -]outputs?|output_format|response[ _]format|"
+    r"tool[_ ]choice|input_schema|guided[_ ](?:json|decoding)|grammar",
+    re.IGNORECASE,
+)
+"""Words for the JSON schema, including Anthropic's for the tool that carries it, and those of local
+servers, which make a grammar of it."""
+_REFUSES = re.compile(
+    r"(?:not|n't|un|no longer)[ -]?(?:be |been |currently |yet )?"
+    r"(?:support|accept|permit|allow|recogni|available|enabled|implement|configurable)|"
+    r"extra_forbidden|extra inputs|unknown (?:name|param|arg|field|key)|unknown|unexpected|"
+    r"deprecated|invalid schema|schema is invalid|cannot (?:both )?be|may not be|"
+    r"(?:must|should|has to) be (?:omitted|unset|removed|null|strictly|greater than 0|> ?0|1\b)|"
+    r"(?:may|can) only be set|only supports? temperature|"
+    r"(?:is|are) incompatible|(?:is|are) disabled|only (?:the )?(?:default|accepts?|allows?)|"
+    r"enabled only|endpoints? found that (?:support|can handle)|不支持|不允许",
+    re.IGNORECASE,
+)
+_REFUSES_FORMAT = re.compile(
+    rf"{_REFUSES.pattern}|not one of|must be (?:one of:? )?['\"`]?(?:text|json)|only supports?|"
+    r"(?:failed|unable|error|cannot|can't|could not)[^.]{0,20}(?:pars|compil|convert|generat)|"
+    r"is not (?:a )?valid|invalid (?:value|type|response)|expected one of|requires? ",
+    re.IGNORECASE,
+)
+"""Words that refuse a format: it has no value that a user set, so any complaint is about ours."""
+_NO_SUPPORT = (
+    r"(?:not|n't|un|no longer)[ -]?(?:be |been |currently |yet )?"
+    r"(?:support|allow|accept|permit|enabled|recogni|implement|available)"
+)
+_NO_SYSTEM = re.compile(
+    r"(?:system|developer)['\"`]?[ _-]?(?:role|message|prompt|instruction)s?\b[^.;\n]{0,60}?"
+    rf"{_NO_SUPPORT}|"
+    rf"{_NO_SUPPORT}\w*[^.;\n]{{0,40}}\b(?:system|developer)[ _'\"`-]*"
+    r"(?:role|message|prompt|instruction)s?\b|"
+    rf"\broles?\b[^;\n]{{0,50}}{_NO_SUPPORT}\w*[^.;\n]{{0,20}}['\"`](?:system|developer)['\"`]|"
+    r"(?:unexpected|unknown|invalid|unsupported|illegal) (?:value for )?(?:message )?"
+    r"['\"`]?roles?['\"`]?[^.;\n]{0,15}\b(?:system|developer)\b|"
+    r"\brole\b[^.;\n]{0,20}\b(?:system|developer)\b[^.;\n]{0,25}(?:not|invalid|unknown)|"
+    r"roles? must alternate|alternat\w+ (?:between )?['\"`]?user|"
+    r"only (?:the )?['\"`]?(?:user|assistant)['\"`]?(?:,|/| and| or)[^.;\n]{0,30}"
+    r"['\"`]?(?:assistant|user|model)['\"`]?[^.;\n]{0,20}roles?|"
+    r"\brole\w*\b[^;\n]{0,60}(?:should|must) be (?:either )?(?:one of )?[\[(]?"
+    r"['\"`]?(?:user|assistant)['\"`]?|"
+    r"(?:must|should) (?:start|begin) with (?:a |the )?['\"`]?user|"
+    r"first message[^.;\n]{0,30}(?:must|should)[^.;\n]{0,30}['\"`]?user|"
+    r"(?:invalid|unsupported|unexpected|got)[^.;\n]{0,25}['\"`](?:system|developer)['\"`]|"
+    r"['\"`](?:system|developer)['\"`] is not (?:a )?(?:valid|known|allowed|supported)|"
+    r"first role[^.;\n]{0,20}user|roles? other than ['\"`]?user",
+    re.IGNORECASE,
+)
+_MOST_TOKENS = re.compile(
+    r"(?:max(?:imum)?[_ ]?(?:completion|new|output)?[_ ]?tokens|maxOutputTokens)(?![A-Za-z_])",
+    re.IGNORECASE,
+)
+_TOO_MANY = re.compile(
+    r"too (?:large|high|big|long)|at most|exceed|(?:less|lower|smaller|greater|more) than|above|"
+    r"maximum|range|between|bounds|\[ ?\d|<=|[>≤] ?\d|(?:must|should|can) (?:not )?be|cannot|"
+    r"limit|allowed|up to|非法|范围",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w-])(?<!\d\.)(\d{2,7})(?!\w|\.\d)")
+_EXCLUSIVE = re.compile(r"(\d{2,7}) ?\(?exclusive")
+_STREAMS_ONLY = re.compile(
+    r"(?:only|must|requires?|needs?|has to)\b[^.;\n]{0,40}\bstream(?:ing|=true|ed)?\b|"
+    r"\bstream(?:ing)?\b[^.;\n]{0,25}(?:required|must be (?:set to )?true|only)|"
+    r"set ['\"`]?stream['\"`]? ?(?:=|to) ?['\"`]?true|"
+    r"non-?stream\w*[^.;\n]{0,40}(?:not|un)[ -]?(?:support|allow)",
+    re.IGNORECASE,
+)
+_THINKS = re.compile(r"enable[_ ]thinking|thinking mode", re.IGNORECASE)
+_NOT_THINKING = re.compile(r"not|n't|false|only|disable|stream|unsupported|不支持", re.IGNORECASE)
+_QUOTED = re.compile(r"(?<!\w)(['\"`])(?:(?!\1).){60,}?\1(?!\w)", re.DOTALL)
+"""A quotation of a text, in which names stand for themselves. Names of fields are shorter."""
+_CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n")
+
+
+def refused_parameters(words: str, parameter: str = "", *, strict: bool = False) -> tuple[str, ...]:
+    """Return what a server refuses, by the names in the request; empty for any other error.
+
+    Args:
+        words: The server's message.
+        parameter: The parameter that its error record names.
+        strict: Whether only roles and parameters that are "not supported" count, as with status
+            500, whose messages may be about anything.
+    """
+    words = _QUOTED.sub("...", words)
+    last = parameter.rpartition(".")[2]
+    of_role = last == "role" or bool(re.fullmatch(r"messages\W.*role", parameter))
+    if _NO_SYSTEM.search(words) or (of_role and re.search("system|developer|user", words, re.I)):
+        return (SYSTEM,)
+    clauses = _CLAUSE.split(words)
+    if not strict:
+        too_long = [c for c in clauses if _MOST_TOKENS.search(c) and _TOO_MANY.search(c)]
+        if too_long and (named := _long_reply(words)):
+            return (named,)
+        if _THINKS.search(words) and _NOT_THINKING.search(words):
+            return (THINKING,)
+        if last == STREAM or any(map(_STREAMS_ONLY.search, clauses)):
+            return (STREAM,)
+    names = {last} if last in _NAMED else set[str]()
+    refuses = re.compile(_NO_SUPPORT, re.I) if strict else _REFUSES
+    for clause in clauses:
+        # a list of names may stand in the clause after the one that refuses
+        if refuses.search(clause):
+            mentioned = _NAME.findall(words if len(clauses) < 4 else clause)
+            names.update(_SPELLED[name.lower()] for name in mentioned)
+        if _SCHEMA.search(clause) and (refuses if strict else _REFUSES_FORMAT).search(clause):
+            names.add("response_format")
+    if names and _SCHEMA.search(words) and _REFUSES.search(words):
+        names.add("response_format")
+    return tuple(sorted(names))
+
+
+def _long_reply(words: str) -> str | None:
+    """Return the name of a refused length with the numbers that may be the limit; None if there is
+    none."""
+    exclusive = {number: str(int(number) - 1) for number in _EXCLUSIVE.findall(words)}
+    numbers = [exclusive.get(number, number) for number in _NUMBER.findall(words)]
+    distinct = sorted({int(number) for number in numbers})
+    return f"{LONG_REPLY}{','.join(map(str, distinct))}" if distinct else None
