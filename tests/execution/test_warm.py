@@ -20,8 +20,8 @@ from claimeval.evaluation.judgment import even_chunks
 from claimeval.execution import Executor
 from claimeval.execution.warm import SHARED, WarmingExecutor
 from claimeval.providers import anthropic, openai
-from claimeval.types.refusals import refused_parameters
 from claimeval.types.records import Document
+from claimeval.types.refusals import refused_parameters
 from claimeval.types.requests import Completion, Failure, Judge, Message, Outcome, Request
 from tests.conftest import StartServer
 
