@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from claimeval.types.estimates import Estimate
+    from claimeval.types.gates import GateResult, Gates
     from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
     from claimeval.types.records import Document, Sample
     from claimeval.types.requests import Judge
@@ -64,6 +65,7 @@ _HOMES = {
         "UsageError",
     ),
     "types.estimates": ("Estimate",),
+    "types.gates": ("GateResult", "Gates"),
     "types.options": ("LocalOptions", "PanelOptions", "RunOptions"),
     "types.records": ("Document", "Sample"),
     "types.requests": ("Judge",),
@@ -76,6 +78,8 @@ __all__ = [
     "DataError",
     "Document",
     "Estimate",
+    "GateResult",
+    "Gates",
     "Judge",
     "LocalOptions",
     "Metric",

@@ -48,6 +48,7 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
 from claimeval.runs.jobs import Prepared
+from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import References
 from claimeval.types.requests import ClaimsPerCall
@@ -83,6 +84,7 @@ def score(
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
 ) -> Run:
     """Judge answers claim by claim.
 
@@ -134,6 +136,8 @@ def score(
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
         options: How the judges are asked, and what may be spent.
+        gates: Limits on the results, whose outcome is in `.record.gates`; with
+            `RunOptions(stop_when_decided=0.95)` the run ends when they are decided.
 
     Returns:
         The claims, verdicts and scores of every sample, and their summary. With `out` results are
@@ -176,6 +180,7 @@ async def ascore(
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
 ) -> Run:
     """Score as `score` does, in an asynchronous program. The arguments are the same."""
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
@@ -195,7 +200,7 @@ async def ascore(
         cluster=read.cluster(options),
     )
     prepared = _prepare(samples, data, read, requested, options)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
 def _prepare(
@@ -252,6 +257,7 @@ def rejudge(
     overwrite: bool = False,
     panel: PanelOptions | None = None,
     options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
 ) -> Run:
     """Judge a run of any job again with other judges, prompts, metrics or votes. A run of `measure`
     is recomputed.
@@ -289,6 +295,8 @@ def rejudge(
         overwrite: As for `score`.
         panel: How verdicts are counted. None, for all or for one field: as in the run.
         options: How the judges are asked; `cluster` None: as in the run.
+        gates: Limits on the results, whose outcome is in `.record.gates`; with
+            `RunOptions(stop_when_decided=0.95)` the run ends when they are decided.
 
     Returns:
         The run with the new verdicts and votes.
@@ -327,6 +335,7 @@ async def arejudge(
     overwrite: bool = False,
     panel: PanelOptions | None = None,
     options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
 ) -> Run:
     """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
     from claimeval.runs.rejudge import prepare
@@ -356,7 +365,7 @@ async def arejudge(
         )
     else:  # without claims and verdicts, samples are scored
         prepared = _prepare(samples_of(source, read), source, read, requested, options)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
 def _source(data: Data, limit: int | None) -> RejudgeSource | None:

@@ -30,8 +30,10 @@ from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, RunWriter
 from claimeval.runs.ending import Ending
 from claimeval.runs.jobs import Prepared, RunSink
+from claimeval.runs.stopping import Gating, Watch
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError, not_installed
+from claimeval.types.gates import Gates
 from claimeval.types.options import RunOptions, Shard
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -68,6 +70,7 @@ async def run_prepared(
     out: str | Path | None,
     overwrite: bool,
     options: RunOptions,
+    gates: Gates | None = None,
 ) -> Run:
     """Run a prepared job into a directory, memory, a shard or the shards of a cluster.
 
@@ -76,6 +79,8 @@ async def run_prepared(
         out: The run directory to write. None keeps the run in memory.
         overwrite: Whether to replace a run with other settings in `out`.
         options: Concurrency, limits, cache and progress.
+        gates: Limits on the results, which are checked at the end, or after each sample if the
+            options say so.
 
     Returns:
         The complete run.
@@ -95,20 +100,25 @@ async def run_prepared(
     ):
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     check_caps(prepared.job.asked, options)
+    gating = Gating.of(gates, prepared.manifest, options)
     if options.engine is not None:
         with TemporaryDirectory() as temporary:
             into = folder or Path(temporary) / "run"
             run = await _run_on_engine(prepared, into, options, overwrite=overwrite)
+            run = run.with_gates(gates) if gates else run
             return (run if folder else run.in_memory()).ended()
     if options.shard is not None:
+        if gates and gates.limits:
+            raise UsageError("gates are about the whole run; give them to `claimeval merge`")
         return (await _run_shard(prepared, folder, options, overwrite=overwrite)).ended()
-    return (await _run_here(prepared, folder, options, overwrite=overwrite)).ended()
+    return (await _run_here(prepared, folder, options, gating, overwrite=overwrite)).ended()
 
 
 async def _run_here(
     prepared: Prepared,
     folder: Path | None,
     options: RunOptions,
+    gating: Gating | None,
     *,
     overwrite: bool,
 ) -> Run:
@@ -125,11 +135,18 @@ async def _run_here(
             else nullcontext(RunInMemory(made))
         ) as writer:
             sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
+            watch = gating.watch(prepared.items) if gating else None
             status = await run_job(
-                prepared.job, prepared.items, sink.add, options, progress, run=budget
+                prepared.job,
+                watch.items if watch else prepared.items,
+                _watched(sink, watch) if watch else sink.add,
+                options,
+                progress,
+                run=budget,
+                decided=watch.decided if watch else None,
             )
             if not status.again:
-                summary = sink.finish(status)
+                summary = sink.finish(status, gating.judging(watch) if gating else None)
                 break
             progress.begin_again()
     ending = Ending.of(status)
@@ -147,6 +164,15 @@ async def _run_here(
     elif not status.interrupted:
         write_page(run)
     return run
+
+
+def _watched(sink: RunSink, watch: Watch) -> Callable[[SampleResult], None]:
+    def add(result: SampleResult) -> None:
+        """Write a result, then test the gates."""
+        sink.add(result)
+        watch.add(result)
+
+    return add
 
 
 class ShardRun(Run):

@@ -23,6 +23,7 @@ from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
 from claimeval.evaluation.retrieval import MEASURES
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.scales import Scale
 
@@ -50,6 +51,7 @@ def rate(
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
 ) -> Run:
     """Judge whole answers.
 
@@ -75,6 +77,8 @@ def rate(
         panel: How the ratings of several judges are counted. Default: relevance by the median, the
             rest by majority.
         options: How the judges are asked, and what may be spent.
+        gates: Limits on the results, whose outcome is in `.record.gates`; with
+            `RunOptions(stop_when_decided=0.95)` the run ends when they are decided.
 
     Returns:
         The verdicts and scores of every answer, and their summary.
@@ -106,6 +110,7 @@ async def arate(
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
 ) -> Run:
     """Rate as `rate` does, in an asynchronous program. The arguments are the same."""
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
@@ -117,7 +122,7 @@ async def arate(
     judging = Judging(parse_specs(judges), panel, read.cluster(options))
     examination = Examination(samples_of(data, read), data, read, options)
     prepared = examination.prepared(rate_job(judging, asked, examination))
-    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
 @with_hints

@@ -254,6 +254,14 @@ class Run:
             write_summary(self.path, record)
         return Run(self.manifest, record, self.results, path=self.path, ending=self.ending)
 
+    def with_gates(self, gates: Gates) -> Run:
+        """Return the run with the outcome of the gates in its record, and in `summary.json` if it
+        has a path."""
+        record = self.record.model_copy(update={"gates": self.gated(gates)})
+        if self.path:
+            write_summary(self.path, record)
+        return Run(self.manifest, record, self.results, path=self.path, ending=self.ending)
+
     def to_pandas(self, table: tables.Table = "samples") -> pandas.DataFrame:
         """Return a table of the run; undefined values are NaN, and None in columns of text.
 
@@ -316,7 +324,7 @@ class Run:
 
     def gated(self, gates: Gates) -> tuple[GateResult, ...]:
         """Check the run against limits, as `gate` does."""
-        compared = baseline_of(gates)
+        compared = Baseline.of_gates(gates)
         results = self.results if compared else ()
         return evaluate(gates, self.summary, results, compared, self.manifest.cluster)
 
@@ -558,13 +566,3 @@ def write_page(run: Run) -> None:
         forms.write(run.path, "html")
     else:
         (run.path / "report.html").unlink(missing_ok=True)
-
-
-def baseline_of(gates: Gates) -> Baseline | None:
-    """Return the values of the run that gates compare with; None without one."""
-    if gates.baseline is None:
-        return None
-    if isinstance(gates.baseline, Run):
-        name = str(gates.baseline.path or "the baseline")
-        return Baseline.of_results(name, gates.baseline.results)
-    return Baseline.of(Path(gates.baseline))

@@ -21,6 +21,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     TypeVar,
     Union,
     dataclass_transform,
@@ -92,6 +93,12 @@ class Form:
     one."""
 
     text: str
+
+
+class WithoutValue(NamedTuple):
+    """What an option means that is given without its value."""
+
+    value: float
 
 
 class Heading:
@@ -430,6 +437,15 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
         if optional and not words:
             names = [f"{option}/--no-{option[2:]}"]
         return click.Option([name, *names], is_flag=True, flag_value=True, **default)
+    for given_alone in (part for part in annotations if isinstance(part, WithoutValue)):
+        return click.Option(
+            [name, *names],
+            type=kind,
+            metavar=f"[{metavar}]",
+            is_flag=False,
+            flag_value=str(given_alone.value),
+            **default,
+        )
     return (click.Option if repeated else Once)(
         [name, *names],
         type=kind,

@@ -51,7 +51,7 @@ class RateCommand(JobOptions):
     shown: Front = Shown()
 
     def door(self, options: RunOptions) -> ce.Run:
-        return ce.rate(**self.settings(options))
+        return ce.rate(**self.settings(options), gates=self.gates.limits)
 
     def do(self) -> int:
         from claimeval.evaluation.rate import ANSWERED, count_words, outcomes

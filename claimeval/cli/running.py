@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from claimeval.api.jobs import ShardRun, before_run
-from claimeval.api.run import Run, baseline_of
+from claimeval.api.run import Run
 from claimeval.cli.command import SAID
 from claimeval.cli.printer import UNLIMITED, Output
 from claimeval.cli.shared import Gates, Shown
@@ -174,6 +174,9 @@ class Finished(NamedTuple):
         else:
             output.draw(views.slices(field, means) for field, means in run.record.by.items())
             output.line()
+        if run.record.decided:
+            says = ". ".join(gate.says for gate in run.record.gates)
+            output.lines(*output.wrap(f"{says[:1].upper()}{says[1:]}.", output.size[1]), "")
         output.lines(*last)
         return record
 
@@ -199,10 +202,7 @@ def watch(
         line.show(now)
 
     def inspect(prepared: Prepared) -> None:
-        on_means = check_gates(limits, prepared.manifest.names)
-        compared = baseline_of(limits)
-        if compared:
-            compared.check(on_means)
+        check_gates(limits, prepared.manifest.names)
         if gates.by:
             from claimeval.runs.slices import check_field
 
@@ -219,7 +219,7 @@ def watch(
     above = len(said)
     with before_run(inspect), ProgressLine(quiet=output.quiet) as line:
         try:
-            run = door(replace(options, progress=show))
+            run = door(replace(options, progress=show, stop_when_decided=gates.stop_when_decided))
         except (StoppedEarly, Interrupted) as early:
             if isinstance(early, Interrupted):
                 end_on_next_signal()
@@ -230,7 +230,8 @@ def watch(
         run = run.with_slices(gates.by)
     failed: tuple[str, ...] = ()
     if not (isinstance(run, ShardRun) or run.ending.stopped):
-        failed = tuple([f"gate failed: {gate.says}" for gate in run.gated(limits) if gate.failed])
+        outcome = run.record.gates or run.gated(limits)
+        failed = tuple([f"gate failed: {gate.says}" for gate in outcome if gate.failed])
     prepared = jobs[0] if jobs else None
     return Finished(
         command,

@@ -44,7 +44,7 @@ class ScoreCommand(shared.JobOptions):
     shown: shared.Front = shared.Shown()
 
     def door(self, options: RunOptions) -> ce.Run:
-        return ce.score(**self.settings(options))
+        return ce.score(**self.settings(options), gates=self.gates.limits)
 
     def do(self) -> int:
         return self.watch("score").show(shown=self.shown)
@@ -134,7 +134,7 @@ class RejudgeCommand(shared.JobOptions):
             self, source=source, judges=self.judges or None, out=folder, options=options
         )
         del settings["sources"]
-        return ce.rejudge(**settings)
+        return ce.rejudge(**settings, gates=self.gates.limits)
 
     def _show(self, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
         """Judge a source again, print the run, and return it with the fields of its JSON object."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from claimeval.cli.command import Form, Heading
+from claimeval.cli.command import Form, Heading, WithoutValue
 from claimeval.cli.printer import Output
 from claimeval.data.mapping import Turns
 from claimeval.data.reasoning import AnswerReasoning
@@ -120,6 +120,8 @@ class Gates:
     """--max-drop fails only if the interval excludes 0 too."""
     max_missing: float = 0.01
     """Exit 1 if a larger share is lost to failures."""
+    stop_when_decided: Annotated[float | None, "--stop-when-decided", WithoutValue(0.95)] = None
+    """End as soon as the gates are decided with this certainty; 0.95 without a value."""
     by: str | None = None
     """Also print a table by this field, as in metadata.topic."""
 

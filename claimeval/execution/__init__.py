@@ -99,6 +99,8 @@ class RunStatus(NamedTuple):
     again: bool = False
     """Whether results rest on replies to truncated prompts, as a window that was learned later
     shows. The same run again, from the reply cache, is without them."""
+    decided: str | None = None
+    """Why nothing more has to be asked; None if a run that stopped early is not done."""
     learned: Mapping[str, Learned] = MappingProxyType({})
     """What was learned about each judge's server, by name."""
 
@@ -110,6 +112,7 @@ class RunStatus(NamedTuple):
         stopped = "; ".join(f"{judge}: {why}" for judge, why in self.stopped.items())
         return (
             self.budget_exhausted
+            or self.decided
             or self.lost
             or self.pending_batches
             or ("interrupted" if self.interrupted else stopped or None)

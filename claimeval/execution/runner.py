@@ -48,6 +48,8 @@ closed."""
 UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
 """Handlers of these signals that the runner replaces; handlers set by a program or by `nohup` are
 kept."""
+IN_PROGRESS = 24
+"""Maximum number of items in progress in a run that stops when its gates are decided."""
 GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
@@ -256,6 +258,7 @@ async def run_job(
     *,
     run: str = "",
     urgent: bool = False,
+    decided: Callable[[], str | None] | None = None,
 ) -> RunStatus:
     """Run the job on every item and pass each result to `sink`, in the order of the items.
 
@@ -272,6 +275,8 @@ async def run_job(
         run: Identity of the run for its budget.
         urgent: Whether a program waits for the only item: requests are sent at once, and Ctrl-C and
             similar signals are left to the program.
+        decided: Asked after each result: why the run can end, or None. Replies that are then in
+            flight are kept.
 
     Returns:
         The status of the run, with the reason if it stopped early.
@@ -289,6 +294,10 @@ async def run_job(
             options.concurrency or MAX_CONCURRENCY
         )  # more than slots, so that slow items leave none empty
         interrupt = Interrupt(online.drain if online else None)
+        if decided:
+            # What is in progress when the run is decided is paid for nothing.
+            workers = min(workers, IN_PROGRESS)
+        enough = None
         executor = executors.executor(options)
         with contextlib.nullcontext() if urgent else interrupt.listening():
             try:
@@ -306,6 +315,11 @@ async def run_job(
                             break
                         sink(result)
                         progress.sample_done()
+                        if decided and (enough := decided()):
+                            complete = False
+                            if online:
+                                await online.drain()
+                            break
                 now = executors.status()
                 if batched and (now.pending_batches or now.budget_exhausted or now.lost):
                     complete = False
@@ -317,6 +331,7 @@ async def run_job(
                 complete = False
         return executors.status()._replace(
             complete=complete,
+            decided=enough,
             interrupted=interrupt.requested,
             again=complete and executors.rests_on_cut_prompts(),
             learned=executors.learned,

@@ -23,6 +23,8 @@ class Ending(NamedTuple):
     @classmethod
     def of(cls, status: RunStatus) -> Ending:
         """Return the ending of a run with this status."""
+        if status.decided:
+            return cls()
         if status.interrupted:
             return cls(Interrupted.exit_code, INTERRUPTED)
         if stopped := _why(status):
@@ -32,7 +34,7 @@ class Ending(NamedTuple):
     @classmethod
     def recorded(cls, summary: Summary) -> Ending:
         """Return the ending of a run that was read."""
-        if summary.complete:
+        if summary.complete or summary.decided:
             return cls()
         return cls(StoppedEarly.exit_code, summary.stopped or "the run stopped early")
 

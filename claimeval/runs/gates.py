@@ -49,6 +49,20 @@ class Baseline:
         }
         return cls(name, values)
 
+    @classmethod
+    def of_gates(cls, gates: Gates) -> Baseline | None:
+        """Return the values of the run that gates compare with; None without one.
+
+        Raises:
+            DataError: The directory holds no run.
+        """
+        run = gates.baseline
+        if run is None:
+            return None
+        if isinstance(run, (str, Path)):
+            return cls.of(Path(run))
+        return cls.of_results(str(run.path or "the baseline"), run.results)
+
     def value(self, sample: str, metric: str) -> float | None:
         """Return the value of a metric of a sample; None if there is none."""
         return self.values.get(sample, {}).get(metric)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,10 +75,20 @@ class RunSink:
         self._tallies.add(result)
         self._exchanges.add(result)
 
-    def finish(self, status: RunStatus = DONE) -> Summary:
+    def finish(
+        self,
+        status: RunStatus = DONE,
+        judge: Callable[[Summary, Iterable[SampleResult]], Summary] | None = None,
+    ) -> Summary:
         """Write the summary and the other files of the job, and return the summary.
 
-        Raises StoppedEarly instead if the replies belong to other requests.
+        Args:
+            status: How the run ended.
+            judge: Adds to the summary what became of the gates. A run that stopped for another
+                reason has none.
+
+        Raises:
+            StoppedEarly: The replies belong to other requests.
         """
         writer = self._writer
         if not status.interrupted:
@@ -91,6 +101,8 @@ class RunSink:
             writer.revise(tallies.each(map(revise, writer.added())))
             revised = tallies.summary(complete=status.complete)
             summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
+        if judge and (status.complete or status.decided):
+            summary = judge(summary, writer.added())
         writer.manifest = writer.manifest.with_learned(status.learned)
         if summary.complete:
             writer.manifest = writer.manifest.of_samples(summary.samples)

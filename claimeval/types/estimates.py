@@ -36,10 +36,11 @@ class _WithInterval(Protocol):
         """Why there is no value."""
 
 
-Ends = Literal["interval", "bounds", "none"]
-"""What `low` and `high` are: of the 95% interval, or the bounds that take its place where judges
+Ends = Literal["interval", "bounds", "sequence", "none"]
+"""What `low` and `high` are: of the 95% interval; the bounds that take its place where judges
 abstained on many claims: the value if all unassessed claims were unsupported, and if all were
-supported."""
+supported; or, in a run that stopped when its gates were decided, those between which the mean of
+the whole run is, each with 95% certainty however often one looked."""
 
 
 class Estimate(Record):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Record
+from claimeval.types.records import Record, SampleResult
 
 GateKind = Literal["fail_under", "fail_over", "max_drop", "max_missing"]
 Outcome = Literal["passed", "failed", "undecided"]
@@ -28,6 +29,18 @@ class Gate(NamedTuple):
 
     def __str__(self) -> str:
         return f"--{self.kind.replace('_', '-')} {self.metric}={self.limit:g}"
+
+
+class JudgedRun(Protocol):
+    """A run with results, as `score` returns it."""
+
+    @property
+    def path(self) -> Path | None:
+        """The run directory; None for a run in memory."""
+
+    @property
+    def results(self) -> Sequence[SampleResult]:
+        """The result of every sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +63,7 @@ class Gates:
     max_drop: Mapping[str, float] = field(default_factory=dict)
     """Metric to the largest loss allowed against `baseline`, over the samples that both runs have:
     a lower mean, or a higher one for metrics that are best at 0."""
-    baseline: Any = None
+    baseline: JudgedRun | str | Path | None = None
     """The run, or its directory, that `max_drop` compares with."""
     max_missing: float = MAX_MISSING
     """The largest share of samples or claims of a metric that may be lost to failures, from 0 to

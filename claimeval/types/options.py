@@ -144,6 +144,14 @@ class RunOptions:
     `ray` uses the cluster in $RAY_ADDRESS, else this machine. Each shard is a task, one actor sends
     all requests, and each worker loads local models once. Needs the extra `ray`.
     """
+    stop_when_decided: float | None = None
+    """Stop when the gates are decided, with this certainty.  [default: 0.95]
+
+    Samples are judged in an order fixed by a hash of their questions, and the run ends as soon as
+    every gate on a mean is decided, or one has failed. With this probability, between 0.5 and 1,
+    the decision is that of the whole run, however often one looks. The same call without it goes
+    on, and pays only for the rest.
+    """
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]
 
@@ -159,6 +167,12 @@ class RunOptions:
     def __post_init__(self) -> None:
         require_at_least(self, 1, "concurrency", "rpm", "tpm", "attempts", "max_reply_bytes")
         require_at_least(self, 0, "max_cost", "max_calls", "backoff")
+        certainty = self.stop_when_decided
+        if certainty is not None and not 0.5 <= certainty < 1:
+            raise UsageError(
+                f"stop_when_decided: {certainty!r}; give a probability from 0.5 to below 1, as in"
+                " 0.95"
+            )
         if not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise UsageError(f"timeout: {self.timeout!r}; it needs a number of seconds above 0")
         for reason in self.reasons_to_ask_again:

@@ -41,6 +41,7 @@ from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Estimate, LongEvidence
 from claimeval.types.families import Families
+from claimeval.types.gates import GateResult
 from claimeval.types.records import (
     ABSTAINED,
     NOT_APPLICABLE,
@@ -101,6 +102,8 @@ class Summary(Record):
     """The first failed call for each reason, even if a later attempt succeeded."""
     stopped: str | None = None
     """Why the run ended before the last sample."""
+    gates: tuple[GateResult, ...] = ()
+    """What became of the gates that the run was made with."""
     unclear: int = 0
     """Number of statements that an extractor left out because their reference is unknown."""
     long: tuple[LongEvidence, ...] = ()
@@ -117,6 +120,11 @@ class Summary(Record):
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
+
+    @property
+    def decided(self) -> bool:
+        """Whether the run ended before the last sample because its gates were decided."""
+        return not self.complete and any(gate.after is not None for gate in self.gates)
 
     @property
     def lost(self) -> dict[Reason, FailureExample]:
