@@ -38,8 +38,8 @@ QUESTIONS = (
 )
 DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
 PARAMETERS: dict[str, tuple[str, ...]] = {
-    "score": ("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK),
-    "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK),
+    "score": ("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK, "gates"),
+    "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK, "gates"),
     "check": (
         *(
             "answer",
@@ -54,7 +54,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
         ),
         *("timeout", "options", "history"),
     ),
-    "rate": ("data", "judges", "ask", "criteria", "prompts", *READ, *WRITE, *ASK),
+    "rate": ("data", "judges", "ask", "criteria", "prompts", *READ, *WRITE, *ASK, "gates"),
     "experiment": ("design", "out", "labels", "select", "anyway", "options"),
     "extraction": (*("source", "claims", "extractor", "gold", *READ, *WRITE, "options"),),
     "plan": ("door", "args", "kwargs"),
