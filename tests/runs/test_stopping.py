@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -111,7 +112,7 @@ def test_the_order_has_nothing_to_do_with_the_file() -> None:
     assert clusters == [one.question for one in backwards.items]
     assert sorted(in_order.sizes) == [2] * 20 + [3] * 20
     # samples of a question stand together
-    changes = sum(a != b for a, b in zip(clusters, clusters[1:], strict=False))
+    changes = sum(a != b for a, b in itertools.pairwise(clusters))
     assert changes == 39
 
 
