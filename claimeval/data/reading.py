@@ -471,8 +471,8 @@ def samples_of_rows(
         try:
             location = f"sample {number}" if isinstance(row, Sample) else row.location
             records = [row] if isinstance(row, Sample) else read_row(row, fields, mapping, problems)
-            records = [_judged(record, location, mapping, problems) for record in records]
-            problems.made_ids |= isinstance(row, SourceRow) and not _has_id(row, fields)
+            if mapping.answer_reasoning != "keep":
+                records = [_judged(record, location, mapping, problems) for record in records]
             if isinstance(row, SourceRow) and table.open and mapping.group != "none":
                 layout = _layout(tuple(row.fields), tuple(fields.items()))
                 table.add(records[-1], row.fields, layout)
@@ -483,15 +483,13 @@ def samples_of_rows(
                 raise
             problems.add(error)
             continue
-        ids.update(record.id for record in records if problems.unique_ids)
+        if problems.unique_ids:
+            ids.update(record.id for record in records)
         records = records if limit is None else records[: limit - count]
         count += len(records)
         problems.samples = count
-        if not problems.stopped:
-            change = {"references": references} if references else {}
-            yield from (
-                record.model_copy(update=change) if change else record for record in records
-            )
+        for record in () if problems.stopped else records:
+            yield record.model_copy(update={"references": references}) if references else record
         if count == limit:
             break
     without_columns = problems.all_are(NO_COLUMN, problems.last or number)
@@ -513,12 +511,6 @@ def _check_ids(records: Iterable[Sample], ids: Collection[str], location: str) -
             raise DataError(
                 f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
             )
-
-
-def _has_id(row: SourceRow, columns: Mapping[str, str]) -> bool:
-    """Return whether a row has a column for the id of its sample."""
-    assigned = _assignment(tuple(row.fields), tuple(columns.items()))
-    return any(field == "id" for field, _ in assigned.fields)
 
 
 def parse_references(value: str | None) -> References | None:
@@ -550,7 +542,9 @@ def read_row(
     """
     values = _CellValues(row, columns, problems.seen)
     name = values.id()
-    exchanges_read = values.conversation() if "messages" in values.present else [{}]
+    problems.made_ids |= not values.has_ids
+    has_messages = "messages" in values.present
+    exchanges_read = values.conversation() if has_messages else [{}]
     of_row: dict[str, Any] = {
         field: _READERS[field](values, field) for field in values.present if field in _READERS
     }
@@ -559,11 +553,13 @@ def read_row(
     if values.references:
         of_row["references"] = values.references
     metadata = values.metadata()
-    if mapping.turns != "all" or "messages" not in values.present:
+    if mapping.turns != "all" or not has_messages:
         if len(exchanges_read) > 1:
             problems.seen[EARLIER] += sum("answer" in one for one in exchanges_read[:-1])
         fields_read = {"id": name, "question": "", **exchanges_read[-1], **of_row}
-        return [values.validated({**fields_read, "metadata": metadata})]
+        if metadata:
+            fields_read["metadata"] = metadata
+        return [values.validated(fields_read)]
     # what stands beside the messages belongs to the last question
     answered = [one for one in exchanges_read[:-1] if "answer" in one]
     found = []
@@ -578,9 +574,8 @@ def read_row(
 def _judged(record: Sample, location: str, mapping: RowMapping, problems: Problems) -> Sample:
     """Return a sample whose answer has no reasoning of a model, unless it is kept. Raises DataError
     for reasoning if nothing is said of it."""
-    if mapping.answer_reasoning == "keep" or not record.answer:
-        return record
-    mark = mark_of(record.answer)
+    said = record.answer or ""
+    mark = mark_of(said)
     if mark is None:
         return record
     if mapping.answer_reasoning is None:
@@ -595,8 +590,7 @@ def _judged(record: Sample, location: str, mapping: RowMapping, problems: Proble
         turn.model_copy(update={"content": without_reasoning(turn.content)})
         for turn in record.history
     )
-    answer = without_reasoning(record.answer)
-    changed = {"answer": answer, "history": history, "sentence_ends": ()}
+    changed = {"answer": without_reasoning(said), "history": history, "sentence_ends": ()}
     return record.model_copy(update=changed)
 
 
@@ -715,7 +709,8 @@ class _CellValues:
     def _read_reply(self) -> None:
         """Read an answer that is a list of messages or items: with its question, they are a
         conversation."""
-        messages = said_in(self.present.get("answer"))
+        answer = self.present.get("answer")
+        messages = said_in(answer) if isinstance(answer, list) else None
         if messages is None or "messages" in self.present:
             return
         del self.present["answer"]
@@ -746,12 +741,16 @@ class _CellValues:
         return self._error(problem, f", got {value}", field)
 
     def validated(self, fields: Mapping[str, Any]) -> Sample:
-        """Return the sample with these fields; empty metadata are left out."""
-        given = {name: value for name, value in fields.items() if name != "metadata" or value}
+        """Return the sample with these fields. Raises DataError for a wrong one."""
         try:
-            return Sample.model_validate(given)
+            return Sample.model_validate(fields)
         except ValidationError as error:
             raise self.invalid(error) from error
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the row has a column for the id of its sample."""
+        return bool(self._id_column)
 
     def id(self) -> str:
         """Return the id, by default the number of the row."""

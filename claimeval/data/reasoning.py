@@ -30,8 +30,11 @@ _STARTS = tuple(
 _SIGNS = ("<", "[", "◁")
 _ENDS = ("</", "[/", "◁/")
 """What every mark has, and every end."""
+_HEAD = 64
+"""Characters among which the first mark begins, if space stands before it."""
 _OPENED = re.compile("|".join(start for start, _ in _PAIRS[:3]), re.IGNORECASE)
 _CLOSED = "(?:" + "|".join(end for _, end in _PAIRS[:3]) + ")"
+_CLOSING = re.compile(_CLOSED, re.IGNORECASE)
 _LONE_END = re.compile(
     rf"(?:^|\n)[^\S\n]*{_CLOSED}|{_CLOSED}[^\S\n]*(?=\n)|(?<=[.!?…。！？]){_CLOSED}", re.IGNORECASE
 )
@@ -68,13 +71,15 @@ def without_reasoning(text: str) -> str:
 
 
 def _find(text: str) -> _Reasoning | None:
-    if not any(sign in text for sign in _SIGNS):  # most answers
+    # most answers have neither, and every answer of a file is looked at
+    if text[:_HEAD].lstrip()[:1] in _SIGNS:
+        for start, end in _STARTS:
+            if begun := start.match(text):
+                ended = end.search(text, begun.end())
+                return _Reasoning(begun.group().strip(), ended.end() if ended else len(text))
+    if not any(end in text for end in _ENDS) or not _CLOSING.search(text):
         return None
-    for start, end in _STARTS:
-        if begun := start.match(text):
-            ended = end.search(text, begun.end())
-            return _Reasoning(begun.group().strip(), ended.end() if ended else len(text))
-    closed = _LONE_END.search(text) if any(end in text for end in _ENDS) else None
+    closed = _LONE_END.search(text)
     if closed is None or _OPENED.search(text, 0, closed.start()):
         return None
     return _Reasoning(closed.group().strip(), closed.end())
