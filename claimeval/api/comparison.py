@@ -27,6 +27,7 @@ from claimeval.runs.series import Series, track
 from claimeval.statistics.formatting import signed
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
+from claimeval.types.paths import expanded
 
 if TYPE_CHECKING:
     import pandas
@@ -149,14 +150,14 @@ class Comparison:
         """
         format = format or forms.form_of(out)
         if len(self.runs) > 2:
-            return forms.of_series(self.trend, format, Path(out) if out else None)
+            return forms.of_series(self.trend, format, expanded(out) if out else None)
         with ExitStack() as stack:
             a, b = (
                 stack.enter_context(self.runs[i].on_disk()) for i in (self.baseline, self._last)
             )
             if out is None:
                 out = Path(stack.enter_context(TemporaryDirectory())) / f"report.{format}"
-            return forms.write(a, format, Path(out), compared=b).read_text(encoding="utf-8")
+            return forms.write(a, format, expanded(out), compared=b).read_text(encoding="utf-8")
 
     def __repr__(self) -> str:
         changes = ", ".join(
@@ -322,7 +323,7 @@ def experiment(
             folder = Path(stack.enter_context(TemporaryDirectory()))
         else:
             name = "experiment" if isinstance(design, Mapping) else Path(design).stem
-            folder = Path(out) / name if str(out).endswith("/") else Path(out)
+            folder = expanded(out) / name if str(out).endswith("/") else expanded(out)
         if prepared.halves:
             check_folder(folder)
         carried = blocking(

@@ -35,6 +35,7 @@ from claimeval.runs.jobs import Prepared
 from claimeval.types.clusters import CONVERSATION, check_cluster
 from claimeval.types.errors import DataError, NoteWarning, UsageError, unknown_name
 from claimeval.types.options import PanelOptions, RunOptions, check_at_least
+from claimeval.types.paths import expanded
 from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
 
@@ -253,7 +254,7 @@ def draw(
         raise unknown_name("field of a log", min(unknown), ("question",))
     question = (mapping or {}).get("question")
     path = Path(log) if isinstance(log, (str, Path)) and str(log) != "-" else None
-    target = None if out is None else Path(out)
+    target = None if out is None else expanded(out)
     if target and path and target.exists() and target.resolve() == path.resolve():
         raise UsageError(f"{target} is the log itself; choose another file")
     rows = sampling.draw(
@@ -336,11 +337,13 @@ def import_replies(
         chosen = field_map(mapping)
     elif mapping:
         chosen = read_mapping(Path(mapping))
-    recorded = open_file(Path(file), chosen)
+    recorded = open_file(expanded(file), chosen)
     if note := repeats(recorded):
         warnings.warn(note, NoteWarning, stacklevel=2)
     if out is not None:
-        import_judged(recorded, str(file), Path(out), panel, overwrite=overwrite, cluster=cluster)
+        import_judged(
+            recorded, str(file), expanded(out), panel, overwrite=overwrite, cluster=cluster
+        )
         return Run.load(out)
     with TemporaryDirectory() as folder:
         import_judged(recorded, str(file), Path(folder), panel, cluster=cluster)
@@ -382,7 +385,7 @@ def samples_of(
             run.manifest.data.ids,
         )
     if isinstance(data, (str, Path)):
-        path = Path(data)
+        path = expanded(data)
         decision = reading.decision_of_file(path, given)
         mapping = decision.mapping
         problems.offered = options(decision.offered) or None
@@ -590,14 +593,14 @@ class Examination:
 
 def is_run(data: Data) -> bool:
     """Return whether the data are the path of a run directory."""
-    return isinstance(data, (str, Path)) and has_results(Path(data))
+    return isinstance(data, (str, Path)) and has_results(expanded(data))
 
 
 def path_of(data: Data) -> Path | None:
     """Return the file or run directory of the data; None for rows and for a run in memory."""
     if isinstance(data, Run):
         return data.path
-    return Path(data) if isinstance(data, (str, Path)) else None
+    return expanded(data) if isinstance(data, (str, Path)) else None
 
 
 def _items(data: Any) -> Iterable[Any]:
@@ -616,9 +619,7 @@ def _items(data: Any) -> Iterable[Any]:
     if hasattr(data, "to_dict") and hasattr(data, "reset_index"):
         if not hasattr(data, "columns"):
             return [data.to_dict()]  # a row of a DataFrame
-        named = any(name is not None for name in data.index.names)
-        records: list[Any] = (data.reset_index() if named else data).to_dict("records")
-        return records
+        return _records(data)
     for method in ("to_pylist", "to_dicts"):
         if hasattr(data, method):
             table: Iterable[Any] = getattr(data, method)()
@@ -630,6 +631,20 @@ def _items(data: Any) -> Iterable[Any]:
     return data
 
 
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a data frame, with its index: as columns if it has names, else as
+    `index`, by which scores find their way back into the frame."""
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+        return [dict(row) for row in frame.to_dict("records")]
+    rows: list[dict[str, Any]] = frame.to_dict("records")
+    if INDEX in frame.columns or frame.index.nlevels > 1:
+        return rows
+    return [{**row, INDEX: label} for row, label in zip(rows, frame.index.tolist(), strict=True)]
+
+
+INDEX = "index"
+"""The name in the metadata of a frame's index."""
 TAKEN = (
     "the name of a file, a run, samples, dicts, dataclasses or models, a dict of columns, a"
     " DataFrame, an Arrow table or a Hugging Face Dataset"

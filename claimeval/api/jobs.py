@@ -35,6 +35,7 @@ from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.gates import Gates
 from claimeval.types.options import RunOptions, Shard
+from claimeval.types.paths import expanded
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge
@@ -247,7 +248,7 @@ async def _run_on_engine(
     except ImportError as error:
         raise not_installed(f"--engine needs {error.name}", "ray") from error
     if options.cache:  # the process of the cluster that opens it was started elsewhere
-        options = replace(options, cache=Path(options.cache).absolute())
+        options = replace(options, cache=expanded(options.cache).absolute())
     total = prepared.count_items()
     count = shards_for(total)
     if record := begin(folder, prepared.manifest, Shard(1, count), overwrite=overwrite):
@@ -296,7 +297,7 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     That folder is `out/DATA-SETTINGS`, or `RUN/JOB` for a job over a run directory.
     """
     if not str(out).endswith("/"):
-        return Path(out)
+        return expanded(out)
     record = prepared.manifest
     source = prepared.source
     if source and record.source is None and (source / MANIFEST).exists():
@@ -304,7 +305,7 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     digest = hashlib.sha256(
         record.model_dump_json(exclude={"versions", "claimeval"}).encode()
     ).hexdigest()
-    return Path(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"
+    return expanded(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"
 
 
 def parse_specs(judges: Judges) -> tuple[str | Judge, ...]:

@@ -29,6 +29,7 @@ from claimeval.runs.ratings import has_ratings, rate_run, rate_table
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import NoteWarning, UsageError
 from claimeval.types.options import check_at_least
+from claimeval.types.paths import expanded
 from claimeval.types.records import Sample
 
 
@@ -105,7 +106,7 @@ def agreement(
         assessors=None if assessors is None else Path(assessors),
         trec_runs=tuple(map(Path, trec_runs)),
         measures=measures,
-        out=None if out is None else Path(out),
+        out=None if out is None else expanded(out),
     )
     subject = _subject(run, asked)
     comparison = _comparison(subject, asked)
@@ -162,7 +163,7 @@ def _subject(run: Run | str | Path | Sequence[str | Path], asked: _Asked) -> _Su
     """Return what is to be compared, with paths as paths and run directories read."""
     if isinstance(run, Run):
         return run
-    files = (Path(run),) if isinstance(run, str | Path) else tuple(map(Path, run))
+    files = (expanded(run),) if isinstance(run, str | Path) else tuple(map(expanded, run))
     if not files:
         raise UsageError(
             "agreement needs a run directory, or files of grades with labels (--labels)"
@@ -424,7 +425,7 @@ def annotate(
             trec_run,
         )
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
-        target = Path(out) if out is not None else labeling.default_path(path or Path("data"))
+        target = expanded(out) if out is not None else labeling.default_path(path or Path("data"))
         return DocumentAnnotation.draw_from(ranked, source, target, n=n, seed=seed, depth=depth)
     if any((depth, corpus, trec_run, out, mapping, group, turns, answer_reasoning, sheet)):
         raise UsageError(

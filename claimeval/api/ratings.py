@@ -25,6 +25,7 @@ from claimeval.evaluation.retrieval import MEASURES
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.paths import expanded
 from claimeval.types.scales import Scale
 
 logger = logging.getLogger("claimeval")
@@ -286,7 +287,7 @@ def graded_samples(
         raise UsageError(
             "with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels"
         )
-    runs = [ir.read_run(Path(path)) for path in trec_runs]
+    runs = [ir.read_run(expanded(path)) for path in trec_runs]
     ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
     queries = read_queries(Path(corpus) if data is None else _path(data))
     names_needed = set(itertools.chain.from_iterable(ids.values()))

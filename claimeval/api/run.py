@@ -37,6 +37,7 @@ from claimeval.statistics.formatting import decimal, percent
 from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name
 from claimeval.types.estimates import Cost
 from claimeval.types.gates import MAX_MISSING, NO_LIMITS, GateResult, Gates
+from claimeval.types.paths import expanded
 from claimeval.types.progress import Progress
 from claimeval.types.records import Claim, Sample, SampleResult
 
@@ -267,7 +268,7 @@ class Run:
 
         Args:
             table: `samples` has one row per sample, indexed by id, with value, reason and counts of
-                each metric; `claims` one row per claim and evidence; `verdicts` one per verdict;
+                each metric, and the column `index` if the data were a data frame; `claims` one row per claim and evidence; `verdicts` one per verdict;
                 `calls` one per call.
 
         Raises:
@@ -279,7 +280,12 @@ class Run:
         head, *rows = tables.rows(self.manifest, self.results, table)
         numbers = tuple(self.summary) if table == "samples" else ()
         frame = dataframe([str(name) for name in head], rows, numbers)
-        return frame.set_index("id") if table == "samples" else frame
+        if table != "samples":
+            return frame
+        labels = [result.sample.metadata.get("index") for result in self.results]
+        if labels and None not in labels:
+            frame.insert(1, "index", labels)
+        return frame.set_index("id")
 
     def gate(
         self,
@@ -422,7 +428,9 @@ class Run:
         with self.on_disk() as folder:
             format = format or forms.form_of(out)
             if out is not None:
-                return forms.write(folder, format, Path(out), rows=rows).read_text(encoding="utf-8")
+                return forms.write(folder, format, expanded(out), rows=rows).read_text(
+                    encoding="utf-8"
+                )
             if format != "html":
                 return forms.text(folder, format, rows=rows)
             file = io.StringIO()
@@ -480,7 +488,7 @@ class Run:
         """
         from claimeval.report import forms
 
-        folder = self._write(Path(out), overwrite=overwrite)
+        folder = self._write(expanded(out), overwrite=overwrite)
         forms.write(folder, "html")
         for name, run in self.attached.items():
             run.save(folder / name, overwrite=overwrite)
@@ -493,7 +501,7 @@ class Run:
         Raises:
             DataError: The folder holds no finished run, or one of another format.
         """
-        folder = Path(path)
+        folder = expanded(path)
         return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder)
 
     @classmethod
@@ -516,7 +524,7 @@ class Run:
         """
         from claimeval.distributed.parts import merge
 
-        merge(Path(path), compress=compress)
+        merge(expanded(path), compress=compress)
         run = cls.load(path)
         write_page(run)
         return run

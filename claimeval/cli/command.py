@@ -35,6 +35,7 @@ from click.core import ParameterSource
 
 from claimeval.cli.terminal import say, write_plain
 from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.paths import expanded
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -57,6 +58,14 @@ HEADINGS = (
 """The order of the headings on a page of help."""
 
 
+class HomePath(click.Path):
+    """A path whose leading `~` is the home directory, also in `--out=~/runs`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        return super().convert(expanded(value), param, ctx)
+
+
 class Text(click.types.StringParamType):
     """A text, whose known values complete it in a shell."""
 
@@ -70,7 +79,7 @@ class Text(click.types.StringParamType):
 
 
 KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
-    Path: (click.Path(path_type=Path), "PATH"),
+    Path: (HomePath(path_type=Path), "PATH"),
     int: (click.INT, "N"),
     float: (click.FLOAT, "X"),
     str: (Text(), "TEXT"),

@@ -16,6 +16,7 @@ from claimeval.data.rows import SourceRow, read_rows, unguarded
 from claimeval.judging.recorded import Vocabulary
 from claimeval.metrics.rows import BUILT_IN
 from claimeval.types.errors import DataError, unknown_name
+from claimeval.types.ids import id_text
 from claimeval.types.records import Evidence, Label, Part, Record
 
 NAMES = {
@@ -146,6 +147,7 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     if meaning is None and grade is None and scale_word is None:
         return None
     texts = {field: None if value is None else str(value) for field, value in values.items()}
+    texts["sample"] = id_text(values["sample"], f"{row.location}, sample")
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)
     return HumanLabel.model_validate(

@@ -53,6 +53,7 @@ from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.trace_kinds import trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, first_problem, unknown_name
+from claimeval.types.ids import id_text
 from claimeval.types.records import GivenClaim, References, Sample
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -759,11 +760,11 @@ class _CellValues:
                 "nothing; give every row an id, or none to number the rows", field=self._id_column
             )
         value = self.present.get("id", self._row.number)
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-            raise self._error("expected a text or an integer", f", got {str(value)[:60]!r}", "id")
-        return str(value)
+        try:
+            return id_text(value, "")
+        except DataError:
+            problem = "expected a text or a whole number"
+            raise self._error(problem, f", got {str(value)[:60]!r}", "id") from None
 
     def text(self, field: str) -> str | None:
         """Return a text, or a number as text; None if there is none."""
@@ -863,11 +864,15 @@ class _CellValues:
 
     def ids(self, field: str) -> list[str]:
         """Return a list of ids."""
-        items = enumerate(self._items(field) or (), 1)
-        return [
-            self._scalar(item, number, field, (str, int), "a text or an integer")
-            for number, item in items
-        ]
+        names: list[str] = []
+        for number, item in enumerate(self._items(field) or (), 1):
+            try:
+                names.append(id_text(item, ""))
+            except DataError:
+                raise self._error(
+                    f"item {number}: {_kind(item)}; give a text or a whole number", field=field
+                ) from None
+        return names
 
     def numbers(self, field: str) -> list[int]:
         """Return a list of whole numbers."""

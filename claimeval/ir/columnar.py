@@ -99,6 +99,7 @@ _BLANK = ord(" ")
 _FIRST_BLANK = ord("\t")
 _NEWLINE = ord("\n")
 _COMMENT = ord("#")
+_ZERO = np.uint8(ord("0"))
 LEADING = np.array([(1 << (8 * count)) - 1 for count in range(9)], np.uint64)
 """Masks of the first 0 to 8 bytes of a word, which is read with its first byte lowest."""
 TRAILING = ~LEADING[::-1]
@@ -193,6 +194,12 @@ class TextTable:
             view[a:b].tobytes()
             for a, b in zip(field.start.tolist(), field.end.tolist(), strict=True)
         ]
+
+    def check_numbers(self, field: Field) -> None:
+        """Raise Irregular if a field does not begin and end with a digit, as ranks do."""
+        for ends in (self._bytes[field.start], self._bytes[field.end - 1]):
+            if (ends - _ZERO > 9).any():
+                raise Irregular
 
     def words(self, position: Ints) -> Words:
         """Return the eight bytes from each position on, with the first byte lowest."""
@@ -437,6 +444,7 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
         judged = judgments.rows(number[judged_rows])
         within_block = np.repeat(judged_rows, judgments.counts[number[judged_rows]])
         rows, matched = _match(judgments, judged, within_block, text, block)
+        text.check_numbers(block.fields[3])
         scores = decimals(text, block.fields[4])
         grade = judgments.grades[judged[matched]]
         query = within_block[matched]

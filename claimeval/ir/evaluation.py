@@ -4,10 +4,11 @@ comparisons of runs."""
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from claimeval.ir.measures import Measure, parse
 from claimeval.ir.ranked import Floats, MeasureSettings, Ranked, RankedQuery, Ties
 from claimeval.ir.trec_files import parse_qrels, parse_run
 from claimeval.statistics import PairedComparison, holm, paired_difference
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, NoteWarning, UsageError, unknown_name
+from claimeval.types.ids import as_floats
 
 _LEAST = 1e-5
 """Minimum value of an average precision in ``gm_map``, as in trec_eval."""
@@ -335,10 +337,9 @@ class Evaluator:
 
     def evaluate(self, run: TrecRun | Source | Table) -> Evaluation:
         """Evaluate a run, like `evaluate`. A small run takes microseconds."""
-        if type(run) is dict:
-            return self._of_mapping(run, None)
         trec_run = as_run(run)
         if isinstance(trec_run, Mapping):
+            _note_decimals(self._judgments, trec_run)
             return self._of_mapping(trec_run, None)
         content = FileContent.read(trec_run)
         read = None if self._one_by_one else self._read_columns(content)
@@ -535,6 +536,27 @@ def _is_small(run: TrecRun, queries: int) -> bool:
         return most > 0 and sum(map(len, run.values())) <= most
     except TypeError:
         return False
+
+
+_LOOKED_AT = 20
+"""Queries in which ids with decimals are looked for."""
+
+
+def _note_decimals(qrels: Qrels, run: TrecRun) -> None:
+    """Warn of an id such as `10.0` that is `10` on the other side: they are two documents."""
+    for query in islice(run, _LOOKED_AT):
+        judged = qrels.get(query)
+        retrieved = run[query]
+        if not isinstance(judged, Mapping) or not isinstance(retrieved, Mapping):
+            continue
+        name = as_floats(judged, retrieved) or as_floats(retrieved, judged)
+        if name:
+            text = (
+                f"query {query!r}: the document ids {name!r} and {name[:-2]!r} are different; in"
+                " one of the tables they were written as numbers with decimals"
+            )
+            warnings.warn(text, NoteWarning, stacklevel=4)
+            return
 
 
 def _has_subtopics(qrels: Qrels) -> bool:

@@ -28,6 +28,7 @@ from claimeval.ir.ranked import (
     refuse_ties,
 )
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.ids import id_text
 
 Qrels = Mapping[str, Mapping[str, float]]
 """Query id to document id to grade, usually an integer."""
@@ -363,28 +364,53 @@ def _by_query(
     data: Mapping[str, Any] | Table, what: str, names: Sequence[str]
 ) -> Mapping[str, Any]:
     if isinstance(data, Mapping):
-        return data
+        return _with_ids(data, what)
     rows: object = _columns(cast(Frame, data), what, names) if hasattr(data, "columns") else data
     table: dict[str, dict[str, Any]] = {}
     if not isinstance(rows, Iterable):
         raise _unknown(what, data)
-    for row in rows:
+    for number, row in enumerate(rows, 1):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) < 3:
             raise _unknown(what, row)
         if getattr(row, "_fields", ("",))[0] == "Index":
             raise DataError(
                 f"{what}: rows of a DataFrame begin with their index; give the DataFrame itself"
             )
-        query = str(row[0])
-        document = str(row[1])
-        number = row[2]
+        query = id_text(row[0], f"{what}, row {number}, query")
+        document = id_text(row[1], f"{what}, row {number}, document")
         documents = table.setdefault(query, {})
         if document in documents:
             raise DataError(
                 f"{what}: document {document!r} appears twice for query {query!r}; remove one"
             )
-        documents[document] = number
+        documents[document] = row[2]
     return table
+
+
+def _with_ids(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """Return a mapping with ids that are text; the same if all are, which is the ordinary case."""
+    inner = [pool for pool in data.values() if isinstance(pool, Mapping)]
+    if set(map(type, chain.from_iterable((data, *inner)))) <= {str}:
+        return data
+    table: dict[str, Any] = {}
+    for query, pool in data.items():
+        name = id_text(query, f"{what}, query {query!r}")
+        if name in table:
+            raise DataError(f"{what}: query {name!r} appears twice; remove one")
+        table[name] = pool
+        if isinstance(pool, Mapping):
+            table[name] = _named(pool, f"{what}, query {name!r}")
+    return table
+
+
+def _named(pool: Mapping[Any, Any], location: str) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for document, value in pool.items():
+        name = id_text(document, f"{location}, document {document!r}")
+        if name in named:
+            raise DataError(f"{location}: document {name!r} appears twice; remove one")
+        named[name] = value
+    return named
 
 
 def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[Any, Any, Any]]:

@@ -133,6 +133,11 @@ def parse_run(content: FileContent) -> TaggedRun:
         if width == 3:
             documents[document] = 1 / _rank(fields[2], location)
             continue
+        if not _float(fields[3]) == _float(fields[3]):
+            raise DataError(
+                f"{location}: the rank {_text(fields[3])!r} is not a number; a run has six fields:"
+                " query, Q0, document, rank, score, tag, and ids have no blanks"
+            )
         documents[document] = _score(fields[4], location)
         tag = fields[5]
     return TaggedRun(run, _text(tag))

@@ -24,6 +24,7 @@ from claimeval.statistics.intervals import UNBOUNDED
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
+from claimeval.types.paths import expanded
 from claimeval.types.records import Record, ScoredSample
 
 
@@ -151,7 +152,7 @@ def track(
         UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no
             sample in common.
     """
-    folders = [Path(run) for run in runs]
+    folders = [expanded(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a series needs two runs or more, oldest first; given {len(folders)}")
     if not names:

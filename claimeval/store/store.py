@@ -38,6 +38,7 @@ from pydantic_core import from_json
 from claimeval.store.locked import LockedError, is_locked, wait_until_free
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import StoreError, UsageError
+from claimeval.types.paths import expanded
 from claimeval.types.requests import Completion, Request
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def cache_folder(cache: str | Path | None = None) -> Path:
     """Return `cache`, else `$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else
     `~/.cache/claimeval`."""
     if folder := cache or os.environ.get("CLAIMEVAL_CACHE"):
-        return Path(folder)
+        return expanded(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -388,3 +389,25 @@ def test_a_name_is_read_by_its_last_word() -> None:
     assert not any(map(answers, ("output_tokens", "response_time", "answer_quality")))
     assert describes(words_of("system_prompt"))
     assert not describes(words_of("system_answer"))
+
+
+def test_scores_find_their_way_back_into_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    texts = ["It is 63 m high.", "It is green.", "It is 63 m high."]
+    frame = pandas.DataFrame(
+        {"question": list("abc"), "answer": texts, "contexts": [["It is 63 m high."]] * 3}
+    )
+    frame = frame[frame.question != "a"]
+    scores = ce.score(frame, judges="local:lexical", metrics="faithfulness").to_pandas()
+    frame["faithfulness"] = scores.set_index("index")["faithfulness"]
+    assert frame["faithfulness"].tolist() == [0.0, 1.0]
+
+
+def test_a_path_with_the_home_directory_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "qa.jsonl").write_text('{"question": "Q?", "answer": "A.", "contexts": ["A."]}')
+    assert len(read("~/qa.jsonl")) == 1
+    ce.score("~/qa.jsonl", judges="local:lexical", metrics="faithfulness", out="~/run")
+    assert ce.Run.load("~/run").path == tmp_path / "run"

@@ -202,7 +202,7 @@ GOOD = b'{"question": "Q?"}\n'
         (
             "a.jsonl",
             b'{"question": "Q", "id": 1.5}',
-            "line 1, id: expected a text or an integer, got '1.5'",
+            "line 1, id: expected a text or a whole number, got '1.5'",
         ),
         (
             "a.jsonl",

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from claimeval import ir
 from claimeval.ir import evaluation
 from claimeval.ir.measures import MEASURES
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, NoteWarning
 from tests.ir.test_measures import EXPECTED, QRELS, RUN
 
 NAMES = [name for name in EXPECTED if not ir.parse([name])[0].row.one_by_one]
@@ -169,19 +170,50 @@ def test_subtopics_and_numbers_as_text_mean_the_same_in_small_and_large_runs(que
 
 
 @pytest.mark.parametrize("queries", [1, 80])
-def test_ids_that_are_numbers_on_one_side_are_refused(queries: int) -> None:
+def test_ids_that_are_numbers_on_one_side_are_their_text(queries: int) -> None:
     names = [f"q{number}" for number in range(queries)]
-    qrels: dict[str, dict[Any, int]] = {name: {1: 1, 2: 0} for name in names}
-    run = {name: {str(document): 1.0 for document in range(10)} for name in names}
-    with pytest.raises(
-        DataError, match="document ids are text in the run and numbers in the qrels"
-    ):
-        ir.evaluate(qrels, run, "map")
-    with pytest.raises(
-        DataError, match="document ids are text in the qrels and numbers in the run"
-    ):
-        ir.evaluate(run, qrels, "map")
+    qrels: dict[str, dict[Any, int]] = {name: {1: 1, 2.0: 0} for name in names}
+    run = {name: {str(document): 1.0 / document for document in range(1, 10)} for name in names}
+    assert ir.evaluate(qrels, run, "map").mean == {"map": 1}
+    assert ir.evaluate(run, qrels, "P@1").mean == {"P@1": 1}
     assert ir.evaluate({name: {"other": 1} for name in names}, run, "map").mean == {"map": 0}
+
+
+MISSING = [None, float("nan"), np.nan, True, 1.5, ""]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_an_id_that_is_missing_or_no_id_is_an_error_that_names_the_row(missing: Any) -> None:
+    run = {"q1": {"a": 1.0}}
+    with pytest.raises(DataError, match="qrels, row 2, document: "):
+        ir.evaluate([("q1", "a", 1), ("q1", missing, 1)], run, "map")
+    with pytest.raises(DataError, match="run, row 1, query: "):
+        ir.evaluate({"q1": {"a": 1}}, [(missing, "a", 1.0)], "map")
+    if missing != "":
+        with pytest.raises(DataError, match="qrels, query 'q1', document "):
+            ir.evaluate({"q1": {missing: 1}}, run, "map")
+
+
+def test_a_column_of_numbers_with_a_missing_one_has_whole_numbers() -> None:
+    rows = [("q1", 10.0, 1), ("q1", np.float64(11), 0), ("q1", np.int64(12), 1)]
+    run = {"q1": {"10": 3.0, "12": 2.0, "11": 1.0}}
+    assert ir.evaluate(rows, run, "map").mean == {"map": 1}
+
+
+def test_an_id_with_decimals_beside_the_same_without_is_noted() -> None:
+    with pytest.warns(NoteWarning, match=r"query 'q1': the document ids '10\.0' and '10' are"):
+        result = ir.evaluate({"q1": {"10": 1}}, {"q1": {"10.0": 1.0}}, "map")
+    assert result.mean == {"map": 0}
+    versions = {"q1": {"1.0": 1, "2.0": 1}}
+    assert ir.evaluate(versions, {"q1": {"1.0": 2.0, "2.0": 1.0}}, "map").mean == {"map": 1}
+
+
+@pytest.mark.parametrize("line", ["q1 Q0 annual report.pdf 2 0.8 t", "q1 Q0 b x 0.8 t"])
+def test_a_rank_that_is_no_number_is_an_error(line: str, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 a 1\n")
+    (tmp_path / "run").write_text(f"q1 Q0 a 1 0.9 t\n{line}\n")
+    with pytest.raises(DataError, match=r"line 2: the rank '(report\.pdf|x)' is not a number"):
+        ir.evaluate(tmp_path / "qrels", tmp_path / "run", "map")
 
 
 def test_runs_of_ms_marco_and_json_are_read(tmp_path: Path) -> None:
