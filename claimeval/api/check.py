@@ -14,7 +14,7 @@ from claimeval.api.hints import with_hints
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, blocking, parse_spec
 from claimeval.data.objects import unpacked
 from claimeval.data.reasoning import AnswerReasoning
-from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
+from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job, with_numbering
 from claimeval.execution import Executor
 from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
@@ -126,7 +126,7 @@ async def acheck(
         extract_prompt=str(extract_prompt),
         assess_prompt=str(assess_prompt),
     )
-    claims = make_job(job_options, selection)
+    claims = with_numbering(make_job(job_options, selection), [sample], ask=False)
     if inspect := BEFORE_RUN.get():
         inspect(Prepared(claims, claims.manifest, [sample], 1, None))
     job = _CheckJob(claims, deadline)

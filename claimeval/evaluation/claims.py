@@ -737,15 +737,18 @@ def citing(metrics: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
     return {"per_document": "cited"} if needed and not given.get("per_document") else {}
 
 
-def with_numbering(job: ClaimsJob, samples: Iterable[Sample], given: Numbering | None) -> ClaimsJob:
+def with_numbering(
+    job: ClaimsJob, samples: Iterable[Sample], given: Numbering | None = None, *, ask: bool = True
+) -> ClaimsJob:
     """Return the job with what the numbers in the citations of its samples are, if it reads them.
 
-    Raises UsageError if metrics of citations are asked for and the answers fit two readings.
+    Raises UsageError if metrics of citations are asked for and the answers fit two readings, unless
+    `ask` is not set.
     """
-    ask = any(derived(name).cites for name in job.derived)
-    if not ask and not job.panel.per_document:
+    has_metrics = any(derived(name).cites for name in job.derived)
+    if not has_metrics and not job.panel.per_document:
         return job
-    found = find_numbering(samples, given, ask=ask)
+    found = find_numbering(samples, given, ask=ask and has_metrics)
     remarks = (*job.remarks, found.note) if found.note else job.remarks
     return replace(job, numbering=found.numbering, remarks=remarks)
 

@@ -66,7 +66,8 @@ def find_numbering(
     Args:
         samples: The samples, which are read several times.
         given: The numbering, if the caller says it.
-        ask: Whether an undecided case is an error; else the more special reading counts.
+        ask: Whether an undecided case is an error; else printed labels, ids that are numbers and
+            ranks from 0 count where they fit, and else ranks from 1.
 
     Raises:
         UsageError: The answers fit two readings, which mean other contexts.
@@ -94,6 +95,8 @@ def find_numbering(
                 f" which are other contexts in {evidence.differ} of {marked} answers with numbers:"
                 f" add --field numbering={chosen}, or --field numbering={other}"
             )
+        if is_first is None:
+            is_first = possible[chosen]
         if is_first is False:
             chosen = other
             possible.setdefault(chosen, True)

@@ -180,12 +180,11 @@ _SCALE_AFTER = re.compile(
     r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])"
 )
 _IDENTIFIER = re.compile(
-    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]"
-    r"|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z",
-    re.ASCII,
+    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<![\w@])[A-Za-z]\w*_\w*[A-Za-z0-9]"
+    r"|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z"
 )
-"""Before a bracket without space, a name as code has; a letter after a number is a unit (`5
-m[1]`)."""
+"""Before a bracket without space, a name as code has; a letter after a number is a unit (`5 m[1]`),
+and after @ stands the name of an account."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
@@ -353,7 +352,8 @@ def _start_in_brackets(text: str, mark: re.Match[str]) -> int:
     square = mark["square"]
     first, end = mark.start("square"), mark.end("square")
     is_attached = mark.start() == first and before[-1:].isalnum()
-    if is_attached and (_IDENTIFIER.search(before) or _SLICE.fullmatch(square)):
+    is_code = square[0] == "[" and (_IDENTIFIER.search(before) or _SLICE.fullmatch(square))
+    if is_attached and is_code:
         return mark.end()  # code, with all its indices: x[0][1]
     values = _SEVERAL.match(text, first)
     is_value = (
@@ -371,6 +371,8 @@ def _start_in_brackets(text: str, mark: re.Match[str]) -> int:
 def _is_power(text: str, mark: re.Match[str]) -> bool:
     """Return whether a raised number is a power or part of a formula, as in `5 km²` and `10⁶`."""
     before = text[max(0, mark.start() - _BEFORE) : mark.start()]
+    if before[-1:] in tuple("-−–⁻"):
+        return True  # a unit such as kg m -²
     if "[" in mark[0] or before[-1:] == "%" or _YEAR.search(before):
         return False
     if before[-1:] in ".,;:!?…。":

@@ -120,7 +120,19 @@ def test_what_fits_two_readings_is_asked_and_can_be_said() -> None:
         refusal.value
     )
     assert "other contexts in 1 of 1 answers" in str(refusal.value)
-    assert find_numbering([cited], ask=False).numbering == "id"
+    assert find_numbering([cited], ask=False).numbering == "rank"
+
+
+def test_a_check_of_one_answer_asks_nothing() -> None:
+    zero = sample(0, 1)
+    contexts = [document.text for document in zero.contexts or ()]
+    names = "citation_recall"
+    result = ce.check(zero.answer or "", contexts, judge="local:lexical", metrics=names)
+    assert result["citation_recall"].value == 1
+    unclear = sample(1, 2, ids=("doc_3", "doc_1", "doc_2"))
+    documents = [document.model_dump() for document in unclear.contexts or ()]
+    result = ce.check(unclear.answer or "", documents, judge="local:lexical", metrics=names)
+    assert result["citation_recall"].value == 1
 
 
 @pytest.mark.filterwarnings("ignore::claimeval.NoteWarning")
