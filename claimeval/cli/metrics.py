@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from claimeval.cli.command import command
 from claimeval.cli.main import COMPLETE, app
 from claimeval.cli.shared import OutputOptions
-from claimeval.runs.views import columns, table
+from claimeval.metrics import names
 from claimeval.types.errors import unknown_name
 
 COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
@@ -24,34 +24,111 @@ keeps them whole."""
 
 @command("metrics")
 class MetricsCommand(OutputOptions):
-    """List all metrics and vote rules, or explain one.
+    """List the numbers that commands print, or explain one: by its name here or elsewhere.
 
-    Example: claimeval metrics faithfulness
+    Example: claimeval metrics ndcg@10
+
+    Example: claimeval metrics "hit ratio"
     """
 
     name: Annotated[str | None, "NAME"] = None
-    """A metric, a group of metrics, or a vote rule.  [default: all]"""
+    """A metric or measure, a name of it in another tool, a group, or a vote rule.  [default: all]"""
+    all: bool = False
+    """Also list variants, counts, groups and vote rules."""
 
     def do(self) -> int:
-        from claimeval.metrics.rows import canonical_name
+        return self._explain(self.name) if self.name else self._list()
 
+    def _list(self) -> int:
+        listed = [number for number in names.numbers().values() if self.all or not number.variant]
+        width = max(len(number.name) for number in listed) + 1
+        for needs in dict.fromkeys(number.needs for number in listed):
+            self.output.line()
+            self.output.line("", bold=f"with {needs}")
+            for number in listed:
+                if number.needs == needs:
+                    self.output.line(f" {number.name:{width}}{number.question}")
+        if self.all:
+            self._list_others()
+        self.output.line()
+        self.output.line("`claimeval metrics NAME` explains one; --all lists variants and groups.")
+        self.output.line("Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
+        record = [number.model_dump(mode="json") for number in listed]
+        return self.output.result("metrics", {"metrics": record})
+
+    def _list_others(self) -> None:
+        for kind in ("score: group", "measure: group", "vote rule"):
+            self.output.line()
+            self.output.line("", bold=kind)
+            for row in rows():
+                if row.kind == kind:
+                    self.output.line(f"{row.name}: {row.description}", indent=1)
+
+    def _explain(self, name: str) -> int:
+        number = names.number_of(name)
+        of_field = names.in_the_field(name)
+        others = {other: sources for other, sources in of_field.items() if other != number}
+        if number is None and len(others) == 1:
+            ((number, sources),) = others.items()
+            others = {}
+            self.output.line(f" is {number.name} here ({', '.join(sources)})", bold=name)
+        if number:
+            self._draw(number)
+        elif not others:
+            return self._explain_other(name)
+        if others:
+            self.output.line()
+            word = "The same word elsewhere:" if number else "is the name of several numbers:"
+            self.output.line("" if number else f" {word}", bold=word if number else name)
+            self.output.pairs(
+                [
+                    (other.name, f"{', '.join(of)}: {other.question}")
+                    for other, of in others.items()
+                ],
+                indent=1,
+            )
+        shown = [*([number] if number else []), *others]
+        record = {
+            "metrics": [one.model_dump(mode="json") for one in shown],
+            "elsewhere": [
+                {"source": meaning.source, "name": meaning.name} for meaning in names.meanings(name)
+            ],
+        }
+        return self.output.result("metrics", record)
+
+    def _draw(self, number: names.Number) -> None:
+        self.output.line(f": {number.question}", bold=number.name)
+        better = {"higher": "higher is better", "lower": "lower is better"}
+        elsewhere: dict[str, list[str]] = {}
+        for source, name in names.names_of(number):
+            elsewhere.setdefault(source, []).append(name)
+        lines = [
+            ("formula", number.formula),
+            ("needs", number.needs),
+            ("command", "\n".join(number.calls)),
+            ("direction", better.get(number.better, "neither high nor low is better")),
+            ("source", number.source),
+            (
+                "example",
+                "\n".join((number.example[0], f"= {number.example[1]}", f"= {number.example[2]}")),
+            ),
+        ]
+        if elsewhere:
+            named = (f"{', '.join(listed)} ({source})" for source, listed in elsewhere.items())
+            lines.append(("elsewhere", "; ".join(named)))
+        self.output.pairs(lines, indent=1)
+
+    def _explain_other(self, name: str) -> int:
+        """Explain a group or a vote rule. Raises UsageError for a name of nothing."""
         listed = {row.name: row for row in rows()}
-        if self.name is None:
-            self.output.draw(
-                [table("metrics", columns("name", "of", "description"), listed.values())]
-            )
-            self.output.line(
-                "Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy."
-            )
-        else:
-            name = self.name if self.name in listed else canonical_name(self.name)
-            if name not in listed:
-                raise unknown_name("metric or vote rule", self.name, listed)
-            listed = {name: listed[name]}
-            self.output.line(f" ({listed[name].kind}): {listed[name].description}", bold=name)
-        return self.output.result(
-            "metrics", {"metrics": [row._asdict() for row in listed.values()]}
-        )
+        if text := names.other_command(name):
+            self.output.line(f": {text}", bold=name)
+            return self.output.result("metrics", {"metrics": [], "command": text})
+        if name not in listed:
+            known = {*listed, *(number.base for number in names.numbers().values())}
+            raise unknown_name("metric or vote rule", name, known)
+        self.output.line(f" ({listed[name].kind}): {listed[name].description}", bold=name)
+        return self.output.result("metrics", {"metrics": [listed[name]._asdict()]})
 
 
 class MetricRow(NamedTuple):

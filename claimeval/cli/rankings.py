@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, OutputOptions
 from claimeval.cli.terminal import say, write_data, write_plain
 from claimeval.types.errors import UsageError
+
+if TYPE_CHECKING:
+    from claimeval.ir.measures import MeasureList
 
 
 @command("rank")
@@ -94,9 +98,7 @@ class RankCommand:
             )
         if self.plot:
             charts.check_name(self.plot)
-        requested = measures.read(
-            list(self.measures) or ("official" if self.trec else ir.DEFAULT_MEASURES)
-        )
+        requested = _read(list(self.measures) or ("official" if self.trec else ir.DEFAULT_MEASURES))
         if requested.left_out:
             message = measures.unknown_measure_message(requested.left_out)
             if not (self.trec and requested.measures):
@@ -144,6 +146,23 @@ class RankCommand:
         text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
+
+
+def _read(names: str | list[str]) -> MeasureList:
+    """Return the measures with these names. Raises UsageError for an unknown one, with what
+    computes it."""
+    from claimeval.ir import measures
+    from claimeval.metrics.names import elsewhere
+
+    try:
+        return measures.read(names)
+    except UsageError as error:
+        listed = [names] if isinstance(names, str) else names
+        for name in chain.from_iterable(map(measures.split_names, listed)):
+            known = elsewhere(name)
+            if known and not measures.is_known(name):
+                raise UsageError(f"unknown measure {name!r}: {known}") from error
+        raise
 
 
 @command("fuse")

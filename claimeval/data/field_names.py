@@ -85,7 +85,7 @@ _NO_TEXT = frozenset(
 )
 """Words at the end of the names of columns that describe something."""
 _IDS = frozenset(
-    _list("id ids idx docid pid uid uuid key docno number name title file path url uri source")
+    _list("id ids idx docid pid uid uuid key docno number name title file path url uri uris source")
 )
 """Words at the end of the names of lists of ids."""
 _OF_DEVELOPERS = frozenset({"error", "log"})

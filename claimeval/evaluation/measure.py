@@ -25,11 +25,12 @@ from claimeval.evaluation import retrieval
 from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import ComputedJob
-from claimeval.ir.measures import MEASURES, split_names
+from claimeval.ir.measures import MEASURES, is_known, split_names
+from claimeval.metrics.names import unknown
 from claimeval.metrics.scoring import defined
 from claimeval.providers.local import perplexity, reward, similarity
 from claimeval.store.store import Store, cache_folder
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Reason, Sample, SampleResult, Score
@@ -51,6 +52,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "similarity": (similarity.METRIC,),
 }
 """Names that stand for several metrics."""
+WHOLE_LISTS = {"precision": "set_P", "recall": "set_recall"}
+"""Names of measures of whole lists, where a cutoff is not written."""
+WHOLE_LIST_MAP = "ap_retrieved"
+"""What `map` is beside them: the mean over the relevant documents that were retrieved."""
 ALIASES = {"perplexity_q": "query_likelihood", "query_likelihood@all": "query_likelihood"}
 
 
@@ -337,6 +342,7 @@ class MeasureJob(ComputedJob[SampleResult]):
 
     sources: tuple[Source, ...]
     cluster: str | None = None
+    notes: tuple[str, ...] = ()
     judges: tuple[Judge, ...] = field(default=(), init=False)
     name = NAME
 
@@ -353,6 +359,7 @@ class MeasureJob(ComputedJob[SampleResult]):
             metrics=tuple(chain.from_iterable(source.units for source in self.sources)),
             settings=merged(source.settings for source in self.sources),
             cluster=self.cluster,
+            notes=self.notes,
             versions=versions(),
         )
 
@@ -459,7 +466,7 @@ def make_job(options: Measurement) -> MeasureJob:
         retrieval.check_match(options.match, options.collapse_ids)
         sources.append(RankMetrics(ranks, options.match, options.collapse_ids))
     sources += [model(options.local) for model in models]
-    return MeasureJob(tuple(sources), options.cluster)
+    return MeasureJob(tuple(sources), options.cluster, _notes(options.metrics))
 
 
 _LOCAL_MODELS: dict[str, type[QueryLikelihood | AnswerReward | AnswerSimilarity]] = {
@@ -475,7 +482,7 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
     lists = [metrics] if isinstance(metrics, str) else metrics
     specs = [spec.strip() for spec in chain.from_iterable(map(split_names, lists))]
     members = chain.from_iterable(GROUPS.get(spec, (spec,)) for spec in specs)
-    names = [ALIASES.get(name, name) for name in members]
+    names = [ALIASES.get(name, name) for name in of_whole_lists(tuple(members))]
     if not names:
         raise UsageError("name a metric to measure, as in rouge_l,recall@5")
     available = {*lexical.ALL_METRICS, *_LOCAL_MODELS}
@@ -484,13 +491,35 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
             try:
                 retrieval.asked(name)
             except UsageError as error:
-                if not str(error).startswith("unknown measure"):
+                if is_known(name):
                     raise
                 ranks = set(chain.from_iterable((row.name, *row.aliases[:1]) for row in MEASURES))
-                raise unknown_name(
+                raise unknown(
                     "metric without a judge", name, {*available, *GROUPS, *ranks}
                 ) from error
     return tuple(dict.fromkeys(names))
+
+
+def of_whole_lists(names: tuple[str, ...]) -> list[str]:
+    """Return names with `precision` and `recall` without a cutoff as those of whole lists, and
+    `map` beside them as the mean over the retrieved relevant documents."""
+    known = dict(WHOLE_LISTS)
+    if not WHOLE_LISTS.keys().isdisjoint(names):
+        known["map"] = WHOLE_LIST_MAP
+    return [known.get(name, name) for name in names]
+
+
+def _notes(metrics: str | Sequence[str]) -> tuple[str, ...]:
+    """Return which MAP is meant, if names of whole lists make it another one."""
+    lists = [metrics] if isinstance(metrics, str) else metrics
+    typed = [name.strip() for name in chain.from_iterable(map(split_names, lists))]
+    if "map" not in typed or WHOLE_LISTS.keys().isdisjoint(typed):
+        return ()
+    return (
+        "map beside precision and recall of whole lists is ap_retrieved, the mean of P@rank over"
+        " the relevant documents that were retrieved; average_precision is trec_eval's map, which"
+        " counts missed documents as 0",
+    )
 
 
 def _texts(sample: Sample) -> lexical.LexicalSample:

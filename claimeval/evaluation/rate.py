@@ -30,6 +30,7 @@ from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, rate
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
+from claimeval.metrics.names import unknown
 from claimeval.providers import specs
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import (
@@ -381,7 +382,7 @@ class _AnswerCounts(NamedTuple):
 
 def _named(name: str, rated: Mapping[str, RatingQuestion]) -> RatingQuestion:
     if name not in rated:
-        raise unknown_name("question about answers", name, rated)
+        raise unknown("question about answers", name, rated)
     return rated[name]
 
 

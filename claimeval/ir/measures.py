@@ -425,6 +425,16 @@ def _rows_by_key() -> dict[str, MeasureDefinition]:
 _ROWS = _rows_by_key()
 
 
+def is_known(text: str) -> bool:
+    """Return whether a text is the name of a measure, or of a group."""
+    if text in GROUPS or text.split(".")[0] in _ONLY_TREC:
+        return True
+    try:
+        return bool(_read_one(text))
+    except UsageError as error:
+        return not str(error).startswith("unknown measure") and "cannot be read" not in str(error)
+
+
 def _read_one(text: str) -> list[Measure]:
     if (printed := _PRINTED.fullmatch(text)) and _key(printed["name"]) in _ROWS:
         row = _row(printed["name"])

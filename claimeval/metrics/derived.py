@@ -10,9 +10,10 @@ from itertools import chain, product, starmap
 from typing import Literal, NamedTuple
 
 from claimeval.metrics import citations, formulas
+from claimeval.metrics import names as names_of_numbers
 from claimeval.metrics.formulas import BoundedValue, Formula, Matrix
 from claimeval.metrics.rows import METRICS, Metric, canonical_name, rows
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError
 from claimeval.types.records import Part, Reason, SampleResult, Score
 
 
@@ -265,7 +266,7 @@ def derived(name: str) -> DerivedMetric:
         if re.fullmatch(r"[1-9]\d{0,5}", number):
             return DerivedMetric(name, needs, formula(float(number)), description.format(number))
         raise UsageError(f"metric {name!r}: write a number of claims after @, as in {base}@64")
-    raise unknown_name(
+    raise names_of_numbers.unknown(
         "metric",
         name,
         [

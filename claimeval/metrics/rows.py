@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.metrics import names
+from claimeval.types.errors import UsageError
 from claimeval.types.records import ASKED, CONTEXTS_AND_HISTORY, HISTORY, Part, Record, Sample
 
 
@@ -120,24 +121,10 @@ ALIASES = {
     "answer_recall": "coverage",
     "factscore": "factscore@10",
 }
-"""Names of the same numbers in other tools."""
-
-FOREIGN = {
-    "context_precision": (
-        "`context_precision_claims` is the share of contexts with a gold claim (RAGChecker); "
-        "`context_precision_ap`, of relevance grades, weighs ranks (ragas, DeepEval)"
-    ),
-    "answer_correctness": (
-        "ragas mixes an F-score with the similarity of embeddings; `f1` is the F-score of the"
-        " claims"
-    ),
-    "answer_relevancy": (
-        "ragas compares embeddings of generated questions; `on_topic` is the share of claims that"
-        " are about the question, `rated_relevance` a rating of the whole answer"
-    ),
-}
-"""Names in other tools of numbers that claimeval does not compute, with the metrics to use
-instead."""
+"""Names of the same numbers in other tools. What all other names of the field mean is in
+`names.yaml`."""
+OF_RAGAS = ("context_precision", "answer_correctness", "answer_relevancy")
+"""Names that custom metrics cannot have, because every reader takes them for those of ragas."""
 
 SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
 """Metrics whose question is whether a text supports a claim."""
@@ -161,7 +148,7 @@ def metric(spec: str | Metric) -> Metric:
                 " on_policy=answer:policy"
             )
         name, claims_of, against = match.groups()
-        if name in METRICS or name in ALIASES or name in FOREIGN:
+        if name in METRICS or name in ALIASES or name in OF_RAGAS:
             raise UsageError(
                 f"metric name {name!r} is taken by a built-in metric; choose another name"
             )
@@ -172,18 +159,13 @@ def metric(spec: str | Metric) -> Metric:
         return _clear(Metric(name=name, claims_of=claims_of, against=against))
     name = canonical_name(spec)
     if name not in METRICS:
-        raise unknown_name("metric", name, METRICS)
+        raise names.unknown("metric", name, METRICS)
     return METRICS[name]
 
 
 def canonical_name(name: str) -> str:
-    """Return the name of a metric for a name or an alias. Raises UsageError for the names in
-    `FOREIGN`."""
+    """Return the name of a metric for a name or an alias."""
     name = name.strip()
-    if name in FOREIGN:
-        raise UsageError(
-            f"metric {name!r} is the name of another number in other tools: {FOREIGN[name]}"
-        )
     return ALIASES.get(name, name)
 
 
@@ -215,10 +197,10 @@ def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Return several metrics, from a list or a text with commas. Raises UsageError for
     duplicates."""
     chosen = tuple(map(metric, metric_names(specs)))
-    names = [row.name for row in chosen]
-    if not names:
+    listed = [row.name for row in chosen]
+    if not listed:
         raise UsageError(f"no metrics requested. Known: {', '.join(METRICS)}")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if len(set(listed)) < len(listed):
+        twice = next(name for name in listed if listed.count(name) > 1)
         raise UsageError(f"metric {twice!r} is requested twice")
     return chosen

@@ -108,12 +108,45 @@ def unknown_name(
     from difflib import get_close_matches
 
     names = sorted(allowed)
-    containing = sorted((known for known in names if len(name) > 3 and name in known), key=len)
-    close = containing or get_close_matches(name, names, n=1, cutoff=0.5)
+    of_numbers = "metric" in kind or "measure" in kind
+    if of_numbers:
+        close = _misspelled(name, names)
+    else:
+        containing = sorted((known for known in names if len(name) > 3 and name in known), key=len)
+        close = containing or get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    if len(names) > LISTED and ("metric" in kind or "measure" in kind):
+    if len(names) > LISTED and of_numbers:
         return error(f"unknown {kind} {name!r}.{hint} `claimeval metrics` lists all")
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
+
+
+def _misspelled(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names of which this one is a misspelling or a beginning.
+
+    `precision` is part of `alce_precision`, `f2` is near `f1` and `rouge_3` near `rouge_2`: all are
+    other numbers.
+    """
+    from rapidfuzz.distance import OSA
+
+    def plain(text: str) -> str:
+        """Return a name without case and separators."""
+        return re.sub("[^a-z0-9@]", "", text.casefold())
+
+    def digits(text: str) -> list[str]:
+        """Return the numbers in a name."""
+        return re.findall("[0-9]+", text)
+
+    typed = plain(name)
+    allowed = max(len(typed) // 5, int(len(typed) >= 4))
+    near: list[tuple[int, str]] = []
+    for known in names:
+        distance = OSA.distance(typed, plain(known))
+        beginning = plain(known)[: len(typed)]
+        long_enough = len(typed) >= 0.7 * len(plain(known))
+        begins = long_enough and OSA.distance(typed, beginning) <= allowed
+        if (distance <= allowed or begins) and digits(name) == digits(known):
+            near.append((distance, known))
+    return [known for _, known in sorted(near)]
 
 
 def repeated_id(name: str, first: int, second: int) -> DataError:

@@ -86,7 +86,7 @@ def test_a_group_stands_for_its_metrics() -> None:
 @pytest.mark.parametrize(
     ("metrics", "words"),
     [
-        ("rougel", "Did you mean 'rouge_l'?"),
+        ("rougel", "computes rouge_l"),
         ("", "name a metric to measure"),
         ("num_ret", "num_ret is no mean over samples"),
         ("query_likelihood,answer_reward", "one of them at a time"),

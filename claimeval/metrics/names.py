@@ -1,0 +1,220 @@
+"""Every number that a command prints, with its meaning, and its names elsewhere.
+
+The only place that answers what a name of the field means here: `claimeval metrics`, the errors of
+all doors and the docs read the two tables beside this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import field_validator
+
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.records import Record
+
+CUTOFF = re.compile(r"@.*|\(.*")
+_TOP = re.compile(r"^top\d+")
+_AT_END = re.compile(r"at(k|\d+)$")
+
+
+class Number(Record):
+    """A number that a command prints."""
+
+    name: str
+    """Its name; `@K`, `@N` or `@R` stand for a number."""
+    command: str
+    """The commands that compute it, separated by commas, with the options that it needs."""
+    also: tuple[str, ...] = ()
+    """Other names that the commands accept."""
+    needs: str
+    """What the data must have."""
+    question: str
+    """The question that it answers, in at most 49 characters."""
+    formula: str
+    source: str
+    """The paper, or the program whose numbers it has."""
+    better: Literal["higher", "lower", "neither"] = "higher"
+    """Which values are better."""
+    example: tuple[str, str, str]
+    """What is given, the calculation, and the value."""
+    variant: bool = False
+    """Whether it is a variant of another number, or a mere count."""
+
+    @field_validator("example", mode="before")
+    @classmethod
+    def _are_texts(cls, lines: Any) -> Any:
+        return tuple(map(str, lines))
+
+    @property
+    def base(self) -> str:
+        """The name without what stands for a number."""
+        return CUTOFF.sub("", self.name)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Command lines that compute it."""
+        concrete = re.sub("@[KN]$", "@10", self.name).replace("@R", "@0.5")
+        calls = []
+        for command in self.command.split(", "):
+            by_name = " " not in command and command not in ("grade", "perplexity", "reward")
+            named = by_name or command.startswith("score --")
+            calls.append(f"claimeval {command}{f' -m {concrete}' if named else ''}")
+        return tuple(calls)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The names of the commands that compute it."""
+        return tuple(command.split()[0] for command in self.command.split(", "))
+
+
+class Meaning(NamedTuple):
+    """What a name means in a source."""
+
+    source: str
+    name: str
+    numbers: tuple[Number, ...]
+
+
+def key(name: str) -> str:
+    """Return a name without case, signs and white space, by which names are looked up."""
+    return re.sub(r"[^a-z0-9]", "", name.casefold().replace("++", "plusplus"))
+
+
+@cache
+def numbers() -> Mapping[str, Number]:
+    """Return every number by name, in the order of the table."""
+    content = _content("explanations.yaml")
+    rows = {}
+    for name, row in content["numbers"].items():
+        given = content["inputs"].get(row.get("input"))
+        first, *rest = row["example"]
+        fields = {field: value for field, value in row.items() if field != "input"}
+        fields["example"] = [f"{given}; {first}" if given else first, *rest]
+        rows[name] = Number(name=name, **fields)
+    return rows
+
+
+@cache
+def table() -> tuple[Meaning, ...]:
+    """Return the names elsewhere, in the order of the table."""
+    known = numbers()
+    rows = []
+    for source, names in _content("names.yaml").items():
+        if source == "commands":
+            continue
+        for name, meant in names.items():
+            listed = [meant] if isinstance(meant, str) else meant
+            rows.append(Meaning(source, name, tuple(known[number] for number in listed)))
+    return tuple(rows)
+
+
+@cache
+def _content(name: str) -> dict[str, Any]:
+    import yaml
+
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
+@cache
+def _own() -> Mapping[str, Number]:
+    """Return the numbers by the keys of all names that commands accept."""
+    plain_last = sorted(numbers().values(), key=lambda number: "@" not in number.name)
+    known = {key(alias): number for number in plain_last for alias in number.also}
+    return known | {key(number.base): number for number in plain_last}
+
+
+def number_of(name: str) -> Number | None:
+    """Return the number that a name, also with a cutoff, has here; None if there is none."""
+    known = numbers()
+    if name in known:
+        return known[name]
+    named = re.sub(r"@\d+$", "@K", name)
+    return known.get(named) or _own().get(key(CUTOFF.sub("", name)))
+
+
+def meanings(name: str) -> tuple[Meaning, ...]:
+    """Return what a name means elsewhere, in any spelling and with any cutoff."""
+    looked_up = _spellings(name)
+    return tuple(
+        meaning for meaning in table() if not looked_up.isdisjoint(_spellings(meaning.name))
+    )
+
+
+@cache
+def _spellings(name: str) -> frozenset[str]:
+    plain = key(CUTOFF.sub("", name))
+    without = _AT_END.sub("", plain) if len(plain) > 4 else plain
+    topped = _TOP.sub("topk", plain)
+    bare = plain.removesuffix("score") if len(plain) > 9 else plain
+    return frozenset({plain, without, topped, bare} - {""})
+
+
+def names_of(number: Number) -> tuple[tuple[str, str], ...]:
+    """Return the sources and the names that a number has elsewhere."""
+    return tuple(
+        (meaning.source, meaning.name)
+        for meaning in table()
+        if number in meaning.numbers and key(meaning.name) != key(number.base)
+    )
+
+
+def described(number: Number) -> str:
+    """Return a number with the commands that compute it, as a part of a message."""
+    calls = " or ".join(f"`{call}`" for call in number.calls[:2])
+    return f"{number.name} ({calls})"
+
+
+def in_the_field(name: str) -> dict[Number, list[str]]:
+    """Return the numbers that a name means elsewhere, with the sources."""
+    by_number: dict[Number, list[str]] = {}
+    for meaning in meanings(name):
+        for number in meaning.numbers:
+            by_number.setdefault(number, []).append(meaning.source)
+    return by_number
+
+
+def other_command(name: str) -> str | None:
+    """Return what another command does under a name that is no metric here; None if it is no such
+    name."""
+    sentences: dict[str, str] = _content("names.yaml")["commands"]
+    return next((text for known, text in sentences.items() if key(known) == key(name)), None)
+
+
+def elsewhere(name: str) -> str | None:
+    """Return what computes a name that a command does not have, and what it means elsewhere; None
+    if nothing is known of it."""
+    number = number_of(name)
+    by_number = in_the_field(name)
+    sentences = []
+    if number:
+        commands = [f"`{command}`" for command in dict.fromkeys(number.commands)]
+        verb = "computes" if len(commands) == 1 else "compute"
+        calls = " or ".join(f"`{call}`" for call in number.calls)
+        sentences.append(f"{' and '.join(commands)} {verb} {number.name}: {calls}")
+    for other, sources in by_number.items():
+        if other != number:
+            sentences.append(f"{', '.join(sources)}: {described(other)}")
+    if len(sentences) > 1:
+        return f"{'; '.join(sentences)}; choose the one you mean"
+    return sentences[0] if sentences else other_command(name)
+
+
+def unknown(kind: str, name: str, allowed: Iterable[str]) -> UsageError:
+    """Return the error for a name that a command does not have: what computes it, or what it means
+    elsewhere, else the name that it may be a misspelling of.
+
+    Args:
+        kind: Noun for the message, such as `metric`.
+        name: The name as it was typed.
+        allowed: The names that the command has.
+    """
+    if known := elsewhere(name):
+        return UsageError(f"unknown {kind} {name!r}: {known}")
+    return unknown_name(kind, name, allowed)

@@ -1,0 +1,196 @@
+"""Every number that a command prints is explained, and names of the field lead to their numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from claimeval import ir, lexical
+from claimeval.evaluation import grade, measure, rate
+from claimeval.ir.measures import MEASURES
+from claimeval.metrics import extraction, names
+from claimeval.metrics.derived import DERIVED, NUMBERED
+from claimeval.metrics.rows import METRICS
+from claimeval.providers.local import perplexity, reward, similarity
+from claimeval.types.errors import UsageError
+from claimeval.types.scales import ANSWER_QUESTIONS
+from tests.command_line import call
+
+PAGE = Path(__file__).parents[2] / "docs" / "names-in-other-tools.md"
+SAMPLE = {"question": "Q?", "answer": "A.", "contexts": ["A."], "reference_answers": ["A."]}
+
+
+def printed() -> list[str]:
+    """The names of all numbers that commands print, from their own tables."""
+    rated = [question.metric for question in ANSWER_QUESTIONS.values()]
+    flags = [flag for question in ANSWER_QUESTIONS.values() for flag in question.flags]
+    kinds = [grade.RELEVANT, grade.GRADE, grade.PRECISION, rate.ANSWERED, rate.ABSTENTION_ACCURACY]
+    claims = [*extraction.COVERAGE, *extraction.UNITS, *extraction.GOLD_METRICS]
+    models = [*perplexity.METRICS, reward.METRIC, similarity.METRIC]
+    words = [*lexical.ALL_METRICS, *measure.ALIASES.values()]
+    ranks = [row.name for row in MEASURES]
+    asked = [name for name in rated if name != "abstention"]  # prints `answered`
+    of_claims = [*METRICS, *DERIVED, *NUMBERED]
+    return [*of_claims, *asked, *flags, *kinds, *claims, *models, *words, *ranks]
+
+
+@pytest.mark.parametrize("name", sorted(set(printed())))
+def test_every_number_that_a_command_prints_is_explained(name: str) -> None:
+    number = names.number_of(name)
+    assert number
+    assert number.base == names.CUTOFF.sub("", name)
+
+
+def test_every_explained_number_is_one_that_a_command_prints() -> None:
+    known = {names.CUTOFF.sub("", name) for name in printed()}
+    assert {number.base for number in names.numbers().values()} <= known
+
+
+@pytest.mark.parametrize("name", names.numbers())
+def test_a_line_of_the_list_fits_80_columns(name: str) -> None:
+    assert len(names.numbers()[name].question) <= 49
+    printed = call("metrics", name).stdout
+    assert printed.startswith(f"{name}: ")
+    assert names.numbers()[name].formula[:20] in printed
+
+
+def test_the_list_has_each_name_whole_in_80_columns() -> None:
+    lines = call("metrics", "--all").stdout.splitlines()
+    listed = {line.split()[0] for line in lines if line.startswith(" ")}
+    assert set(names.numbers()) <= listed
+    of_numbers = [line for line in lines if line.split() and line.split()[0] in names.numbers()]
+    assert max(map(len, of_numbers)) <= 80
+
+
+def test_other_names_of_rank_metrics_are_those_that_the_command_accepts() -> None:
+    for row in MEASURES:
+        number = names.number_of(row.name)
+        assert number
+        accepted = (*row.aliases, row.trec, row.trec_cut)
+        assert set(number.also) == {name for name in accepted if name and name != row.name}
+
+
+RANKED = ({"q": {"a": 1, "b": 0, "c": 2, "x": 1}}, {"q": {"a": 4, "b": 3, "c": 2, "d": 1}})
+"""The input of the examples: a, b, c, d; x is missed."""
+AT = {"K": "3", "R": "0.5"}
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        number
+        for number in names.numbers().values()
+        if "ranking a, b, c, d" in number.example[0] and number.name != "judged@K"
+    ],
+    ids=lambda number: number.name,
+)
+def test_the_examples_of_rank_metrics_are_what_is_computed(number: names.Number) -> None:
+    base, at, cutoff = number.name.partition("@")
+    name = f"{base}@{AT[cutoff]}" if at else base
+    (value,) = ir.evaluate(*RANKED, [name]).per_query["q"].values()
+    assert f"{value:.2f}" == number.example[2]
+
+
+@pytest.mark.parametrize("name", lexical.METRICS)
+def test_the_examples_of_word_metrics_are_what_is_computed(name: str) -> None:
+    value = lexical.score_one(
+        answer="Jane Austen wrote Emma",
+        question="Who wrote Emma?",
+        contexts=["Emma was written by Austen", "Jane Austen lived in Bath"],
+        references=["Austen wrote it"],
+        metrics=[name],
+    )[name]
+    assert f"{value:.2f}" == names.numbers()[name].example[2]
+
+
+LEADS = {
+    # unitxt
+    "context_correctness": {"recip_rank"},
+    "answer_correctness": {"token_recall", "f1", "correctness", "rated_correctness"},
+    "K-Precision": {"k_precision"},
+    "perplexity": {"query_likelihood"},
+    # guides to RAG evaluation
+    "context_precision": {"context_relevance", "context_precision_ap", "context_precision_claims"},
+    "answer_relevance": {"rated_relevance"},
+    "answer relevancy": {"rated_relevance", "on_topic"},
+    "groundedness": {"faithfulness"},
+    "hallucination rate": {"hallucination", "contradiction_rate"},
+    # TREC and search engines
+    "hit ratio": {"hit@K"},
+    "top-5 accuracy": {"hit@K"},
+    "success@5": {"hit@K"},
+    "Precision@10": {"P@K"},
+    "Mean Reciprocal Rank": {"recip_rank"},
+    "ndcg_cut": {"ndcg"},
+    "normalized discounted cumulative gain": {"ndcg"},
+    "recall_cap": {"capped_recall@K"},
+    "EM": {"exact_match"},
+    "F1@K": {"long_form_f1_on_topic@N", "f1@K"},
+    "weighted precision": {"support_precision"},
+}
+"""Names of the field, and the numbers of which at least one is named, and none besides."""
+
+
+@pytest.mark.parametrize("name", LEADS)
+def test_a_name_of_the_field_leads_to_its_number(name: str) -> None:
+    number = names.number_of(name)
+    found = {each.name for each in names.in_the_field(name)} | ({number.name} if number else set())
+    assert LEADS[name] & found
+    if len(found) == 1:
+        assert found <= LEADS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("context_relevance", "`grade` computes context_relevance"),
+        ("answer_relevance", "rated_relevance (`claimeval rate --ask relevance`)"),
+        ("mrr", "`claimeval rank -m recip_rank`"),
+        ("K-Precision", "`claimeval lexical -m k_precision`"),
+        ("precision", "choose the one you mean"),
+        ("rrf", "`claimeval fuse`"),
+        ("faithfullness", "Did you mean 'faithfulness'"),
+    ],
+)
+def test_a_name_of_another_command_is_answered_with_it(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        ce.score([SAMPLE], judges="local:lexical", metrics=name)
+
+
+@pytest.mark.parametrize("name", ["f2", "rouge_3", "chrf2", "relevance_recall", "rrff"])
+def test_no_other_number_is_offered_for_a_name(name: str) -> None:
+    with pytest.raises(UsageError) as error:
+        ce.measure([SAMPLE], name)
+    assert "Did you mean" not in str(error.value)
+
+
+def test_rank_names_the_command_of_a_metric_of_claims(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 1 x\n")
+    refused = call("rank", "q", "r", "-m", "faithfulness", folder=tmp_path, exits=2).stderr
+    assert "`score` computes faithfulness" in refused
+
+
+def test_names_of_whole_lists_say_which_map_they_mean() -> None:
+    row = {
+        "question": "Q?",
+        "contexts": ["a", "b", "c"],
+        "context_ids": ["g1", "x", "g2"],
+        "reference_context_ids": ["g1", "g2", "g3", "g4"],
+    }
+    with pytest.warns(ce.NoteWarning, match="Map beside precision and recall"):
+        run = ce.measure([row], "precision,recall,map")
+    # relevant at ranks 1 and 3 of 3, of 4: (1 + 2/3) / 2
+    means = {name: metric.mean for name, metric in run.summary.items()}
+    assert means == pytest.approx({"set_P": 2 / 3, "set_recall": 0.5, "ap_retrieved": 5 / 6})
+    assert ce.measure([row], "map").summary["map"].mean == pytest.approx(5 / 12)
+
+
+def test_the_docs_have_the_whole_table() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for meaning in names.table():
+        numbers = ", ".join(f"`{number.name}`" for number in meaning.numbers)
+        assert f"| {meaning.source} | `{meaning.name}` | {numbers} |" in text
