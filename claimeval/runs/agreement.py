@@ -42,6 +42,7 @@ from claimeval.statistics import (
     calibration,
     cohen_kappa,
     confusion,
+    effective_votes,
     gwet_ac1,
     krippendorff_alpha,
     pairwise_agreement,
@@ -181,6 +182,9 @@ class Agreement(Record):
     """Krippendorff's alpha of the judges; None for a single judge."""
     ac1: Estimate | None = None
     """Gwet's AC1 of the judges."""
+    effective_votes: float | None = None
+    """How many independent votes the judges are worth, by the errors that the labels show; None for
+    a single judge, or where no two judges err."""
     judges: tuple[JudgeNumbers, ...] = ()
     """For a run: cost, speed, agreement and failures of each judge."""
     disputes: tuple[Dispute, ...] = ()
@@ -336,6 +340,18 @@ def _with_counts(run: Path, report: Agreement, human: LabelFile) -> Agreement:
     return report.model_copy(update={"labels": counts})
 
 
+def _errors(
+    labels: Sequence[str | None], human: Sequence[str | None], panel: Panel
+) -> list[bool | None]:
+    """Return for each item whether a judge gives it another value than people; None where one of
+    them has no label."""
+    value = panel.scale.value
+    return [
+        None if a is None or b is None else value(a) != value(b)
+        for a, b in zip(labels, human, strict=True)
+    ]
+
+
 def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> Agreement:
     """Return the agreement of the raters of a table; `half_width` is as for `measure_run`."""
     by_people = any(label is not None for label in joined.human)
@@ -343,6 +359,7 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
     ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
     order = _order(joined, panel)
     scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
+    worth = effective_votes([_errors(labels, joined.human, panel) for labels in judges])
     alpha = (
         krippendorff_alpha(ratings, scale=scale, labels=order, clusters=joined.clusters)
         if ratings
@@ -363,6 +380,7 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
         slices=tuple(_slices(joined, panel)) if by_people else (),
         pairs=tuple(_pairs(joined, by_people=by_people)),
         alpha=Estimate.of(alpha) if alpha else None,
+        effective_votes=worth.votes if worth else None,
         ac1=Estimate.of(ac1) if ac1 else None,
     )
 

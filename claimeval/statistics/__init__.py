@@ -44,7 +44,9 @@ from claimeval.statistics.intervals import (
     wilson_interval,
 )
 from claimeval.statistics.panels import (
+    EffectiveVotes,
     VarianceComponents,
+    effective_votes,
     self_preference,
     variance_components,
     vote_entropy,
@@ -62,6 +64,7 @@ __all__ = [
     "Confusion",
     "CorrectedEstimate",
     "Draw",
+    "EffectiveVotes",
     "IntervalEstimate",
     "PairAgreement",
     "PairedComparison",
@@ -79,6 +82,7 @@ __all__ = [
     "difference_interval",
     "draw_even",
     "draw_stratified",
+    "effective_votes",
     "gwet_ac1",
     "holm",
     "krippendorff_alpha",

@@ -7,6 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
 
 from claimeval.statistics.bootstrap import (
     STANDARD,
@@ -160,13 +162,70 @@ def variance_components(
     return VarianceComponents(between, within, count, size)
 
 
+class EffectiveVotes(NamedTuple):
+    """How many independent votes the judges of a panel are worth."""
+
+    votes: float
+    """Between 1, where all err on the same items, and the number of judges."""
+    judges: int
+    correlation: float
+    """Mean correlation of the errors of two judges, over the pairs in which both err and both are
+    right at least once."""
+    items: int
+    """Number of items on which two judges or more can be compared with people."""
+
+
+def effective_votes(errors: Sequence[Sequence[bool | None]]) -> EffectiveVotes | None:
+    """Return how many independent votes a panel is worth: k / (1 + (k - 1) r) for k judges whose
+    errors have the mean correlation r.
+
+    Judges that err on the same items add little to each other. A negative mean correlation counts
+    as 0. Source: Kish's design effect, applied to the errors of voters.
+
+    >>> effective_votes([[True, False, False, True], [True, False, False, False]]).votes
+    1.267949192431123
+
+    Args:
+        errors: For each judge, whether it errs on each item; None where it has no label, or the
+            item has none from people.
+
+    Returns:
+        None if there are fewer than two judges, or no two of them err and are right on shared
+        items, so that no correlation is defined.
+    """
+    correlations: list[float] = []
+    shared: set[int] = set()
+    for first, second in combinations(errors, 2):
+        pairs = zip(first, second, strict=True)
+        both = [(i, a, b) for i, (a, b) in enumerate(pairs) if a is not None and b is not None]
+        shared.update(i for i, _, _ in both)
+        correlation = _phi([(a, b) for _, a, b in both])
+        if correlation is not None:
+            correlations.append(correlation)
+    if not correlations:
+        return None
+    mean = max(0.0, math.fsum(correlations) / len(correlations))
+    votes = len(errors) / (1 + (len(errors) - 1) * mean)
+    return EffectiveVotes(votes, len(errors), mean, len(shared))
+
+
+def _phi(pairs: Sequence[tuple[bool, bool]]) -> float | None:
+    """Return the correlation of two yes-or-no values; None if one of them does not vary."""
+    n = len(pairs)
+    first = sum(a for a, _ in pairs)
+    second = sum(b for _, b in pairs)
+    both = sum(a and b for a, b in pairs)
+    spread = first * (n - first) * second * (n - second)
+    return (n * both - first * second) / math.sqrt(spread) if spread else None
+
+
 def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
     """Return the weight of a judge's vote from its accuracy on human labels: log(p (K - 1) / (1 -
     p)) for K labels.
 
     The accuracy p is shrunk towards one half: (correct + 1) / (judged + 2). A judge at chance has
-    weight 0, a worse one a negative weight, which panels refuse. Source: the optimal weighted majority of Nitzan &
-    Paroush 1982.
+    weight 0, a worse one a negative weight, which panels refuse. Source: the optimal weighted
+    majority of Nitzan & Paroush 1982.
     """
     if not 0 <= correct <= judged or labels < 2:
         raise UsageError(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from claimeval.statistics import self_preference, vote_entropy
+from claimeval.statistics import effective_votes, self_preference, vote_entropy
 from claimeval.types.errors import UsageError
 
 
@@ -40,3 +41,32 @@ def test_items_without_another_judge_do_not_count() -> None:
 def test_lengths_must_agree() -> None:
     with pytest.raises(UsageError, match="same items"):
         self_preference({"x": [1.0]}, ["x", "y"])
+
+
+def test_judges_that_err_together_are_one_vote() -> None:
+    alike = [True, False, False, True, False]
+    found = effective_votes([alike, alike, alike])
+    assert found is not None
+    assert (found.votes, found.correlation, found.items) == (pytest.approx(1.0), 1.0, 5)
+
+
+def test_judges_that_err_apart_are_as_many_votes() -> None:
+    """By hand: both err on 1 of 4 and never together, phi = -1/3, which counts as 0."""
+    found = effective_votes([[True, False, False, False], [False, True, False, False]])
+    assert found is not None
+    assert (found.votes, found.correlation) == (2.0, 0.0)
+
+
+def test_votes_follow_the_mean_correlation_of_errors() -> None:
+    """phi of (2 of 4, 1 of 4, both 1) = (4 * 1 - 2 * 1) / sqrt(2 * 2 * 1 * 3) = 0.5774; numpy's
+    corrcoef gives the same, and 2 / (1 + 0.5774) = 1.2679."""
+    found = effective_votes([[True, False, False, True], [True, False, False, False]])
+    assert found is not None
+    assert found.correlation == pytest.approx(np.corrcoef([1, 0, 0, 1], [1, 0, 0, 0])[0, 1])
+    assert found.votes == pytest.approx(1.2679, abs=1e-4)
+
+
+def test_nothing_is_said_of_a_judge_alone_or_of_judges_that_never_err() -> None:
+    assert effective_votes([[True, False]]) is None
+    assert effective_votes([[False, False], [False, False]]) is None
+    assert effective_votes([[True, None], [None, False]]) is None

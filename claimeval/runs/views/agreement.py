@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from claimeval.evaluation.summary.panel import PANEL
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.views import (
     Block,
@@ -94,6 +95,12 @@ def view(
         yield pairs(report, names)
     if report.alpha and report.ac1:
         yield table("reliability", RELIABILITY, [report], "Judges with each other")
+    if report.effective_votes is not None:
+        judged = sum(rater.rater != PANEL for rater in report.raters)
+        yield remark(
+            f"{judged} judges whose errors coincide are worth {decimal(report.effective_votes, 1)}"
+            f" independent votes, by {report.items:,} labels of people"
+        )
     yield from judges(report.judges, names)
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:

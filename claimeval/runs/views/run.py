@@ -321,6 +321,9 @@ def _agreement(found: PanelSummary) -> Iterator[Block]:
         " quorum"
     )
     yield line(f"Krippendorff's alpha {decimal(found.alpha)}, Gwet's AC1 {decimal(found.ac1)}")
+    yield remark(
+        "How many independent votes they are worth is shown by labels of people: claimeval agreement"
+    )
 
 
 def disputes(found: Sequence[Dispute], names: Mapping[str, str], most: int) -> Iterator[Line]:
