@@ -209,7 +209,8 @@ class OnlineExecutor(Executor):
 
         def attempts_exhausted(state: RetryCallState) -> bool:
             nonlocal counted
-            counted += not _error(state).rate_limited
+            # a server that is away for a while ends no question
+            counted += not (_error(state).rate_limited or pace.silent)
             return counted >= self._options.attempts
 
         retrying = tenacity.AsyncRetrying(
@@ -265,6 +266,8 @@ class OnlineExecutor(Executor):
             self._record_contact(request.judge.name, error)
             if error.fatal:
                 self.stop(request.judge.name, error.message)
+            elif unanswered := pace.silence:
+                self.stop(request.judge.name, f"{unanswered}: {error.message}")
             raise
         finally:
             self._budget.settle(request, reserved, outcome)

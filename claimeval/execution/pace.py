@@ -34,6 +34,18 @@ AT_ONCE = 3
 """Throttled calls in a row after which a provider that asks for no pause still gets one."""
 THROTTLED_TIMEOUT = 600.0
 """Seconds without a reply, only throttling, after which a model is given up."""
+SILENT_AFTER = 12
+"""Failed calls in a row, more than one question has attempts, after which a model counts as silent:
+calls are sent one by one, and do not count as attempts, until one is answered."""
+PROBE_PAUSE = 2.0
+"""Seconds between two calls to a silent model, times the backoff of the options."""
+MOST_UNANSWERED = 60
+SILENT_TIMEOUT = 90.0
+"""Failed calls in a row, and seconds (times the backoff) without a reply, after both of which a
+model is given up."""
+LONGEST_SILENCE = 900.0
+"""Seconds without a reply after which a silent model is given up, however few calls it got: each
+may take minutes to fail."""
 RECHECK = 1.0
 """Seconds after which the rates are checked again, because replies correct the estimates."""
 CHARACTERS_PER_TOKEN = 4
@@ -66,6 +78,10 @@ class Pace:
         """Throttled calls since the last success. If it is not 0, calls are sent one by one."""
         self._throttled_at = float("-inf")
         self._throttled_since: float | None = None
+        self._backoff = options.backoff
+        self._failures = 0
+        """Failed calls since the last reply, other than throttled ones."""
+        self._failing_since = 0.0
         self._reply_tokens = FIRST_REPLY_TOKENS
         self._random = random.Random(0)
 
@@ -84,7 +100,8 @@ class Pace:
         async with self._queue:
             while True:
                 check()
-                if self._concurrency.full or (self._throttle_count and self._concurrency.in_flight):
+                alone = self._throttle_count or self.silent
+                if self._concurrency.full or (alone and self._concurrency.in_flight):
                     self._released.clear()
                     await self._released.wait()
                 elif (seconds := self._seconds_to_wait(tokens)) > 0:
@@ -107,6 +124,7 @@ class Pace:
         if slot.request.at > self._throttled_at:
             self._throttle_count = 0
             self._throttled_since = None
+        self._failures = 0
         self._concurrency.succeeded()
         usage = completion.usage
         if usage.prompt_tokens is not None and usage.completion_tokens is not None:
@@ -130,8 +148,31 @@ class Pace:
             self._pause(now, self._throttled_pause(error.retry_after))
         else:
             self._concurrency.failed()
+            if error.retryable and error.reason in ("provider_error", "timeout"):
+                self._count_failure(now)
             if error.retry_after:
                 self._pause(now, error.retry_after)
+
+    def _count_failure(self, now: float) -> None:
+        if not self._failures:
+            self._failing_since = now
+        self._failures += 1
+        if self.silent:
+            self._pause(now, PROBE_PAUSE * self._backoff)
+
+    @property
+    def silent(self) -> bool:
+        """Whether no call has been answered for a while, as when a server is away."""
+        return self._failures >= SILENT_AFTER
+
+    @property
+    def silence(self) -> str | None:
+        """How many calls were not answered, in words, once a silent model is to be given up."""
+        seconds = self._clock() - self._failing_since
+        enough = self._failures >= MOST_UNANSWERED and seconds >= SILENT_TIMEOUT * self._backoff
+        if self.silent and (enough or seconds >= LONGEST_SILENCE):
+            return f"no reply to {self._failures} requests in {seconds:.0f} seconds"
+        return None
 
     def _throttled_pause(self, retry_after: float | None) -> float:
         """Return the pause in seconds: as requested, or growing if none (or repeatedly 0) is

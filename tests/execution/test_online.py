@@ -13,6 +13,7 @@ import pytest
 from benchmarks.loopback import Faults, Latency, Name, Options, ThreadHandle, named
 from claimeval.execution.budget import Budget
 from claimeval.execution.online import MAX_UNANSWERED, OnlineExecutor
+from claimeval.execution.pace import MOST_UNANSWERED, SILENT_AFTER, SILENT_TIMEOUT
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
@@ -119,14 +120,13 @@ def test_what_does_not_pass_is_a_failure_after_so_many_attempts(
     start_server: StartServer, provider: Name
 ) -> None:
     kinds = RETRIED[: MAX_UNANSWERED - 1]
-    server = start_server(
-        Options(faults=Faults(first=tuple(kind for kind in kinds for _ in range(ATTEMPTS))))
-    )
-    came = go([judge := judge_at(server, provider)], one_by_one(judge, len(kinds)))
-    assert reasons(came) == ["provider_error"] * len(kinds)
-    assert came.kept == []
+    faults = [fault for kind in kinds for fault in (*[kind] * ATTEMPTS, None)]
+    server = start_server(Options(faults=Faults(first=tuple(faults))))
+    came = go([judge := judge_at(server, provider)], one_by_one(judge, 2 * len(kinds)))
+    assert reasons(came) == ["provider_error", "ok"] * len(kinds)
+    assert came.kept == [f"question {2 * i + 1}" for i in range(len(kinds))]
     assert came.stopped == {}
-    assert len(server.exchanges()) == ATTEMPTS * len(kinds)
+    assert len(server.exchanges()) == (ATTEMPTS + 1) * len(kinds)
 
 
 FATAL = [
@@ -188,14 +188,35 @@ def test_one_judges_end_is_not_the_others(start_server: StartServer) -> None:
     assert len(broken.exchanges()) == 1
 
 
-def test_a_judge_that_answers_nothing_for_long_is_given_up(start_server: StartServer) -> None:
-    server = start_server(Options(faults=Faults(rates={"status_503": 1.0})))
-    came = go(
-        [judge := judge_at(server, "openai")], one_by_one(judge, MAX_UNANSWERED + 5), attempts=2
-    )
-    assert reasons(came) == ["provider_error"] * MAX_UNANSWERED + ["judge_stopped"] * 5
-    assert len(server.exchanges()) == 2 * MAX_UNANSWERED
-    assert f"no reply to {MAX_UNANSWERED} requests in a row" in came.stopped[judge.name]
+@pytest.mark.parametrize("kind", ["status_500", "status_503"])
+def test_a_server_that_answers_nothing_is_given_up_after_sixty_requests(
+    start_server: StartServer, kind: str
+) -> None:
+    server = start_server(Options(faults=Faults(rates={kind: 1.0})))
+    came = go([judge := judge_at(server, "openai")], at_once(judge, 200), attempts=6)
+    assert set(reasons(came)) == {"judge_stopped"}
+    assert len(server.exchanges()) == MOST_UNANSWERED
+    assert came.clock.now >= SILENT_TIMEOUT
+    assert "no reply to 60 requests in" in came.stopped[judge.name]
+
+
+def test_a_server_that_is_away_for_a_while_costs_no_question(start_server: StartServer) -> None:
+    """Forty requests fail, which takes more than half a minute; nothing is lost."""
+    faults = [None] * 100 + ["status_503"] * 40
+    server = start_server(Options(faults=Faults(first=tuple(faults))))
+    came = go([judge := judge_at(server, "openai")], at_once(judge, 400), attempts=6)
+    assert reasons(came) == ["ok"] * 400
+    assert came.stopped == {}
+    assert len(server.exchanges()) == 440
+    assert came.clock.now >= 30
+
+
+def test_while_nothing_answers_one_request_is_sent_at_a_time(start_server: StartServer) -> None:
+    server = start_server(Options(faults=Faults(first=("status_500",) * 40)))
+    came = go([judge := judge_at(server, "openai")], at_once(judge, 50), concurrency=8)
+    assert reasons(came) == ["ok"] * 50
+    pauses = [seconds for seconds in came.clock.slept if seconds >= 1]
+    assert len(pauses) >= 40 - SILENT_AFTER - 8, "one pause before each"
 
 
 def test_one_reply_in_between_and_it_goes_on(start_server: StartServer) -> None:
