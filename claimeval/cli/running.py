@@ -259,7 +259,7 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
     above = ["", front.head, *notes, "", *_scores(front), *more]
     if front.sentence:
         above += ["", *output.wrap(front.sentence, width)]
-    pairs = [(f"{claim.sample_id}: {claim.claim}", claim.near) for claim in front.read]
+    pairs = [(f"{claim.sample_id}: {claim.claim}", claim.why) for claim in front.read]
     for answer in front.answers:
         (first, word), *others = answer.ratings.items()
         also = f" (also {', '.join(name for name, _ in others)})" if others else ""

@@ -25,6 +25,7 @@ from claimeval.evaluation.ask import (
     numbered,
     smaller_room,
 )
+from claimeval.evaluation.evidence import with_evidence
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
@@ -390,6 +391,7 @@ class ClaimsJob(QuestionJob):
         steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
         calls = earlier.calls + tuple(chain.from_iterable(step.calls for step in steps))
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
+        voted = with_evidence(sample, chain.from_iterable(claims.values()), voted)
         unscored = SampleResult(
             sample=sample,
             claims=tuple(chain.from_iterable(claims.values())),

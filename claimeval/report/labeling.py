@@ -254,9 +254,11 @@ def _turn(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, objec
     if isinstance(item, ClaimItem):
         texts = {"question": item.sample.question, "text": item.claim.text, "against": item.against}
         documents = item.documents
+        sentence = item.sentence
     else:
         texts = {"question": item.question, "text": "", "against": "contexts"}
         documents = (item.document,)
+        sentence = None
     shown = [
         {"id": document.id, "title": document.title, "text": document.text}
         for document in documents
@@ -268,5 +270,6 @@ def _turn(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, objec
         "again": _again(item),
         **texts,
         "documents": shown,
+        "sentence": sentence.model_dump() if sentence else None,
     }
     return turn | _given(opened, item)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from claimeval.evaluation.evidence import ShownSentence, deciding_verdict, shown_sentence
 from claimeval.evaluation.manifest import Manifest
 from claimeval.judging import assess, extract
 from claimeval.judging.prompts import Prompt, quoted
@@ -284,13 +285,39 @@ def line(result: SampleResult) -> bytes:
     return result.model_dump_json(exclude_defaults=True).encode()
 
 
+def shown_sentences(result: SampleResult) -> Iterator[tuple[Assessment, ShownSentence | None]]:
+    """Yield the sentence that is shown for each claim with a label.
+
+    A claim that is supported without a reason has none here: the page looks for the nearest when it
+    is opened, as a large run has many of them.
+    """
+    texts = {claim.id: claim.text for claim in result.claims}
+    for one in result.whole:
+        if one.subject not in texts or one.support is None:
+            continue
+        verdict = deciding_verdict(one)
+        if one.support != "supported" or (verdict and verdict.evidence):
+            yield one, shown_sentence(result.sample, one, texts[one.subject])
+
+
+def _written_sentence(found: tuple[Assessment, ShownSentence | None]) -> list[object]:
+    """Return claim, part and sentence as the page reads them; without a sentence if none is like
+    the claim."""
+    assessment, shown = found
+    address: list[object] = [assessment.subject, assessment.against]
+    if shown is None:
+        return address
+    span = shown.span
+    return [*address, span.document, span.start, span.end, int(shown.judged)]
+
+
 class Details:
     """Writer of the full results of a run, in chunks named `chunk-0`, `chunk-1` and so on.
 
     A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null
     per call of a], ...], "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a,
-    of b?], ...], "documents": [{part: [[rank in a, rank in b, change], ...]}, ...], "literals":
-    [...]}`.
+    of b?], ...], "documents": [{part: [[rank in a, rank in b, change], ...]}, ...], "sentences":
+    [[sentences of a, of b?], ...], "literals": [...]}`.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -304,7 +331,7 @@ class Details:
         self.literals = Literals()
         self._lines: list[bytes] = []
         self._others: dict[str, list[object]] = {
-            name: [] for name in ("requests", "diagnosis", "citations", "documents")
+            name: [] for name in ("requests", "diagnosis", "citations", "documents", "sentences")
         }
 
     def add(
@@ -327,9 +354,9 @@ class Details:
         self._samples += 1
         self._lines.append(b"[" + b",".join(map(line, results)) + b"]")
         citations = [[mark._asdict() for mark in checked(result)] for result in results]
-        for kept, new in zip(
-            self._others.values(), (requests, summaries, citations, dict(documents)), strict=True
-        ):
+        found = [list(map(_written_sentence, shown_sentences(result))) for result in results]
+        others = (requests, summaries, citations, dict(documents), found)
+        for kept, new in zip(self._others.values(), others, strict=True):
             kept.append(new)
         if sum(map(len, self._lines)) >= CHUNK:
             self.close()

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from claimeval.evaluation.evidence import shown_sentence
 from claimeval.runs import labeling
 from claimeval.runs.agreement import HALF_WIDTH, labels_needed
 from claimeval.runs.directory import load_manifest
@@ -27,7 +28,7 @@ from claimeval.runs.labeling import (
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import ASKED, Assessment, Claim, Document, Sample
+from claimeval.types.records import ASKED, Assessment, Claim, Document, EvidenceSpan, Sample
 
 CLAIM_KEYS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
 DOCUMENT_KEYS = {"y": "good", "n": "bad", "?": "unsure"}
@@ -70,6 +71,8 @@ class ClaimItem(NamedTuple):
     documents, are stored with it."""
     again: bool = False
     """Whether it was shown before, to compare both labels."""
+    sentence: EvidenceSpan | None = None
+    """The sentence that reports show for the claim; it does not tell the verdict."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -201,9 +204,18 @@ class ClaimAnnotation(Annotation):
                 against,
                 tuple(question.result.sample.documents(against) or ()) if against != ASKED else (),
                 partial(self._save, question, self._file),
+                sentence=self._sentence(question),
             )
             for question in self._questions
         )
+
+    def _sentence(self, question: ClaimToLabel) -> EvidenceSpan | None:
+        """Return the sentence that reports show for a claim; None for a whole answer."""
+        assessment = self._judged.get((question.item.sample, question.claim.id))
+        if assessment is None or question.claim.id == "answer":
+            return None
+        shown = shown_sentence(question.result.sample, assessment, question.claim.text)
+        return shown.span if shown else None
 
     @cached_property
     def turns(self) -> Sequence[ClaimItem]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pydantic import Field
 
+from claimeval.evaluation.evidence import deciding_verdict, shown_sentence
 from claimeval.evaluation.summary.headline import PLACES, bad_ratings
-from claimeval.lexical.sentences import sentences
 from claimeval.metrics.rows import Metric
 from claimeval.statistics.formatting import decimal
-from claimeval.types.records import Assessment, Document, Evidence, Record, SampleResult
+from claimeval.types.records import Assessment, Evidence, Record, SampleResult, Verdict
 
 SHOWN = 10
 EXCERPT = 200
 """Characters of a sentence."""
-NEAR = 45
-"""Least likeness, from 0 to 100, of a sentence to a claim; less like sentences say nothing about
-it."""
 
 
 class WorstClaim(Record):
@@ -32,14 +30,18 @@ class WorstClaim(Record):
     evidence: Evidence
     label: str
     explanation: str | None
-    """Explanation of the first judge with that label."""
+    """Explanation of the first judge with that label; documents that it numbers, such as d2, have
+    their ids."""
+    cites: tuple[str, ...] = ()
+    """Ids of the documents that this judge named."""
     excerpt: str | None = None
-    """Id in brackets and the sentence nearest to the claim in the documents that judges cite, or in
-    all; None if no sentence is like it."""
+    """Id in brackets and the sentence that the judge's reason is about or, without a reason, the
+    one nearest to the claim; None if no sentence is like it."""
     is_word_for_word: bool = False
     """Whether the evidence has the claim word for word; then look at the judge."""
     near: str
-    """What the evidence has of the claim, in words: its nearest sentence, or that it has none."""
+    """What the evidence has of the claim, in words: the sentence that the judge's reason is about,
+    the nearest one, or that it has none."""
     documents: int = 0
     """Number of documents that the claim was assessed against."""
     metric: str | None = None
@@ -52,6 +54,16 @@ class WorstClaim(Record):
     """Claims of the answer that have a label against this evidence."""
     votes: dict[str, int] = Field(default_factory=dict)
     """Verdicts on the claim by label; `unassessed` counts verdicts without a label."""
+
+    @property
+    def why(self) -> str:
+        """Why the claim has its label, in a line: the reason of the judge with the documents that
+        it named, or what the evidence has of the claim."""
+        if self.is_word_for_word or not self.explanation:
+            return self.near
+        unnamed = [name for name in self.cites if f"[{name}]" not in self.explanation]
+        named = f" [{', '.join(unnamed)}]" if unnamed else ""
+        return f"judge: {self.explanation}{named}"
 
     @property
     def standing(self) -> str:
@@ -205,15 +217,16 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
     _, result, assessment, metric, score, claims = ranked
     assert assessment.support is not None, "only claims with a label are listed"
     text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
-    documents = tuple(result.sample.documents(assessment.evidence) or ())
-    cited = set[str]()
-    for verdict in assessment.verdicts:
-        cited.update(verdict.cites)
-    near = nearest(text, [document for document in documents if document.id in cited]) or nearest(
-        text, documents
-    )
-    excerpt = near and f"[{near.document}] {near.sentence[:EXCERPT]}"
-    literal = bool(near and _words(text) in _words(near.sentence))
+    documents = {one.id: one for one in result.sample.documents(assessment.evidence) or ()}
+    sentence = shown_sentence(result.sample, assessment, text)
+    verdict = deciding_verdict(assessment)
+    shown = ""
+    excerpt = None
+    if sentence:
+        document = sentence.span.document
+        shown = documents[document].text[sentence.span.start : sentence.span.end]
+        excerpt = f"[{document}] {shown[:EXCERPT]}"
+    literal = bool(shown and _words(text) in _words(shown))
     return WorstClaim(
         sample_id=result.sample.id,
         question=result.sample.question,
@@ -221,18 +234,15 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
         claim=text,
         evidence=assessment.evidence,
         label=assessment.support,
-        explanation=next(
-            (
-                v.explanation
-                for v in assessment.verdicts
-                if v.label == assessment.label and v.explanation
-            ),
-            None,
-        ),
+        explanation=_readable(verdict, tuple(documents)) if verdict else None,
+        cites=verdict.cites if verdict else (),
         excerpt=excerpt,
         is_word_for_word=literal,
         near=_in_words(
-            excerpt, PLACES.get(assessment.against, assessment.against), literal=literal
+            excerpt,
+            PLACES.get(assessment.against, assessment.against),
+            literal=literal,
+            judged=bool(sentence and sentence.judged),
         ),
         documents=len(documents),
         metric=metric,
@@ -243,38 +253,30 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
     )
 
 
-def _in_words(excerpt: str | None, place: str, *, literal: bool) -> str:
-    """Return what a part of the evidence has of a claim: its words (`literal`), a sentence like it,
-    or none."""
+_NUMBERED = re.compile(r"\bd([1-9]\d?)\b")
+
+
+def _readable(verdict: Verdict, ids: Sequence[str]) -> str | None:
+    """Return the explanation with the ids of documents in place of the numbers, d1, d2, ..., that
+    only the judge saw."""
+    if verdict.explanation is None or verdict.call is None:
+        return verdict.explanation
+
+    def name(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"[{ids[number - 1]}]" if number <= len(ids) else match[0]
+
+    return _NUMBERED.sub(name, verdict.explanation)
+
+
+def _in_words(excerpt: str | None, place: str, *, literal: bool, judged: bool) -> str:
+    """Return what a part of the evidence has of a claim: its words (`literal`), the sentence that
+    the reason is about (`judged`), one like it, or none."""
     if literal:
         return f"word for word in {place}: the judge may be wrong"
-    return f"nearest: {excerpt}" if excerpt else f"nothing like it in {place}"
-
-
-class NearSentence(NamedTuple):
-    """A sentence of a document that is like a claim."""
-
-    document: str
-    sentence: str
-
-
-def nearest(claim: str, documents: Iterable[Document]) -> NearSentence | None:
-    """Return the sentence of the documents that shares most words with a claim; None if none is
-    like it."""
-    from rapidfuzz import fuzz, process  # slow to load
-
-    shown: list[NearSentence] = []
-    for document in documents:
-        text = document.text
-        shown += [NearSentence(document.id, text[start:end]) for start, end in sentences(text)]
-    found = process.extractOne(
-        claim,
-        [near.sentence for near in shown],
-        scorer=fuzz.token_set_ratio,
-        score_cutoff=NEAR,
-        processor=_words,
-    )
-    return shown[found[2]] if found else None
+    if not excerpt:
+        return f"nothing like it in {place}"
+    return f"evidence: {excerpt}" if judged else f"nearest: {excerpt}"
 
 
 def _words(text: str) -> str:

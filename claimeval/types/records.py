@@ -529,6 +529,15 @@ def support(label: str | None, positive: bool | None) -> Label | None:
     return label  # type: ignore[return-value]  # without `positive` it is a word of `Label`
 
 
+class EvidenceSpan(Record):
+    """A sentence of a document: `text[start:end]`."""
+
+    document: str
+    """Id of the document."""
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+
 class Verdict(Record):
     """One judge's label for the subject of an assessment, or why there is none."""
 
@@ -547,6 +556,9 @@ class Verdict(Record):
     """The judge's justification of its verdict."""
     cites: tuple[str, ...] = ()
     """Ids of the documents that the judge relied on."""
+    evidence: EvidenceSpan | None = None
+    """The sentence that the explanation is about, found by its words; None without an explanation,
+    and if the claim was not found."""
     replicate: int = 0
     """Number of the replicate, from 0."""
     windows: int | None = Field(default=None, ge=2)
@@ -574,6 +586,7 @@ class ReadVerdict(NamedTuple):
     probability: float | None = None
     explanation: str | None = None
     cites: tuple[str, ...] = ()
+    evidence: EvidenceSpan | None = None
     replicate: int = 0
     windows: int | None = None
     key: str | None = None

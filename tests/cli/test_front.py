@@ -12,7 +12,6 @@ from rich.cells import cell_len
 import claimeval as ce
 from claimeval.cli.running import report_line
 from claimeval.runs.front import front
-from claimeval.runs.worst import nearest
 from claimeval.testing import ScriptedJudge
 from claimeval.types.records import Document
 from tests.cli.terminal import Terminal
@@ -226,14 +225,3 @@ def test_the_front_of_ratings_names_the_worst_rating_and_answers(
         (f"s{n}", "So it is.") for n in bad
     ]
     assert not shown.read
-
-
-def test_the_nearest_sentence_shares_words_or_there_is_none() -> None:
-    documents = (
-        Document(id="a", text="Cats sleep. The tower is 90 metres high. Dogs bark."),
-        Document(id="b", text="The bridge is old."),
-    )
-    near = nearest("The tower is 80 metres high.", documents)
-    assert near == ("a", "The tower is 90 metres high.")
-    assert nearest("Quantum chromodynamics confines quarks.", documents) is None
-    assert nearest("The tower is 80 metres high.", ()) is None

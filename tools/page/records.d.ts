@@ -87,7 +87,7 @@ declare namespace Page {
   type StrayLabels = { labels: number; no_sample: number; no_item: number; other_evidence: number; first: string };
   type Summary = { format: number; job: string; headline: string; complete: boolean; samples: number; clusters: number; metrics: Record<string, MetricSummary>; notes: Array<string>; panel: PanelSummary | null; same_family: Array<SameFamily>; by: Record<string, Record<string, Record<string, Estimate>>>; cost: RunCost | null; judges: Array<ServedModels>; other_models: Array<ServedModels>; failures: Record<string, FailureExample>; stopped: string | null; unclear: number; long: Array<LongEvidence>; order_effects: OrderEffects | null; context_ids: ContextIds | null; extraction: ExtractionSummary | null };
   type WorstAnswer = { sample_id: string; question: string; answer: string; ratings: Record<string, string>; explanation: string | null };
-  type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; excerpt: string | null; is_word_for_word: boolean; near: string; documents: number; metric: string | null; score: number | null; supported: number; judged: number; votes: Record<string, number> };
+  type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; cites: Array<string>; excerpt: string | null; is_word_for_word: boolean; near: string; documents: number; metric: string | null; score: number | null; supported: number; judged: number; votes: Record<string, number> };
 }
 
 declare namespace Line {
@@ -96,11 +96,12 @@ declare namespace Line {
   type Claim = { id: string; of: string; text: string; sentences?: Array<number>; span?: [number, number] | null; grounding: "exact" | "fuzzy" | "ids_only" | "ungrounded" | "given"; alternative?: number | null; repeats?: number; missing_numbers?: Array<string> };
   type Document = { id: string; text: string; title?: string | null; score?: number | null; id_is_rank?: boolean };
   type Evidence = { part: string; document?: number | null; order?: number | null };
+  type EvidenceSpan = { document: string; start: number; end: number };
   type GivenClaim = { text: string; importance?: "vital" | "okay" | null; assignment?: "support" | "partial_support" | "not_support" | null };
   type JsonValue = any;
   type Sample = { id?: string; question: string; history?: Array<Turn>; answer?: string | null; contexts?: Array<Document> | null; sources?: Array<string>; numbering?: "rank" | "zero" | "printed" | "id" | null; reference_answers?: Array<string>; references?: "any" | "together" | null; reference_claims?: Array<GivenClaim>; reference_contexts?: Array<string>; reference_context_ids?: Array<string>; is_answerable?: boolean | null; generator?: string | null; reference_author?: string | null; evidence?: Record<string, Array<Document>>; metadata?: Record<string, JsonValue> };
   type SampleResult = { sample: Sample; scores?: Record<string, Score>; claims: Array<Claim>; assessments: Array<Assessment>; unextracted?: Record<string, string>; details?: Record<string, JsonValue>; calls?: Array<Call> };
   type Score = { value: number | null; unit: string; hits?: number | null; judged?: number | null; total?: number | null; bounds?: [number, number] | null; because?: string | null; alternative?: number | null };
   type Turn = { role: string; content: string };
-  type Verdict = { judge: string; label?: string | null; positive?: boolean | null; unassessed?: string | null; probability?: number | null; explanation?: string | null; cites?: Array<string>; replicate?: number; windows?: number | null; call?: number | null; prompt?: string | null };
+  type Verdict = { judge: string; label?: string | null; positive?: boolean | null; unassessed?: string | null; probability?: number | null; explanation?: string | null; cites?: Array<string>; evidence?: EvidenceSpan | null; replicate?: number; windows?: number | null; call?: number | null; prompt?: string | null };
 }

@@ -5,7 +5,7 @@ import { documentsOf } from "./data.js";
 import { all, div, el, p, span } from "./elements.js";
 import { sameClaim } from "./entries.js";
 import { chip, labelOf, partName, spokenSign } from "./labels.js";
-import { data, marked } from "./text.js";
+import { data, marked, unitsOf } from "./text.js";
 import { closestSentence } from "./words.js";
 
 /** @import { Entry } from "./entries.js" */
@@ -39,7 +39,7 @@ export function evidencePanel(sides, run, chosen) {
   const namedBy = (/** @type {Shared} */ { ids }) =>
     namings.map((map, i) => map.get(ids[i] ?? "") ?? []);
   const named = documents.filter((document) => namedBy(document).flat().length);
-  const matches = entry ? passages(entry.claim, documents, named) : [];
+  const matches = entry ? passages(entry, side, documents, named) : [];
   const long = documents.reduce((sum, document) => sum + document.text.length, 0) > LONG;
   const relevant = new Set(
     side.metric.against === "contexts" ? (side.result.sample.reference_context_ids ?? []) : [],
@@ -155,18 +155,33 @@ export function namedDocuments(entry, { short }) {
 }
 
 /**
- * In each document that a judge names the sentence most like the claim; where none is named, in all together.
+ * The sentence that the reason of a judge is about, or the nearest one. Only for a claim that is supported without a
+ * reason it is looked for here: in each document that a judge names, or in all together.
  *
- * @param {Line.Claim} claim
+ * @param {Entry} entry
+ * @param {Side} side
  * @param {Shared[]} documents
  * @param {Shared[]} named
  */
-function passages(claim, documents, named) {
+function passages({ claim }, side, documents, named) {
+  const shown = side.sentences.find(
+    ([subject, part]) => subject === claim.id && part === side.metric.against,
+  );
+  if (shown) {
+    const [, , id, start = 0, end = 0, judged = 0] = shown;
+    const document = documents.find(({ ids }) => id !== undefined && ids[side.run] === id);
+    const own = documentsOf(side.result.sample, side.metric.against).find((one) => one.id === id);
+    if (!document || own?.text !== document.text) return [];
+    const [from, to] = [start, end].map((at) => unitsOf(document.text, at));
+    return [{ document, from, to, judged: judged === 1 }];
+  }
   return (
     named.length
       ? named.map((document) => closestSentence(claim.text, [document]))
       : [closestSentence(claim.text, documents)]
-  ).filter((found) => found !== null);
+  )
+    .filter((found) => found !== null)
+    .map((found) => ({ ...found, judged: false }));
 }
 
 /** @param {Entry | undefined} entry @param {Shared[]} named @param {any[]} matches */
@@ -175,8 +190,10 @@ function evidenceNote(entry, named, matches) {
   const where = named.length
     ? "in the documents that judges name"
     : "of all documents; no judge names one";
+  if (matches.some(({ judged }) => judged))
+    return `Highlighted: the sentence that the judge's reason for claim ${entry.number} is about.`;
   return matches.length
-    ? `Highlighted: the sentence that shares the most words with claim ${entry.number}, ${where}.`
+    ? `Outlined: the sentence nearest to claim ${entry.number}, ${where}; no reason of a judge points to it.`
     : `No sentence shares enough words with claim ${entry.number}${named.length ? "; judges name the documents marked below" : ""}.`;
 }
 
@@ -186,7 +203,8 @@ function evidenceNote(entry, named, matches) {
  * @param {any} found relations of the document to judges and the chosen claim
  */
 function documentCard(document, all, { named, match, relevant, closed, label }) {
-  const body = marked(document.text, match ? [match] : [], `passage is-${label}`);
+  const kind = match?.judged ? `passage is-${label}` : "passage near";
+  const body = marked(document.text, match ? [match] : [], kind);
   const { ranks } = document;
   const two = ranks.length > 1;
   const only = two ? ranks.findIndex((_, i) => ranks[1 - i] === null) : -1;

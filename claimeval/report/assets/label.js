@@ -16,15 +16,14 @@ import {
   span,
 } from "./elements.js";
 import { LABELS, partName } from "./labels.js";
-import { block, data, marked } from "./text.js";
+import { block, data, marked, unitsOf } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
-import { closestSentence } from "./words.js";
 
 /** @typedef {{ label: string, note?: string, cites?: string[] }} Given */
 /**
  * @typedef {{ sample: string, subject: string, again: boolean, question: string, text: string, against: string,
- *   documents: Line.Document[], given: Given | null, judges: Record<string, string[]> | null }} Turn
+ *   documents: Line.Document[], sentence: { document: string, start: number, end: number } | null, given: Given | null, judges: Record<string, string[]> | null }} Turn
  */
 /**
  * @typedef {{ run: string, metric: string | null, queue: string, metrics: string[], annotator: string, token: string,
@@ -161,9 +160,18 @@ function cite(number) {
 
 /** @param {Turn} turn */
 function documents(turn) {
-  const match = closestSentence(turn.text, turn.documents);
+  const { sentence } = turn;
   return turn.documents.map((document, i) => {
-    const body = marked(document.text, match?.document === document ? [match] : [], "passage");
+    const spans =
+      sentence?.document === document.id
+        ? [
+            {
+              from: unitsOf(document.text, sentence.start),
+              to: unitsOf(document.text, sentence.end),
+            },
+          ]
+        : [];
+    const body = marked(document.text, spans, "passage");
     const cited = state.cites.includes(document.id);
     const name = span("document-name", document.title ? data(document.title) : `document ${i + 1}`);
     const pressed = { "aria-pressed": String(cited) };

@@ -5,7 +5,7 @@ import { ordered } from "./filters.js";
 import { list, listedState } from "./listing.js";
 import { sampleAddress } from "./route.js";
 
-/** @import { Citation, Listed, Metric, Row } from "./data.js" */
+/** @import { Citation, Listed, Metric, Row, ShownSentence } from "./data.js" */
 /** @import { Entry } from "./entries.js" */
 
 /**
@@ -20,6 +20,7 @@ import { sampleAddress } from "./route.js";
  * @property {string[]} literals
  * @property {string | undefined} diagnosis whether retrieval or generation is to blame
  * @property {Citation[]} citations those of the answer, if it was checked whether they are right
+ * @property {ShownSentence[]} sentences shown for its claims
  * @property {Listed} listed documents of both runs in one list
  * @property {Page.Overview} facts
  * @property {Map<string, string>} short judge -> the name that is shown

@@ -64,6 +64,7 @@ export async function drawSample(main, name, params, current) {
     literals: full.literals,
     diagnosis: full.diagnosis[run],
     citations: full.citations[run],
+    sentences: full.sentences[run],
     listed: full.documents,
     facts: report.runs[run],
     short: judgeNames(report.runs[run]),

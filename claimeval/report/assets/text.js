@@ -149,3 +149,9 @@ export function marked(text, spans, kind) {
     found.length ? el("mark", { class: kind }, visible(piece)) : visible(piece);
   return cut(text, spans).map(piece);
 }
+
+/** The position in UTF-16 units of a position in code points. @param {string} text @param {number} at */
+export function unitsOf(text, at) {
+  if (!/[\ud800-\udbff]/.test(text)) return at;
+  return [...text].slice(0, at).join("").length;
+}

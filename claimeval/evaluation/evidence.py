@@ -1,0 +1,105 @@
+"""Where in the documents the evidence of a verdict is: one finder for results, pages and screens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from claimeval.lexical.evidence import EvidenceFinder
+from claimeval.types.records import (
+    Assessment,
+    Claim,
+    EvidenceSpan,
+    Part,
+    Sample,
+    Verdict,
+)
+
+SHOWS = ("supported", "contradicted")
+"""Labels that rest on a sentence. That nothing was found rests on none."""
+
+
+def with_evidence(
+    sample: Sample, claims: Iterable[Claim], assessments: Sequence[Assessment]
+) -> tuple[Assessment, ...]:
+    """Return the assessments, whose verdicts with a reason name the sentence that it is about.
+
+    Args:
+        sample: The sample, with the documents.
+        claims: Its claims.
+        assessments: The assessments of the claims.
+    """
+    texts = {claim.id: claim.text for claim in claims}
+    search = _Search(sample)
+    return tuple([_with_evidence(one, texts, search) for one in assessments])
+
+
+def _with_evidence(assessment: Assessment, texts: Mapping[str, str], search: _Search) -> Assessment:
+    claim = texts.get(assessment.subject)
+    if claim is None or not any(map(_rests_on_a_sentence, assessment.verdicts)):
+        return assessment
+    verdicts = list[Verdict]()
+    for verdict in assessment.verdicts:
+        if _rests_on_a_sentence(verdict) and verdict.evidence is None:
+            span = search.find(assessment, claim, verdict.explanation or "", verdict.cites)
+            verdicts.append(verdict.model_copy(update={"evidence": span}))
+        else:
+            verdicts.append(verdict)
+    return assessment.model_copy(update={"verdicts": tuple(verdicts)})
+
+
+def _rests_on_a_sentence(verdict: Verdict) -> bool:
+    return verdict.support in SHOWS and bool(verdict.explanation)
+
+
+class ShownSentence(NamedTuple):
+    """The sentence that is shown beside a claim."""
+
+    span: EvidenceSpan
+    judged: bool
+    """Whether a judge's reason is about it; else it is only the nearest to the claim."""
+
+
+def deciding_verdict(assessment: Assessment) -> Verdict | None:
+    """Return the first verdict with the label of the assessment, one with a reason if there is
+    one."""
+    same = [one for one in assessment.verdicts if one.label == assessment.label]
+    with_reason = [one for one in same if one.explanation]
+    return next(iter(with_reason or same), None)
+
+
+def shown_sentence(sample: Sample, assessment: Assessment, claim: str) -> ShownSentence | None:
+    """Return the sentence that every screen shows for a claim; None if no sentence is like it."""
+    verdict = deciding_verdict(assessment)
+    if verdict and verdict.evidence:
+        return ShownSentence(verdict.evidence, judged=True)
+    cites = [name for one in assessment.verdicts for name in one.cites]
+    span = _Search(sample).find(assessment, claim, "", cites)
+    return ShownSentence(span, judged=False) if span else None
+
+
+class _Search:
+    """Finds sentences in the documents of a sample."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+        self._finders: dict[Part, EvidenceFinder] = {}
+        self._ids: dict[Part, tuple[str, ...]] = {}
+
+    def find(
+        self, assessment: Assessment, claim: str, reason: str, cites: Iterable[str]
+    ) -> EvidenceSpan | None:
+        part = assessment.against
+        if part not in self._finders:
+            documents = self._sample.documents(part) or ()
+            self._finders[part] = EvidenceFinder([document.text for document in documents])
+            self._ids[part] = tuple(document.id for document in documents)
+        ids = self._ids[part]
+        if assessment.document is not None:
+            single = self._sample.documents(assessment.evidence) or ()
+            cites = [document.id for document in single]
+        among = {ids.index(name) for name in cites if name in ids}
+        sentence = self._finders[part].find(claim, reason, among)
+        return sentence and EvidenceSpan(
+            document=ids[sentence.document], start=sentence.start, end=sentence.end
+        )

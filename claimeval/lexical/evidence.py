@@ -1,0 +1,127 @@
+"""The sentence that a verdict rests on, found by the words of its reason and of the claim.
+
+A contradiction shares few words with what it contradicts: "designed by Edwin Pell" is nearest to a
+sentence on when the tower was built. The reason of the judge names what it saw ("the plans came
+from Thomas Garrow"), so its words come first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from claimeval.lexical.sentences import sentences
+
+STEM = 6
+"""Characters by which forms of a word are the same: `design`, `designed`, `designer`."""
+OF_CLAIM = 0.5
+"""Weight of a word of the claim, where a reason is given."""
+LEAST = 0.3
+"""Least share of the weight of the words of a claim that a sentence must have."""
+LEAST_OF_REASON = 0.2
+"""The same with a reason, which has words of its own, as "the text says"."""
+NUMBER = 2.0
+"""Weight of a number, compared with a word that is as rare."""
+SHORT = 0.2
+"""Weight of a word of up to three letters, as articles and prepositions are."""
+
+_WORD = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
+# Scripts that write no spaces: a run of them is one word, so pairs of characters are compared.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+
+
+class EvidenceSentence(NamedTuple):
+    """A sentence of a document: `text[start:end]` of the document at this position."""
+
+    document: int
+    start: int
+    end: int
+
+
+class EvidenceFinder:
+    """Finds sentences in the documents of one sample."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._of_text: dict[int, list[tuple[EvidenceSentence, frozenset[str]]]] = {}
+
+    def find(
+        self, claim: str, reason: str = "", among: Collection[int] = ()
+    ) -> EvidenceSentence | None:
+        """Return the sentence that has most of the words; None if none has enough of them.
+
+        Args:
+            claim: The claim.
+            reason: What the judge wrote to justify its verdict; its words count more.
+            among: Positions of the documents that the judge named. All documents are searched if it
+                named none, or if no sentence of these has enough of the words.
+        """
+        for places in (sorted(among), range(len(self._texts))):
+            best = self._best(claim, reason, places)
+            if best:
+                return best
+        return None
+
+    def _best(self, claim: str, reason: str, places: Collection[int]) -> EvidenceSentence | None:
+        known = [one for place in places for one in self._sentences(place)]
+        sought = _sought(claim, reason)
+        frequency = Counter[str]()
+        for _, there in known:
+            frequency.update(there & sought.keys())
+        weights = {
+            word: weight * _rarity(word, frequency[word], len(known))
+            for word, weight in sought.items()
+        }
+        least = (LEAST_OF_REASON if reason else LEAST) * sum(weights.values())
+        best: EvidenceSentence | None = None
+        highest = 0.0
+        for sentence, there in known:
+            shared = sum(weights[word] for word in there & weights.keys())
+            # A long sentence shares words by its length alone, so length counts a little.
+            score = shared / math.log(8 + len(there))
+            if shared >= least and score > highest:
+                best = sentence
+                highest = score
+        return best
+
+    def _sentences(self, place: int) -> list[tuple[EvidenceSentence, frozenset[str]]]:
+        if place not in self._of_text:
+            text = self._texts[place]
+            spans = [EvidenceSentence(place, start, end) for start, end in sentences(text)]
+            self._of_text[place] = [
+                (span, frozenset(stems(text[span.start : span.end]))) for span in spans
+            ]
+        return self._of_text[place]
+
+
+def _sought(claim: str, reason: str) -> Mapping[str, float]:
+    """Return the words to look for, with their weights."""
+    of_claim = dict.fromkeys(stems(claim), OF_CLAIM if reason else 1.0)
+    return of_claim | dict.fromkeys(stems(reason), 1.0)
+
+
+def _rarity(word: str, count: int, known: int) -> float:
+    """Return how much a word says: little if most sentences have it, most if none has."""
+    rare = math.log(1 + known / max(count, 1))
+    if word[0].isdigit():
+        return rare * NUMBER
+    return rare * SHORT if len(word) <= 3 and word.isascii() else rare
+
+
+def stems(text: str) -> list[str]:
+    """Return the words of a text without case and ending, numbers whole; pairs of characters where
+    a script writes no spaces."""
+    found = list[str]()
+    for match in _WORD.finditer(text.casefold()):
+        word = match[0]
+        unspaced = _UNSPACED.search(word)
+        if unspaced:
+            found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+        elif word[0].isdigit():
+            found.append(word.replace(",", ""))
+        else:
+            found.append(word[:STEM])
+    return found
