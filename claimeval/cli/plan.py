@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import click
 
 from claimeval.cli.command import MADE, CommandGroup, RecordCommand
 from claimeval.cli.main import COMMANDS, app
+from claimeval.cli.shared import JobOptions
 from claimeval.cli.terminal import write_plain
 from claimeval.runs.views import forecast as views
 from claimeval.types.errors import UsageError
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.cli.score import ExperimentCommand
     from claimeval.evaluation.forecast import Forecast
+    from claimeval.runs.jobs import Prepared
 
 HELP = """Forecast the calls and cost of a command, asking nothing.
 
-Put `plan` before the command that you are about to run, with all its options. The default COMMAND is `score`, or
-`experiment` for a YAML file. Counts the calls of each step and judge minus those in the reply cache, and estimates
-tokens and dollars as a range; a price that is not stated is unknown. With --batch it uses the price of batches.
+Put `plan` before the command that you are about to run, with all its options. The default COMMAND
+is `score`, or `experiment` for a YAML file. Counts the calls of each step and judge minus those in
+the reply cache, and estimates tokens and dollars as a range; a price that is not stated is unknown.
+With --batch it uses the price of batches.
 
 Example: claimeval plan score answers.jsonl -j openai:gpt-5-mini -m faithfulness,correctness
 
@@ -94,9 +98,34 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
 
     plan = planned(door, args, options=args.options)
     args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name))
-    return int(
-        args.output.result("plan", {**_record(plan.forecast), "cheaper": plan.forecast.cheaper})
+    record = {**_record(plan.forecast), "cheaper": plan.forecast.cheaper}
+    if isinstance(args, JobOptions) and args.gates.stop_when_decided is not None:
+        record["stop_when_decided"] = _forecast_stop(args, plan.prepared)
+    return int(args.output.result("plan", record))
+
+
+def _forecast_stop(args: JobOptions, prepared: Prepared) -> dict[str, object]:
+    """Print what stopping is expected to save, and return it."""
+    from claimeval.runs.stopping import Gating, expected
+
+    options = replace(args.options, stop_when_decided=args.gates.stop_when_decided)
+    gating = Gating.of(args.gates.limits, prepared.manifest, options)
+    assert gating, "the command has gates"
+    # a folder with a final slash holds runs; any other is a run beside others
+    out = args.out or Path("runs")
+    folder = out if out.name == "runs" else out.parent
+    found = expected(gating, prepared.manifest.data.digest, folder)
+    if found is None:
+        args.output.line(
+            f"--stop-when-decided: no finished run of these data in {folder} says how far the gates"
+            " are from their means, so nothing can be foreseen"
+        )
+        return {"share": None, "run": None}
+    args.output.line(
+        f"--stop-when-decided: about {found.share:.0%} of the samples and of the cost, if the means"
+        f" are those of {found.run}"
     )
+    return {"share": found.share, "run": str(found.run)}
 
 
 def forecast_experiment(args: ExperimentCommand) -> int:

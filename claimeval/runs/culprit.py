@@ -264,6 +264,8 @@ class Case:
                     f"Run {letter} is not finished ({summary.samples:,}{of} questions; its command"
                     " again resumes it)."
                 )
+                if summary.decided:
+                    first = f"Run {letter} {summary.stopped}."
                 return self._apart(first, "unfinished", (), f"Over the {self._n:,} in both runs")
         return None
 

@@ -459,8 +459,13 @@ def incomplete(folder: Path) -> str | None:
     """Return a sentence that a run is incomplete; None for a complete run and for other folders."""
     if not ((folder / MANIFEST).exists() and has_results(folder)):
         return None
-    if (folder / SUMMARY).exists() and load_summary(folder).complete:
+    summary = load_summary(folder) if (folder / SUMMARY).exists() else None
+    if summary and summary.complete:
         return None
+    if summary and summary.decided:
+        return (
+            f"{folder} {summary.stopped}; without --stop-when-decided, its command judges the rest"
+        )
     samples = len(RunResults.of(folder))
     return (
         f"{folder} is not complete: {samples} samples are finished; run the command that began it"

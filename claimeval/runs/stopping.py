@@ -3,20 +3,24 @@ gate after each of them."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.directory import MANIFEST, RunResults, load_manifest, load_summary
 from claimeval.runs.gates import Baseline, evaluate, loss
 from claimeval.runs.gates import check as gate_limits
 from claimeval.statistics.formatting import decimal, interval
-from claimeval.statistics.sequential import SequentialMean, Side
+from claimeval.statistics.sequential import STEPS, SequentialMean, Side
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.gates import Gate, GateResult, Gates, Outcome
 from claimeval.types.options import RunOptions
 from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, Sample, SampleResult
@@ -83,6 +87,7 @@ class _Watched:
         sizes: Sequence[int],
         confidence: float,
         baseline: Baseline | None,
+        steps: int,
     ) -> None:
         self.gate = gate
         self._baseline = baseline
@@ -93,7 +98,12 @@ class _Watched:
         # A loss is between -1 and 1, a score between 0 and 1.
         low = -1.0 if gate.kind == "max_drop" else 0.0
         self.mean = SequentialMean(
-            len(sizes), [gate.limit], largest=max(sizes), confidence=confidence, low=low
+            len(sizes),
+            [gate.limit],
+            largest=max(sizes),
+            confidence=confidence,
+            low=low,
+            steps=steps,
         )
         self._abstained = False
         self.side: Side | None = None
@@ -163,6 +173,8 @@ class Watch:
         ordered: Ordered,
         confidence: float,
         baseline: Baseline | None = None,
+        *,
+        steps: int = STEPS,
     ) -> None:
         """Start with no results.
 
@@ -172,8 +184,10 @@ class Watch:
             ordered: The items in their order.
             confidence: The probability that no gate is decided otherwise than by the whole run.
             baseline: The run that `max_drop` compares with.
+            steps: Number of steps in which ends are computed; 1 where nobody reads them.
         """
         self._gates = gates
+        self._steps = steps
         self._ordered = ordered
         self._sizes = ordered.sizes
         self.samples = len(ordered.items)
@@ -181,7 +195,9 @@ class Watch:
         self.confidence = confidence
         # The risks of several gates add up at most.
         risk = (1 - confidence) / len(limits)
-        self._watched = [_Watched(gate, gates, self._sizes, 1 - risk, baseline) for gate in limits]
+        self._watched = [
+            _Watched(gate, gates, self._sizes, 1 - risk, baseline, steps) for gate in limits
+        ]
         self._sequences: dict[str, SequentialMean] = {}
         """For each share among the scores, what its mean over the whole run can be."""
         self._cluster: list[SampleResult] = []
@@ -204,7 +220,7 @@ class Watch:
         for name, score in result.scores.items():
             if score.unit == "share" and not self._clusters:
                 self._sequences[name] = SequentialMean(
-                    len(self._sizes), [], largest=max(self._sizes)
+                    len(self._sizes), [], largest=max(self._sizes), steps=self._steps
                 )
         for name, sequence in self._sequences.items():
             sequence.add([one.scores[name].value for one in self._cluster])
@@ -344,3 +360,63 @@ class Gating(NamedTuple):
             return summary.model_copy(update={"gates": outcome})
 
         return judge
+
+
+ORDERS = 30
+"""Number of orders over which the expected share of judged samples is a mean."""
+
+
+class Expected(NamedTuple):
+    """What stopping would have saved in an earlier run of the same data."""
+
+    run: Path
+    share: float
+    """Mean share of the samples that is judged before the gates are decided."""
+
+
+def expected(gating: Gating, data: str | None, folder: Path) -> Expected | None:
+    """Return what stopping is expected to save, from the last complete run of the same data.
+
+    Args:
+        gating: The gates, with a certainty.
+        data: The digest of the data file.
+        folder: The folder of runs that is searched.
+
+    Returns:
+        The share of judged samples over `ORDERS` random orders; None without such a run.
+    """
+    run = _last_run(gating, data, folder)
+    if run is None or gating.confidence is None:
+        return None
+    results = list(RunResults.of(run))
+    draw = random.Random(SEED)
+    read = 0
+    for _ in range(ORDERS):
+        clusters: dict[int, list[SampleResult]] = {}
+        for result in results:
+            clusters.setdefault(cluster_of(result.sample, gating.cluster), []).append(result)
+        shuffled = list(clusters.values())
+        draw.shuffle(shuffled)
+        ordered = Ordered(tuple(chain.from_iterable(shuffled)), tuple(map(len, shuffled)))
+        watch = Watch(
+            gating.gates, gating.limits, ordered, gating.confidence, gating.baseline, steps=1
+        )
+        for result in ordered.items:
+            watch.add(result)
+            if watch.ended:
+                break
+        read += watch.judged
+    return Expected(run, read / (ORDERS * len(results)))
+
+
+def _last_run(gating: Gating, data: str | None, folder: Path) -> Path | None:
+    metrics = {gate.metric for gate in gating.limits}
+    found: list[tuple[str, Path]] = []
+    for path in folder.glob(f"*/{MANIFEST}") if data else ():
+        with suppress(DataError):
+            manifest = load_manifest(path.parent)
+            if manifest.data.digest != data or not metrics <= set(manifest.names):
+                continue
+            if load_summary(path.parent).complete:
+                found.append((manifest.created or "", path.parent))
+    return max(found)[1] if found else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from claimeval.runs.directory import incomplete
 from claimeval.runs.gates import Baseline
 from claimeval.runs.gates import check as limits_of
-from claimeval.runs.stopping import Watch, order
+from claimeval.runs.stopping import Gating, Watch, expected, order
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.errors import UsageError
 from claimeval.types.gates import Gates
@@ -242,3 +244,42 @@ def test_a_loss_is_decided_as_by_the_whole_run(gap: float) -> None:
         read += watched.judged
         wrong += outcome == ("failed" if truth <= limit else "passed")
     assert wrong <= 7
+
+
+def test_what_stopping_saves_is_foreseen_from_the_last_run_of_the_data(tmp_path: Path) -> None:
+    file = tmp_path / "data.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows(drawn(200, 0.9))))
+    options = ce.RunOptions(stop_when_decided=0.95)
+    runs = tmp_path / "runs"
+    run = ce.score(file, judges="local:lexical", metrics=NAME, out=runs / "before")
+    near = Gating.of(Gates(fail_under={NAME: 0.85}), run.manifest, options)
+    far = Gating.of(Gates(fail_under={NAME: 0.5}), run.manifest, options)
+    assert near
+    assert far
+    digest = run.manifest.data.digest
+    shares = [expected(gating, digest, runs) for gating in (near, far)]
+    assert [found.run for found in shares if found] == [runs / "before"] * 2
+    assert [found.share for found in shares if found] == sorted(
+        [found.share for found in shares if found], reverse=True
+    )
+    assert shares[1]
+    assert shares[1].share < 0.3
+    assert expected(near, "other data", runs) is None
+
+
+def test_a_stopped_run_is_said_to_be_one_wherever_it_is_read(tmp_path: Path) -> None:
+    gates = Gates(fail_under={NAME: 0.5})
+    data = rows(drawn(200, 0.95))
+    options = ce.RunOptions(stop_when_decided=0.95)
+    whole = ce.score(data, judges="local:lexical", metrics=NAME, out=tmp_path / "whole")
+    stopped = ce.score(
+        data, judges="local:lexical", metrics=NAME, gates=gates, options=options, out=tmp_path / "s"
+    )
+    says = incomplete(tmp_path / "s")
+    assert says
+    assert "stopped after" in says
+    assert "of 200 samples, because every gate is decided" in says
+    with pytest.warns(UserWarning, match="stopped after"):
+        comparison = ce.compare(whole, stopped)
+    assert "Run b stopped after" in comparison.headline
+    assert stopped.record.decided
