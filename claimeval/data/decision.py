@@ -42,6 +42,7 @@ from claimeval.data.field_names import (
 from claimeval.data.mapping import RowMapping, options, presets
 from claimeval.data.paths import is_pattern, numbers, opened, passages, roots, values_at
 from claimeval.data.profile import PathValues, profile
+from claimeval.data.reasoning import mark_of
 from claimeval.data.rows import SourceRow
 from claimeval.types.records import Sample
 
@@ -201,6 +202,9 @@ class _Table:
         found = self._search(missing, asked)
         for question in (*self._missing(found), *self._some_rows(asked)):
             asked.setdefault(question.field, question)
+        reasoning = self._reasoning() if asked else None
+        if reasoning:
+            asked[reasoning.field] = reasoning
         offered: dict[str, Paths] = {}
         for name, candidates in found.items():
             if candidates and name not in asked:
@@ -515,6 +519,19 @@ class _Table:
                     " judges read them as they stand, and local judges and word metrics without"
                 )
 
+    def _reasoning(self) -> Question | None:
+        """Return the question about answers that hold the reasoning of a model, which stands in one
+        refusal with others."""
+        if self._mapping.answer_reasoning:
+            return None
+        for row in range(len(self._rows)):
+            for text in self._texts_of("answer", row):
+                if mark := mark_of(text):
+                    problem = f"answers hold the reasoning of a model ({mark})"
+                    readings = tuple({"answer_reasoning": choice} for choice in ("drop", "keep"))
+                    return Question("answer_reasoning", problem, readings)
+        return None
+
     def _json(self, field: str) -> Question:
         column = self._path_read(field)
         root = next(iter(self._roots(column)), column)
@@ -632,7 +649,11 @@ class _Table:
     def _wholes(self, field: str, paths: Sequence[PathValues]) -> list[PathValues]:
         """Leave out paths with a part, or a copy, of the text of another."""
         if field not in FIELDS[:2]:
-            return list(paths)
+            likelier: list[str] = []
+            for path in paths:
+                if not _leads_into(path.path, likelier):
+                    likelier.append(path.path)
+            return [path for path in paths if path.path in likelier]
         kept: list[PathValues] = []
         for path in paths:
             wholes = [other for other in paths if other is not path and _holds(other, path)]
@@ -991,6 +1012,11 @@ def _shared(path: str, used: Iterable[str]) -> int:
             count += 1
         shared = max(shared, count)
     return shared
+
+
+def _leads_into(path: str, others: Iterable[str]) -> bool:
+    """Return whether a path is that of a part of what one of the others leads to."""
+    return any(path.startswith((f"{other}.", f"{other}[")) for other in others)
 
 
 def _keys(path: str) -> list[str]:

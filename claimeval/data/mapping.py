@@ -102,7 +102,7 @@ class RowMapping(Record):
 
     def overridden_by(self, other: RowMapping) -> RowMapping:
         """Return this mapping with what the other one has."""
-        settings = {name: value for name in _SETTINGS if (value := getattr(other, name))}
+        settings = {name: value for name in SETTINGS if (value := getattr(other, name))}
         own = {
             field
             for field, paths in other.fields.items()
@@ -135,7 +135,7 @@ class Preset(Record):
 
 
 NO_MAPPING = RowMapping()
-_SETTINGS = tuple(
+SETTINGS = tuple(
     name for name in RowMapping.model_fields if name not in ("fields", "given", "read_as")
 )
 
@@ -162,7 +162,8 @@ def options(paths: Mapping[str, str | Sequence[str]]) -> str:
     """Return `--field` options for these paths."""
     parts: list[str] = []
     for name, given in paths.items():
-        option = "--group " if name == "group" else f"--field {name}="
+        own = name in ("group", "answer_reasoning")
+        option = f"--{name.replace('_', '-')} " if own else f"--field {name}="
         paths_given = [given] if isinstance(given, str) else given
         parts += [f"{option}{shlex.quote(path)}" for path in paths_given]
     return " ".join(parts)
@@ -203,13 +204,13 @@ def parse_mapping(given: MappingSpec | None, **settings: str | None) -> RowMappi
 
 
 def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
-    paths = {field: value for field, value in content.items() if field not in _SETTINGS}
+    paths = {field: value for field, value in content.items() if field not in SETTINGS}
     for field in paths:
         if field not in FIELDS:
             raise unknown_name("field of a sample", field, FIELDS)
     try:
         return RowMapping(
-            **{key: content[key] for key in _SETTINGS if key in content},
+            **{key: content[key] for key in SETTINGS if key in content},
             fields={
                 key: (value,) if isinstance(value, str) else tuple(value or ("",))
                 for key, value in paths.items()

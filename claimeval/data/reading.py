@@ -38,6 +38,7 @@ from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, jo
 from claimeval.data.mapping import (
     LOOKED_AT,
     NO_MAPPING,
+    SETTINGS,
     RowMapping,
     columns,
     described,
@@ -397,7 +398,7 @@ def _as_fields(reading: Reading) -> dict[str, tuple[str, ...]]:
     return {
         name: (paths,) if isinstance(paths, str) else tuple(paths)
         for name, paths in reading.items()
-        if name not in ("split", "group")
+        if name not in SETTINGS
     }
 
 
@@ -673,9 +674,7 @@ class _CellValues:
             self._other[column] = self.present.pop("context_ids")
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
-        evidence = opened(self.present.get("evidence"))
-        if not isinstance(evidence, dict) and "evidence" not in columns and evidence is not None:
-            # a column of a data set, and no lists of documents by name
+        if self._is_plain_evidence(columns):
             self._other["evidence"] = self.present.pop("evidence")
         references = self._other.get("references")
         self.references: References | None = None
@@ -719,6 +718,14 @@ class _CellValues:
         asked = (Message("user", question),) if isinstance(question, str) else ()
         self.present["messages"] = (*asked, *messages)
 
+    def _is_plain_evidence(self, columns: Mapping[str, str]) -> bool:
+        """Return whether `evidence` is a column of a data set, without lists of documents by
+        name."""
+        value = self.present.get("evidence")
+        return (
+            value is not None and "evidence" not in columns and not isinstance(opened(value), dict)
+        )
+
     def _names_sources(self) -> bool:
         """Return whether `sources` are names of contexts, texts or integers, beside contexts."""
         items = self._items("sources") or []
@@ -760,6 +767,8 @@ class _CellValues:
                 "nothing; give every row an id, or none to number the rows", field=self._id_column
             )
         value = self.present.get("id", self._row.number)
+        if type(value) is str and value:
+            return value
         try:
             return id_text(value, "")
         except DataError:
