@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from claimeval.data.cells import parse_json
@@ -33,6 +34,9 @@ for _role_name, _names in ROLES.items():
     _ROLE_OF.update(dict.fromkeys(_names, _role_name))
 _ROLE_OF_KIND = {"request": "user", "response": "assistant"}
 """Roles by the `kind` of pydantic-ai's messages, which parts may change."""
+_ROLE_OF_EVENT = {"toolcallexecutionevent": "tool", "toolcallsummarymessage": "tool"}
+_SPEAKING = ("textmessage", "multimodalmessage", "stopmessage")
+"""Types of AutoGen's messages. A summary of a call repeats what the tool returned."""
 _ROLE_OF_PART = {"user-prompt": "user", "system-prompt": "system"}
 _AUTHORS = ("role", "_role", "from", "author", "sender", "source", "type")
 """Names of the author of a message. Any text under the first three is a role."""
@@ -61,6 +65,9 @@ _UNSPOKEN = frozenset(
         "step-start",
         "source-url",
         "source-document",
+        "toolcallrequestevent",
+        "thoughtevent",
+        "memoryqueryevent",
     )
 )
 """Types of parts and items that say nothing to the user."""
@@ -134,16 +141,41 @@ def messages_in(value: object) -> tuple[Message, ...] | None:
     """
     value = opened(value)
     if isinstance(value, Mapping):
-        value = [value] if _role(_unwrapped(value)) else opened(value.get("messages"))
+        is_message = _role(_unwrapped(value)) is not None
+        value = [value] if is_message else _branch(value, opened(value.get("messages")))
     if isinstance(value, str) or not isinstance(value, Sequence):
         return None
     messages: list[Message] = []
-    for item in value:
+    for item in reversed(value) if _is_newest_first(value) else value:
         found = _messages_of(item)
         if found is None:
             return None
         messages += found
     return tuple(messages)
+
+
+def _branch(history: Mapping[str, Any], messages: Any) -> Any:
+    """Return the messages of a tree, as Open WebUI keeps them by id, from the first to the current
+    one; other messages stay."""
+    if not isinstance(messages, Mapping):
+        return messages
+    branch: list[Any] = []
+    current = messages.get(history.get("currentId", next(reversed(messages), None)))
+    while isinstance(current, Mapping) and current not in branch:
+        branch.insert(0, current)
+        current = messages.get(current.get("parentId"))
+    return branch
+
+
+def _is_newest_first(items: Sequence[Any]) -> bool:
+    """Return whether messages are in reverse, as OpenAI's API lists those of a thread."""
+    times: list[float] = []
+    for item in items:
+        at = item.get("created_at") if isinstance(item, Mapping) else None
+        if not isinstance(at, (int, float)):
+            return False
+        times.append(at)
+    return len(times) > 1 and all(later > earlier for later, earlier in pairwise(times))
 
 
 def said_in(value: object) -> tuple[Message, ...] | None:
@@ -200,7 +232,9 @@ def _messages_of(item: object) -> list[Message] | None:
         return None
     item = _unwrapped(item)
     kind = _type(item)
-    role = _role(item)
+    role = _ROLE_OF_EVENT.get(kind) or _role(item)
+    if role is None and kind in _SPEAKING:
+        role = "assistant"  # an agent under its own name
     if role is None and (of_item := _of_item(item, kind)) is not None:
         return of_item
     if role is None:

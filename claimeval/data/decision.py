@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from claimeval.data import documents
 from claimeval.data.context_ids import has_ids
-from claimeval.data.conversations import exchanges, messages_in
+from claimeval.data.conversations import exchanges, messages_in, said_in
 from claimeval.data.field_names import (
     Words,
     answers,
@@ -335,6 +335,7 @@ class _Table:
         within = [value for value in values if isinstance(value, (dict, list))]
         path = self._paths.get(column)
         listed = path is not None and path.kind in ("texts", "messages")
+        listed |= field == "answer" and all(said_in(value) for value in within)
         return 2 * len(within) > len(values) and not listed
 
     # What has to be asked

@@ -174,6 +174,13 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
     )
 
 
+def text_key(item: Any, text: str) -> str | None:
+    """Return the key that leads to the text of a document; None if it is no key of the object."""
+    if not isinstance(item, Mapping):
+        return None
+    return next((name for name in _TEXT if item.get(name) == text), None)
+
+
 def _first(fields: Mapping[str, Any], names: tuple[str, ...], kind: Any) -> Any:
     for name in names:
         value = fields.get(name)

@@ -950,11 +950,11 @@ class _CellValues:
             if earlier is document:
                 continue
             if earlier["text"] != document["text"]:
-                column = self._columns.get(field, field)
-                better = f"(to number them, add {options({field: f'{column}[*].text'})})"
-                raise self._error(
-                    f"duplicate document id {better}", f", got {name[:60]!r}", field=field
-                )
+                path = self._path(field).removesuffix("[*]")
+                key = documents.text_key(item, document["text"])
+                numbers = options({field: f"{path}[*].{key}"} if key else {"context_ids": ""})
+                problem = f"duplicate document id (to number them, add {numbers})"
+                raise self._error(problem, f", got {name[:60]!r}", field=field)
             self._seen[REPEATED] += 1
         return list(found.values())
 

@@ -327,6 +327,69 @@ def test_addresses_names_and_parts_of_the_answer_are_no_contexts(beside: Row) ->
     assert (sample.answer, sample.contexts) == ("63 m.", None)
 
 
+ASKED = {"role": "user", "content": "How high is it?"}
+SAID = {"role": "assistant", "content": "It is 63 m high."}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        {"currentId": "b", "messages": {"b": {**SAID, "parentId": "a"}, "a": {**ASKED, "id": "a"}}},
+        [{**SAID, "created_at": 2}, {**ASKED, "created_at": 1}],
+        [
+            {"source": "user", "type": "TextMessage", "content": ASKED["content"]},
+            {"source": "helper", "type": "ToolCallRequestEvent", "content": [{"name": "search"}]},
+            {"source": "helper", "type": "ToolCallExecutionEvent", "content": [{"content": "?"}]},
+            {"source": "helper", "type": "TextMessage", "content": SAID["content"]},
+        ],
+        [["human", ASKED["content"]], ["ai", SAID["content"]]],
+        [[ASKED["content"], SAID["content"]]],
+        [{"inputs": {"question": ASKED["content"]}, "outputs": {"answer": SAID["content"]}}],
+        [
+            {"author": "user", "content": {"role": "user", "parts": [{"text": ASKED["content"]}]}},
+            {
+                "author": "helper",
+                "content": {"role": "model", "parts": [{"text": SAID["content"]}]},
+            },
+        ],
+        [
+            {"role": "userMessage", "content": ASKED["content"]},
+            {"role": "apiMessage", "content": SAID["content"]},
+        ],
+    ],
+    ids=[
+        "tree",
+        "newest first",
+        "AutoGen",
+        "pairs of role",
+        "pairs",
+        "Prompt flow",
+        "ADK",
+        "Flowise",
+    ],
+)
+def test_further_forms_of_one_exchange_are_read(messages: Any) -> None:
+    (sample,) = ce.read_samples([{"messages": messages}])
+    assert (sample.question, sample.answer, sample.history) == (
+        ASKED["content"],
+        SAID["content"],
+        (),
+    )
+
+
+def test_an_answer_that_is_a_list_of_items_or_parts_is_read() -> None:
+    part = {"type": "output_text", "text": "It is 63 m high."}
+    items = [
+        {"type": "function_call_output", "call_id": "c", "output": "63 metres."},
+        {"type": "message", "role": "assistant", "content": [part]},
+    ]
+    (sample,) = ce.read_samples([{"question": "How high?", "answer": items}])
+    assert (sample.question, sample.answer) == ("How high?", "It is 63 m high.")
+    assert [document.text for document in sample.contexts or ()] == ["63 metres."]
+    (sample,) = ce.read_samples([{"question": "How high?", "answer": [part]}])
+    assert (sample.question, sample.answer) == ("How high?", "It is 63 m high.")
+
+
 def test_the_parts_of_an_answer_with_citations_are_one_text() -> None:
     parts = [
         {"type": "text", "text": "It is "},

@@ -233,10 +233,7 @@ GOOD = b'{"question": "Q?"}\n'
         (
             "a.jsonl",
             b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}',
-            (
-                "duplicate document id (to number them, add --field contexts='contexts[*].text'),"
-                " got 'a'"
-            ),
+            "duplicate document id (to number them, add --field context_ids=''), got 'a'",
         ),
         (
             "a.jsonl",
