@@ -229,14 +229,26 @@ def _with_ends(
     n: int,
     clusters: float,
     level: float,
+    *,
+    is_weighted: bool = False,
 ) -> IntervalEstimate:
     """Return the estimate from the residual of each item; `unseen` is what one more error of the
     judge would change.
 
-    Values that are no shares get Student's t.
+    Values that are no shares get Student's t. With weights (`is_weighted`), the degrees of freedom
+    are those of the effective number of clusters by weight, G, and by their part of the variance,
+    V: G^(1/3) V^(2/3) - 1. If answers have 1 to 30 claims, most of the variance is that of the few
+    short answers whose claims were labeled, and G alone covers 88 %. V alone (Satterthwaite 1946)
+    is itself estimated from few of them and gives intervals of several times the width; the powers
+    are those at which the worst of seven simulated shapes covers 93 %.
     """
-    error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
-    freedom = max(1, int(clusters + 1e-9) - 1)
+    contributions: Floats = np.bincount(items.clusters, residuals).astype(np.float64) ** 2
+    error = math.sqrt(float(contributions.sum()))
+    number = clusters
+    if is_weighted and error > 0:
+        by_variance = min(clusters, effective_number(contributions))
+        number = clusters ** (1 / 3) * by_variance ** (2 / 3)
+    freedom = max(1, int(number + 1e-9) - 1)
     if items.shares:
         spread = math.hypot(error, unseen) if error > 0 else 0.0
         return share_estimate(
@@ -364,7 +376,8 @@ def weighted_correction(
         unseen = (1.0 if float(np.ptp(rectified)) == 0 else ppi_lambda) / effective
         value = by_people - ppi_lambda * (by_judge - mean)
         residuals = (people - ppi_lambda * shift) * factor
-        return _with_ends(items, value, residuals, unseen, n, effective, level), ppi_lambda
+        ends = _with_ends(items, value, residuals, unseen, n, effective, level, is_weighted=True)
+        return ends, ppi_lambda
 
     undefined = without_interval(
         None, n, 0, level, "fewer than two labeled clusters" if size else "no items"

@@ -36,6 +36,10 @@ from claimeval.types.errors import UsageError
 FEW_CLUSTERS = 10
 """Clusters below which a mean gets Student's t joined with Wilson's interval: resampling knows only
 what was drawn."""
+ENOUGH_CLUSTERS = 20
+"""Clusters from which on it gets the bootstrap's interval alone. In between, the interval goes over
+from one to the other: with values near both ends of the scale, the bootstrap of ten covers 90 %,
+and an interval of ten that is a quarter as wide as that of nine says nothing true of either."""
 UNBOUNDED = (math.inf, -math.inf)
 """The `support` of differences with unknown range."""
 UNSEEN = "hardly any values differ, and how far others may lie is not known"
@@ -198,7 +202,8 @@ def ratio_interval(
       follows from `support`. It is undefined if `support` is unbounded, or if constant values are
       outside it;
     - `t` with fewer than `FEW_CLUSTERS` clusters, which are too few to be resampled: the union of
-      Student's t interval and Wilson's for this number of clusters, within `support`.
+      Student's t interval and Wilson's for this number of clusters, within `support`. From here to
+      `ENOUGH_CLUSTERS`, `bca` lies between this interval and the bootstrap's.
 
     Fewer than two clusters have no interval. Empty input has no value.
 
@@ -311,6 +316,11 @@ def _estimate(
             if estimate.low is None or estimate.high is None
             else Interval(estimate.low, estimate.high)
         )
+        if ends and error is not None and not symmetric and len(rows) < ENOUGH_CLUSTERS:
+            scale = support if bounded else (-math.inf, math.inf)
+            few = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)
+            ends = _between(few, ends, len(rows))
+            estimate = replace(estimate, **ends._asdict())
         if bounded and ends:
             estimate = replace(estimate, **_within(ends, support)._asdict())
         return replace(estimate, standard_error=error)
@@ -349,6 +359,16 @@ def _few_interval(
         wilson = wilson_interval((value - start) / width, clusters, level=level)
         low, high = min(low, start + wilson.low * width), max(high, start + wilson.high * width)
     return _within(Interval(low, high), support)
+
+
+def _between(few: Interval, many: Interval, clusters: int) -> Interval:
+    """Return the interval of `FEW_CLUSTERS` to `ENOUGH_CLUSTERS` clusters: never narrower than the
+    bootstrap's, and the less wider the more clusters there are."""
+    span = ENOUGH_CLUSTERS - FEW_CLUSTERS + 1
+    weight = (ENOUGH_CLUSTERS - clusters) / span
+    low = weight * few.low + (1 - weight) * many.low
+    high = weight * few.high + (1 - weight) * many.high
+    return Interval(min(low, many.low), max(high, many.high))
 
 
 def _within(interval: Interval, support: tuple[float, float]) -> Interval:
