@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from claimeval.api.jobs import Judges, JudgeSpec
     from claimeval.api.run import Run
     from claimeval.evaluation.manifest import Manifest
+    from claimeval.types.gates import Gates
     from claimeval.types.options import RunOptions
     from claimeval.types.progress import Progress
     from claimeval.types.records import Document, SampleResult
@@ -89,6 +90,29 @@ class _JudgedTest:
     """By name of the property."""
     claims: Sequence[str]
     """Claims that are not supported, in words."""
+
+
+def _gates(settings: dict[str, Any]) -> Gates | None:
+    """Take the keywords of gates out of the arguments of a door, and return them as gates."""
+    from dataclasses import fields
+
+    from claimeval.types.gates import Gates
+
+    names = [field.name for field in fields(Gates)]
+    given = {name: settings.pop(name) for name in names if name in settings}
+    if not given:
+        gates: Gates | None = settings.pop("gates", None)
+        return gates
+    return Gates(**given)
+
+
+def _passed(run: Run) -> Run:
+    """Return the run. Raises AssertionError if it failed a gate."""
+    __tracebackhide__ = True
+    failed = [f"gate failed: {gate.says}" for gate in run.record.gates if gate.failed]
+    if failed:
+        raise AssertionError("\n".join([*failed, *run.worst_claims()]))
+    return run
 
 
 class Claimeval:
@@ -165,13 +189,21 @@ class Claimeval:
         options: RunOptions | None = None,
         **settings: Any,
     ) -> Run:
-        """Judge the answers of a data set claim by claim, as `claimeval.score`."""
+        """Judge the answers of a data set claim by claim, as `claimeval.score`.
+
+        The keywords of `Run.gate` (`fail_under`, `fail_over`, `max_drop`, `baseline`,
+        `max_missing`, `beyond_chance`) are gates: a failed one fails the test.
+        """
         import claimeval as ce
 
+        __tracebackhide__ = True
         judges = self._judge() if judges is None else judges
-        return self._run(
-            lambda counted: ce.score(data, judges=judges, options=counted, **settings), options
+        gates = _gates(settings)
+        run = self._run(
+            lambda counted: ce.score(data, judges=judges, options=counted, gates=gates, **settings),
+            options,
         )
+        return _passed(run)
 
     def rate(
         self,
@@ -181,13 +213,21 @@ class Claimeval:
         options: RunOptions | None = None,
         **settings: Any,
     ) -> Run:
-        """Rate whole answers, as `claimeval.rate`."""
+        """Rate whole answers, as `claimeval.rate`.
+
+        The keywords of `Run.gate` (`fail_under`, `fail_over`, `max_drop`, `baseline`,
+        `max_missing`, `beyond_chance`) are gates: a failed one fails the test.
+        """
         import claimeval as ce
 
+        __tracebackhide__ = True
         judges = self._judge() if judges is None else judges
-        return self._run(
-            lambda counted: ce.rate(data, judges=judges, options=counted, **settings), options
+        gates = _gates(settings)
+        run = self._run(
+            lambda counted: ce.rate(data, judges=judges, options=counted, gates=gates, **settings),
+            options,
         )
+        return _passed(run)
 
     def measure(
         self, data: Data, metrics: Metrics, *, options: RunOptions | None = None, **settings: Any

@@ -135,6 +135,33 @@ def test_a_red_session_prints_the_claims_with_verdict_and_evidence(
     assert [result.faithfulness for result in of_session(pytester)] == [0.5, 0.5, 1.0]
 
 
+def test_a_failed_gate_fails_the_test(pytester: pytest.Pytester) -> None:
+    tests = """
+import claimeval as ce
+
+def test_held(claimeval):
+    run = claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", fail_under={"faithfulness": 0.75})
+    assert [gate.outcome for gate in run.record.gates] == ["passed"]
+
+def test_lost(claimeval):
+    main = claimeval.score([{**row, "answer": "It is 58 m high."} for row in ROWS], judges=JUDGE,
+        metrics="faithfulness", out="main")
+    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", baseline="main",
+        max_drop={"faithfulness": 0.1})
+
+def test_gates(claimeval):
+    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", gates=ce.Gates(fail_over={"faithfulness": 0.7}))
+"""
+    done = session(pytester, TESTS + ROWS + tests)
+    done.assert_outcomes(passed=2, failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "E       AssertionError: gate failed: faithfulness is 0.250 lower than in *main, more than the 0.1 allowed*",
+            "E       AssertionError: gate failed: faithfulness is 0.750, above 0.7",
+        ]
+    )
+
+
 def test_a_data_set_is_held_to_its_mean_interval_or_counts(pytester: pytest.Pytester) -> None:
     tests = """
 def test_mean(claimeval):
