@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Self, TextIO
 
 import click
 
@@ -124,6 +124,7 @@ def encodes(text: str) -> bool:
 def say(*texts: str) -> list[str]:
     """Print lines on standard error; on a terminal they are folded between words, and returned."""
     lines = [f"claimeval: {visible(text)}" for text in texts]
+    ProgressLine.erase_all()
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
     if width:
         wrapped = list[str]()
@@ -270,6 +271,9 @@ class Keys:
 QUIET = 2.0
 """Seconds before progress is shown, so that a quick run shows none."""
 REDRAW = 0.1
+BAR = 20
+LEAST_BAR = 5
+"""Most and least characters of the bar."""
 PLAIN_EVERY = 10.0
 
 
@@ -280,6 +284,10 @@ class ProgressLine:
     Shows nothing if it is `quiet`.
     """
 
+    _open: ClassVar[list[ProgressLine]] = []
+    """Lines that may stand on the terminal, so that messages can be printed on lines of their
+    own."""
+
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
@@ -287,7 +295,21 @@ class ProgressLine:
         self._drawn = 0
 
     def __enter__(self) -> Self:
+        self._open.append(self)
         return self
+
+    @classmethod
+    def erase_all(cls) -> None:
+        """Erase the lines, which are drawn again with the next progress."""
+        for line in cls._open:
+            line.erase()
+
+    def erase(self) -> None:
+        """Erase the line."""
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+            self._drawn = 0
 
     def __exit__(
         self,
@@ -295,18 +317,18 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._drawn:
-            self._stream.write("\r" + " " * self._drawn + "\r")
-            self._stream.flush()
+        self._open.remove(self)
+        self.erase()
 
     def show(self, progress: Progress) -> None:
         """Draw the progress if it is due."""
         now = time.monotonic()
         if now < self._next:
             return
-        text = escaped(describe(progress))
+        width = shutil.get_terminal_size().columns - 1 if self._terminal else None
+        text = escaped(describe(progress, width))
         if self._terminal:
-            text = text[: shutil.get_terminal_size().columns - 1]
+            text = text[:width]
             self._stream.write("\r" + text.ljust(self._drawn))
             self._drawn = len(text)
         else:
@@ -315,12 +337,15 @@ class ProgressLine:
         self._next = now + (REDRAW if self._terminal else PLAIN_EVERY)
 
 
-def describe(progress: Progress) -> str:
-    """Return the progress in words, with a bar if the total is known.
+def describe(progress: Progress, width: int | None = None) -> str:
+    """Return the progress in words, in at most `width` columns, with a bar if there is room for it
+    and the total is known.
 
     As in `[#####.....] 120/240 samples  480 calls`.
     """
-    if not progress.total:
-        return progress.in_words()
-    filled = 20 * progress.done // progress.total
-    return f"[{'#' * filled}{'.' * (20 - filled)}] {progress.in_words()}"
+    words = progress.in_words(width)
+    cells = BAR if width is None else min(BAR, width - len(words) - len("[] "))
+    if not progress.total or cells < LEAST_BAR:
+        return words
+    filled = cells * progress.done // progress.total
+    return f"[{'#' * filled}{'.' * (cells - filled)}] {words}"

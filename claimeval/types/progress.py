@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from claimeval.types.requests import CallError, Completion
@@ -157,32 +158,51 @@ class Progress:
             return None
         return (time.monotonic() - self.started) / self.done * (self.total - self.done)
 
-    def in_words(self) -> str:
-        """Return the progress line: samples, calls, rates, cost, failures, remaining time and
-        waits.
+    def in_words(self, width: int | None = None) -> str:
+        """Return the progress line, of at most `width` columns.
 
-        `120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420
-        3 failed (timeout 3)  16 in flight  1:05 left
+        What is done, the cost and the remaining time come first, then the rest as there is room:
+
+        `120/240 samples  $0.042 of ~$0.084  1:05 left  480 calls  12 from cache
+        3 failed (timeout 3)  16 in flight  96 calls/min, 41k tokens/min
         waiting for openai:gpt-5-mini: rate limit until 16:40:03`
+
+        A part that does not fit is left out, and shorter ones after it may still be shown.
         """
-        done = f"{self.done}/{self.total}" if self.total else str(self.done)
-        parts = [f"{done} {self.unit}", f"{self.calls} call{'' if self.calls == 1 else 's'}"]
+        parts = list[str]()
+        free = math.inf if width is None else width
+        for part in self._parts():
+            needed = len(part) + 2 * bool(parts)
+            if needed <= free:
+                parts.append(part)
+                free -= needed
+        return "  ".join(parts)
+
+    def _parts(self) -> Iterator[str]:
+        """Yield the parts of the progress line, the most important first."""
+        yield (
+            f"{self.done:,}/{self.total:,} {self.unit}"
+            if self.total
+            else (f"{self.done:,} {self.unit}")
+        )
+        if self.spent:
+            likely = self.spent / self.done * self.total if self.done and self.total else None
+            yield _money(self.spent) + (f" of ~{_money(likely)}" if likely else "")
+        if left := self.seconds_remaining():
+            yield f"{int(left) // 60}:{int(left) % 60:02d} left"
+        for source, reason in self.waiting.items():
+            yield f"waiting for {source}: {reason}"
+        yield f"{self.calls:,} call{'' if self.calls == 1 else 's'}"
+        if failures := self.failures.total():
+            reasons = ", ".join(f"{reason} {n:,}" for reason, n in self.failures.most_common(2))
+            yield f"{failures:,} failed ({reasons})"
+        if self.in_flight:
+            yield f"{self.in_flight:,} in flight"
+        if self.cached:
+            yield f"{self.cached:,} from cache"
         if self.replies:
             replies, tokens = self.per_minute()
-            parts[1] += f" ({_short(replies)}/min, {_short(tokens)} tokens/min)"
-        if self.cached:
-            parts.append(f"{self.cached} from cache")
-        if self.spent:
-            parts.append(f"${self.spent:.4f}")
-        if failures := self.failures.total():
-            reasons = ", ".join(f"{reason} {n}" for reason, n in self.failures.most_common(2))
-            parts.append(f"{failures} failed ({reasons})")
-        if self.in_flight:
-            parts.append(f"{self.in_flight} in flight")
-        if left := self.seconds_remaining():
-            parts.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-        parts += [f"waiting for {source}: {reason}" for source, reason in self.waiting.items()]
-        return "  ".join(parts)
+            yield f"{_short(replies)} calls/min, {_short(tokens)} tokens/min"
 
     def _record_rate(self) -> None:
         now = time.monotonic()
@@ -195,6 +215,13 @@ class Progress:
         """Call `on_change`."""
         if self._on_change:
             self._on_change(self)
+
+
+def _money(amount: float) -> str:
+    """Return dollars with cents, and small amounts with two digits that are not 0."""
+    if amount >= 0.1:
+        return f"${amount:,.2f}"
+    return f"${amount:.2g}" if amount >= 0.0001 else "$0.0001"
 
 
 def _short(number: float) -> str:

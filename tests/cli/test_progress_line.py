@@ -53,10 +53,35 @@ def test_everything_there_is_to_say_is_in_the_line(clock: Clock) -> None:
     progress.set_waiting("openai:gpt-5-mini", "rate limit until 16:40:03")
     assert (
         describe(progress)
-        == "[##########..........] 120/240 samples  33 calls (60/min, 60k tokens/min)  120 from"
-        " cache  $0.0420  1 failed (timeout 1)  2 in flight  0:30 left  waiting for"
-        " openai:gpt-5-mini: rate limit until 16:40:03"
+        == "[##########..........] 120/240 samples  $0.042 of ~$0.084  0:30 left  waiting for"
+        " openai:gpt-5-mini: rate limit until 16:40:03  33 calls  1 failed (timeout 1)  2 in flight"
+        "  120 from cache  60 calls/min, 60k tokens/min"
     )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
+def test_done_cost_and_time_fit_and_the_rest_as_there_is_room(clock: Clock, width: int) -> None:
+    progress = after(clock, 30, 1.0)
+    line = describe(progress, width)
+    assert len(line) <= width
+    assert "120/240 samples" in line
+    assert "$0.042 of ~$0.084" in line
+    assert ("0:30 left" in line) == (width >= 60)
+    assert ("2 in flight" in line) == (width >= 100)
+    assert ("calls/min" in line) == (width >= 160)
+
+
+def test_a_message_stands_on_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "QUIET", 0.0)
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    with ProgressLine(stream) as line:
+        line.show(Progress(10))
+        terminal.say("a warning")
+        assert stream.getvalue().endswith(" \r")
+    assert capsys.readouterr().err == "claimeval: a warning\n"
 
 
 def test_rates_are_those_of_the_last_minute(clock: Clock) -> None:
@@ -103,8 +128,8 @@ def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_on_a_terminal_the_line_fits_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(Terminal(), monkeypatch)
     drawn = text.split("\r")[1]
-    assert drawn == "[....................] 0/10 samples  0 calls"[:39]
-    assert text.endswith("\r" + " " * 39 + "\r")
+    assert drawn == "[...............] 0/10 samples  0 calls"
+    assert text.endswith("\r" + " " * len(drawn) + "\r")
 
 
 def test_elsewhere_it_is_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
