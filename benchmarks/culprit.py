@@ -1,13 +1,14 @@
 """Whether the first line of `compare` names the cause that was planted, and how often it names one
 where there is none.
 
-    python -m benchmarks.culprit [--seeds N] [--nulls N] [--only WORLD ...]
+    python -m benchmarks.culprit [--seeds N] [--nulls N] [--only WORLD ...] [--long]
 
 Each world is 120 questions in five topics, whose facts, documents and answers are drawn by a seed,
 and two runs. Run b has one planted change, and harmless ones: a fifth of the answers in another
 order, a tenth a little better or worse, documents reordered. The judge knows the truth and errs on
 3 % of the claims, anew wherever its evidence differs. Nothing is asked: results are written as a
-run has them. `tests/runs/test_culprit.py` runs a sample of it.
+run has them. With --long, documents have some 1,500 words. `tests/runs/test_culprit.py` runs a
+sample of it; changes that are none are in `benchmarks.non_events`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import RunWriter
 from claimeval.types.records import (
     Assessment,
+    Call,
     Claim,
     Document,
     Part,
@@ -104,13 +106,22 @@ class Side:
     noise: float = NOISE
     finished: int | None = None
     """Number of samples after which the run was stopped."""
+    served: tuple[str, ...] = ()
+    """The models that the server named, in turn."""
+    cites: bool = True
+    """Whether the judge names the documents that it relied on."""
+    without_claims: tuple[str, ...] = (REFUSAL,)
+    """Answers of which the extractor makes no claim."""
+    ids: str | None = None
+    """Whether ids were given or made."""
 
 
 Plant = Callable[[Random, Side, Side], object]
 Value = Callable[[Random, Question], object]
 Rows = Callable[[Side, Side], Sequence[Question]]
 World = tuple[str, *tuple[Plant, ...]]
-"""Words that the first line must have, and changes that are planted one after the other."""
+"""Words that the first line must have, or, after `!`, must not have, and changes that are planted
+one after the other."""
 
 
 def chance(*what: object) -> float:
@@ -332,6 +343,69 @@ def swapped_answers(draw: Random, a: Side, b: Side) -> None:
         row.answer = answers[(i + 1) % QUESTIONS]
 
 
+def two_lost(draw: Random, a: Side, b: Side) -> None:
+    """Take two documents from each of half of the questions, for a judge that cites none."""
+    a.cites = b.cites = False
+    for row in b.rows[:60]:
+        row.contexts = without_its_own(draw, row)
+
+
+def cut_in_two(draw: Random, a: Side, b: Side) -> None:
+    """Cut every document in two halves, which are all retrieved."""
+    for row in b.rows:
+        halves = []
+        for text in row.contexts:
+            words = text.split(" ")
+            half = len(words) // 2
+            halves += [" ".join(words[:half]), " ".join(words[half:])]
+        row.contexts = halves
+
+
+def of_four(draw: Random, a: Side, b: Side) -> None:
+    """Retrieve two documents where there were four."""
+    for row, other in zip(b.rows, a.rows, strict=True):
+        more = [f"A page about {row.id}-{i}\nNothing of this is asked." for i in range(4)]
+        other.contexts = [*other.contexts, *more][:4]
+        row.contexts = other.contexts[:2]
+
+
+def booleans(of_b: Callable[[Random, str], str]) -> Plant:
+    """Make all questions such with yes or no, of which run a answers 92 % right."""
+
+    def plant(draw: Random, a: Side, b: Side) -> None:
+        for i, (row, other) in enumerate(zip(b.rows, a.rows, strict=True)):
+            gold = f"{'Yes' if i % 2 else 'No'}."
+            wrong_one = f"{'No' if i % 2 else 'Yes'}."
+            for one in (row, other):
+                one.gold = [gold]
+                one.contexts = [f"The right answer is: {gold}"]
+            other.answer = [gold if draw.random() < 0.92 else wrong_one]
+            row.answer = [of_b(draw, gold)]
+
+    return plant
+
+
+def stock(share: float, text: str) -> Plant:
+    """Give one wrong answer to a share of the questions."""
+    return each(share=share, answer=lambda draw, row: [text])
+
+
+def rows_of(name: str, part: slice) -> Plant:
+    """Keep some rows of one run."""
+    return lambda draw, a, b: {"a": a, "b": b}[name].__dict__.update(
+        rows={"a": a, "b": b}[name].rows[part]
+    )
+
+
+def shuffled_without_ids(draw: Random, a: Side, b: Side) -> None:
+    """Write the rows of run b in another order; both runs number their rows."""
+    draw.shuffle(b.rows)
+    for side in (a, b):
+        side.ids = "made"
+        for number, row in enumerate(side.rows, 1):
+            row.id = str(number)
+
+
 def unanswered(of: Rows) -> Plant:
     """Take the answers of questions away."""
     return each(of, answer=lambda draw, row: [], missing=lambda draw, row: True)
@@ -460,7 +534,7 @@ WORLDS: dict[str, World] = DESIGNED | {
         lost("pay", 1.0, 0.0, run=0),
     ),
     "one_text_for_many": (
-        "does not answer",
+        "answers changed | service desk | !does not answer",
         each(share=0.3, answer=lambda draw, row: [SERVICE_DESK]),
     ),
     "source_not_indexed": (
@@ -475,6 +549,120 @@ WORLDS: dict[str, World] = DESIGNED | {
     "missing_before": ("lacks 30", unanswered(lambda a, b: a.rows[:30])),
     "other_judge_and_other_answers": ("judging | m2 | answers", other_judge, *other_generator),
 }
+SERVED = (
+    lambda draw, a, b: a.__dict__.update(served=("m1-2026-01-10",)),
+    settings(served=("m1-2026-07-01",)),
+)
+BETTER = each(share=0.33, answer=lambda draw, row: [one for one in row.answer if one in row.facts])
+OWNER = "The owner of this place is ACME Ltd of Bern."
+NOT_SAME = "!inputs and settings are the same"
+UNDISTURBED = (
+    "other_replies",
+    "served_model_alike",
+    "judge_behind_its_name",
+    "served_model",
+    "always_yes",
+    "more_wrong_booleans",
+    "questions_missing",
+    "questions_new",
+)
+"""Worlds in which nothing but the planted change differs."""
+WORLDS |= {
+    "noise_and_answers": (
+        f"answers | {NOT_SAME}",
+        lambda draw, a, b: a.__dict__.update(noise=0.06),
+        settings(noise=0.06, salt="again"),
+        BETTER,
+    ),
+    "two_documents_of_a_question": ("120 documents gone | 60 questions", two_lost),
+    "served_model": (
+        f"judge changed | m1-2026-01-10 in a | m1-2026-07-01 in b | {NOT_SAME}",
+        *SERVED,
+        settings(strict=0.2),
+    ),
+    "served_model_and_answers": (
+        f"judge changed | m1-2026-07-01 in b | answers | {NOT_SAME}",
+        *SERVED,
+        settings(strict=0.2),
+        *other_generator,
+    ),
+    "served_model_alike": ("judge changed | m1-2026-07-01 in b | !because", *SERVED),
+    "judge_behind_its_name": (
+        f"judge changed | questions moved up | {NOT_SAME} | !disagree with",
+        settings(strict=0.2),
+    ),
+    "judge_behind_its_name_and_answers": (
+        f"judge changed | answers | {NOT_SAME}",
+        settings(strict=0.3),
+        each(share=0.3, answer=wrong(0.3)),
+    ),
+    "questions_missing": (
+        "Run b lacks 24 of the 120 questions | Over the 96 in both | !themselves | !because",
+        rows_of("b", slice(24, None)),
+    ),
+    "questions_new": (
+        "Run a lacks 30 of the 120 questions | Over the 90 in both | !themselves | !because",
+        rows_of("a", slice(0, 90)),
+    ),
+    "questions_missing_and_answers": (
+        "Run b lacks 24 of the 120 questions | Over the 96 in both | answers changed | gen-2",
+        *other_generator,
+        rows_of("b", slice(24, None)),
+    ),
+    "always_yes": (
+        "fell | answers changed | “Yes.” | in b | !does not answer | !chance",
+        booleans(lambda draw, gold: "Yes."),
+    ),
+    "more_wrong_booleans": (
+        "answers | !does not answer",
+        booleans(lambda draw, gold: gold if draw.random() < 0.67 else "Maybe."),
+    ),
+    "labels_without_claims": (
+        "of run b make no claim | “Yes.” | !does not answer",
+        each(share=0.4, answer=lambda draw, row: ["Yes."]),
+        settings(without_claims=("Yes.",)),
+    ),
+    "wrong_stock_answer": (
+        "fell | answers changed | ACME | in b | !does not answer | !no metric",
+        stock(0.5, OWNER),
+    ),
+    "refusals_before": (
+        "Run a does not answer | run b answers | cannot answer",
+        each(of_a, answer=refused),
+    ),
+    "declined_without_the_documents": (
+        "Run a does not answer | run b answers | without a document that run b has",
+        each(
+            lambda a, b: a.rows[:50],
+            answer=lambda draw, row: [REFUSAL],
+            contexts=without_its_own,
+        ),
+    ),
+    "claims_of_refusals": (
+        "Run b does not answer",
+        settings(without_claims=()),
+        each(share=0.4, answer=lambda draw, row: ["The context does not mention this."]),
+    ),
+    "two_in_place_of_four": ("2 documents in place of 4 | !“", of_four),
+    "a_document_for_all": (
+        "“System” | 120 | !no longer",
+        each(contexts=lambda draw, row: ["System\nAnswer from the documents.", *row.contexts]),
+    ),
+    "halves": ("cut or written otherwise | !other documents | !gone", cut_in_two),
+    "shuffled_without_ids": (
+        "answers changed | gen-2",
+        *other_generator,
+        shuffled_without_ids,
+    ),
+    "ids_with_a_prefix": (
+        "answers changed | gen-2",
+        *other_generator,
+        lambda draw, a, b: b.__dict__.update(
+            rows=[replace(row, id=f"run2-{row.id}") for row in b.rows]
+        ),
+    ),
+}
+"""The last ones are causes that were once named wrongly."""
 
 
 # how a world becomes two runs
@@ -484,6 +672,7 @@ def judged(side: Side, sample: Sample, part: Part, claim: Claim) -> Assessment:
     """Return what the judge of a run says."""
     documents = sample.documents(part) or ()
     evidence = [document.text for document in documents]
+    called = 0 if side.served else None
     cites = [document.id for document in documents if claim.text in document.text][:1]
     u = chance(
         side.judge, side.salt, claim.text, evidence, sample.full_question if side.strict else ""
@@ -491,7 +680,8 @@ def judged(side: Side, sample: Sample, part: Part, claim: Claim) -> Assessment:
     errs = u < side.noise + (side.strict if cites else 0)
     label = "supported" if bool(cites) != errs else "not_found"
     cited = cites if not errs else [document.id for document in documents[:1] if not cites]
-    verdict = Verdict(judge=side.judge, label=label, cites=tuple(cited))
+    named = tuple(cited) if side.cites else ()
+    verdict = Verdict(judge=side.judge, label=label, cites=named, call=called)
     return Assessment(
         subject=claim.id, question="support", against=part, label=label, verdicts=(verdict,)
     )
@@ -506,10 +696,10 @@ def result(side: Side, row: Question) -> SampleResult:
             f"{one[: len(one) // 2]} is so." for one in said if chance("splits", one) < side.splits
         ]
     claims = tuple(
-        Claim(id=f"{part}-{i}", of=part, text=text, grounding="exact")
+        Claim(id=f"{part}-{i}", of=part, text=text.strip(), grounding="exact")
         for part, said in texts.items()
         for i, text in enumerate(dict.fromkeys(said), 1)
-        if text != REFUSAL
+        if text not in side.without_claims
     )
     found = [
         judged(side, sample, row.against, claim)
@@ -531,18 +721,39 @@ def result(side: Side, row: Question) -> SampleResult:
         claims=claims,
         assessments=tuple(found),
         unextracted=dict.fromkeys(parts, "no_claims"),
+        calls=_calls(side, row, found),
     )
     return done.model_copy(update={"scores": scores(rows(METRICS), done)})
+
+
+def _calls(side: Side, row: Question, found: Sequence[Assessment]) -> tuple[Call, ...]:
+    """Return the call that all verdicts on a question come from, if the server names a model."""
+    if not side.served:
+        return ()
+    number = [one.id for one in side.rows].index(row.id)
+    return (
+        Call(
+            key=row.id,
+            step="assess",
+            judge=side.judge,
+            part="answer",
+            subjects=tuple(one.subject for one in found),
+            reply="{}",
+            served_model=side.served[number % len(side.served)],
+        ),
+    )
 
 
 def write(folder: Path, side: Side) -> None:
     """Write a run directory."""
     judge, extractor = (
-        Judge(name=name, model=f"scripted:{name}") for name in (side.judge, side.extractor)
+        Judge(name=name, model=f"openai:{name}") for name in (side.judge, side.extractor)
     )
     prompt = PromptRecord(name=side.prompt, step="assess", source=side.prompt, digest=side.prompt)
     manifest = Manifest(metrics=METRICS, judges=(judge,), extractor=extractor, prompts=(prompt,))
     manifest = manifest.of_samples(len(side.rows))
+    data = manifest.data.model_copy(update={"ids": side.ids})
+    manifest = manifest.model_copy(update={"data": data})
     tallies = SummaryBuilder(manifest)
     writer = RunWriter(folder, manifest)
     for row in side.rows[: side.finished]:
@@ -553,30 +764,47 @@ def write(folder: Path, side: Side) -> None:
     writer.finish(tallies.summary(complete=side.finished is None, stopped=stopped))
 
 
-def make(name: str, seed: int, folder: Path) -> tuple[Path, Path]:
+def lengthened(text: str) -> str:
+    """Return a document with so much more text that a reader would not find a change by eye."""
+    draw = Random(text)
+    named = draw.choice(sorted(PLACES))
+    more = [
+        f"In {draw.randrange(1700, 2000)} the {draw.choice(sorted(THINGS))} of {named} had"
+        f" {draw.randrange(9, 999)} visitors, as its keeper number {draw.randrange(9999)} wrote."
+        for _ in range(100)
+    ]
+    return f"{text} {' '.join(more)}"
+
+
+def make(name: str, seed: int, folder: Path, *, long: bool = False) -> tuple[Path, Path]:
     """Write both runs of a world, and return their directories."""
     draw = Random(f"{seed} {name}")
     start = base(Random(seed))
+    for row in start if long else ():
+        row.contexts = list(map(lengthened, row.contexts))
     a = Side(copy.deepcopy(start))
     b = Side(copy.deepcopy(start))
     for plant in WORLDS[name][1:]:
         plant(draw, a, b)
-    if name != "other_replies":
+    if name not in UNDISTURBED:
         disturb(f"{name} {seed}", b.rows)
     for letter, side in (("a", a), ("b", b)):
         write(folder / letter, side)
     return folder / "a", folder / "b"
 
 
-def culprit(name: str, seed: int) -> Culprit:
+def culprit(name: str, seed: int, *, long: bool = False) -> Culprit:
     """Return the culprit that `compare` names in a world."""
     with tempfile.TemporaryDirectory() as folder:
-        return differences(*make(name, seed, Path(folder))).culprit
+        return differences(*make(name, seed, Path(folder), long=long)).culprit
 
 
 def right(name: str, found: Culprit) -> bool:
-    """Return whether the sentence has the words of the planted change."""
-    return all(word in found.sentence for word in WORLDS[name][0].split(" | "))
+    """Return whether the sentence has the words of the planted change, and none that are wrong."""
+    for word in WORLDS[name][0].split(" | "):
+        if (word.removeprefix("!") in found.sentence) == word.startswith("!"):
+            return False
+    return True
 
 
 def main() -> None:
@@ -585,10 +813,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--nulls", type=int, default=100)
     parser.add_argument("--only", nargs="*", default=None)
+    parser.add_argument("--long", action="store_true", help="documents of some 1,500 words")
     args = parser.parse_args()
     hits: dict[str, list[bool]] = {}
     for name in args.only or WORLDS:
-        found = [culprit(name, seed) for seed in range(args.seeds)]
+        found = [culprit(name, seed, long=args.long) for seed in range(args.seeds)]
         hits[name] = [right(name, one) for one in found]
         sentence = next(
             (one.sentence for one, ok in zip(found, hits[name], strict=True) if not ok),

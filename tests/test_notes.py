@@ -95,6 +95,7 @@ NOTED: dict[str, dict[str, Any]] = {
         "judges": (ServedModels(name="lexical", served={"m": 1, "other": 3}),),
         "other_models": (ServedModels(name="lexical", served={"other": 3}),),
     },
+    "several_models": {"judges": (ServedModels(name="lexical", served={"m": 1, "n": 3}),)},
     "unclear": {"unclear": 2},
     "same_family": {
         "same_family": (SameFamily(role="judge", name="lexical", family="gpt", samples=2),)

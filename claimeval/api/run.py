@@ -332,7 +332,8 @@ class Run:
         """Check the run against limits, as `gate` does."""
         compared = Baseline.of_gates(gates)
         results = self.results if compared else ()
-        return evaluate(gates, self.summary, results, compared, self.manifest.cluster)
+        of_run = self.manifest
+        return evaluate(gates, self.summary, results, compared, of_run.cluster, of_run.data)
 
     def assert_at_least(self, figure: Figure = "mean", /, **least: float) -> None:
         """Assert that metrics reach a value: `run.assert_at_least(faithfulness=0.9)`.

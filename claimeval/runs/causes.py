@@ -67,11 +67,12 @@ CAUSES: dict[Cause, str] = {
     "order": "documents in another order",
     "evidence": "other evidence",
     "missing": "answers missing in one run",
-    "refusal": "refusals",
+    "refusal": "answers that decline in one run",
+    "claimless": "answers without a claim in one run",
     "longer": "longer answers",
     "shorter": "shorter answers",
     "answer": "other answers",
-    "disagreement": "judges disagree with themselves",
+    "disagreement": "the same texts judged otherwise",
     "score": "a score in one run only",
     "samples": "samples of one run only",
 }
@@ -488,7 +489,7 @@ class CauseTally:
                     if score.value is not None:
                         because = scores[1 - is_b].because
                         reason = REASONS[because] if because else CAUSES["score"]
-                        if inputs and inputs.answer in ("missing", "refusal"):
+                        if inputs and inputs.answer in ("missing", "refusal", "claimless"):
                             reason = CAUSES[inputs.answer]
                         self.once[name].append(
                             _UnpairedSample(self._samples, sample, bool(is_b), exact(score), reason)
@@ -546,8 +547,11 @@ class CauseTally:
             for (change, of), v in documents.items()
             if change == cause
         }
+        # What changed where several documents did has no name, and counts against every name: the
+        # sum of all lost documents was called by the one that a single sample had lost alone.
+        unnamed = float(abs(whole.value) * weight) - sum(values.values())
         most = max(values, key=lambda of: values[of], default=None)
-        if most and values[most] < MOSTLY * sum(map(abs, values.values())):
+        if most and values[most] < MOSTLY * (sum(map(abs, values.values())) + abs(unnamed)):
             most = None
         together = all(flag for flag, _ in kinds)
         parts = inner if len(inner) > 1 else ()

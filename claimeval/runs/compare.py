@@ -30,6 +30,7 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
 )
+from claimeval.runs.drift import RelabeledTally
 from claimeval.runs.inputs import Facts, Inputs
 from claimeval.runs.notes import open_to_doubt
 from claimeval.runs.overview import (
@@ -41,7 +42,7 @@ from claimeval.runs.overview import (
     Pairs,
     data_name,
 )
-from claimeval.runs.pairing import PairedBy, PairKeys, check_paired, paired_by
+from claimeval.runs.pairing import Asked, PairedBy, PairKeys, check_paired, paired_by
 from claimeval.runs.slices import SliceTally, check_field, value_of
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.types.clusters import cluster_of
@@ -291,7 +292,7 @@ class ComparisonBuilder:
         """`a` and `b` are run directories; the other parameters are as for `compare` and
         `differences`."""
         self.folders = a, b
-        self.paired_by = paired_by(a, b)
+        self.paired_by = paired_by(Asked.of(a), Asked.of(b))
         self._in_both: tuple[set[str], set[str]] = set(), set()
         """Of each run, the ids of the samples that the other one has too."""
         self._manifests = before, after = load_manifest(a), load_manifest(b)
@@ -309,6 +310,7 @@ class ComparisonBuilder:
         self._tally = FlipTally(
             {(one.claims_of, one.against) for one in names.values() if one}, graded=graded
         )
+        self._relabeled = RelabeledTally(graded=graded)
         self._flips: list[Flip] = []
         """The first claims that flipped."""
 
@@ -334,7 +336,10 @@ class ComparisonBuilder:
         elif not changed:
             self._tally.add_same(a)
             return PairChanges([], causes, documents)
-        flips = self._tally.add(claim_pairs(a, *inputs.assessments))
+        pairs = list(claim_pairs(a, *inputs.assessments))
+        flips = self._tally.add(pairs)
+        if changed:
+            self._relabeled.add(inputs, pairs)
         if flips and len(self._flips) < SHOWN:
             flipped = {(one.claim.id, one.a.evidence) for one in flips[: SHOWN - len(self._flips)]}
             explained = claim_pairs(a, *(assessments_by_text(full(run)) for run in (0, 1)))
@@ -425,6 +430,7 @@ class ComparisonBuilder:
                 list(zip(self.folders, self._manifests, summaries, strict=True)),
                 settings,
                 self._repeated,
+                self._relabeled.counts(),
             ).culprit(),
         )
 

@@ -9,6 +9,7 @@ defined by its inputs alone, never by its verdicts.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter, defaultdict
@@ -21,11 +22,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 from claimeval.runs.causes import CAUSES, RETRIEVAL, Cause, CausePart, Totals
-from claimeval.runs.documents import folded
+from claimeval.runs.drift import CHANCE as DRIFT
+from claimeval.runs.drift import Relabeled, served_otherwise
+from claimeval.runs.input_changes import NAMED, InputChanges, most_frequent, quoted
 from claimeval.runs.inputs import Facts, Kind, Retrieval
 from claimeval.runs.slices import Facet
 from claimeval.statistics import holm
-from claimeval.statistics.formatting import decimal, number_of, p_value
+from claimeval.statistics.formatting import decimal, number_of, p_value, signed
 from claimeval.statistics.intervals import sign_flip_test
 from claimeval.types.records import Record
 
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from claimeval.runs.compare import PairedValues
     from claimeval.runs.overview import MetricComparison
 
-SURE = 0.025
+SURE = 0.01
 CHANCE = 0.05
 GROUP_CHANCE = 0.01
 """Adjusted p below which the cause of a metric is named, as the sentence picks one of many; below
@@ -54,17 +57,8 @@ FEW = 0.6
 samples."""
 BY_CHANCE = 0.001
 """Largest probability that all samples of a cause are in a slice by chance."""
-FEWER = 0.8
-"""Share of the earlier number of documents, or of words, below which there are fewer."""
 DOCUMENTS = 20
 """Documents that are listed."""
-INPUTS: dict[Kind, str] = {
-    "answer": "other answers",
-    "documents": "other documents",
-    "gold": "other gold answers",
-    "question": "other questions",
-}
-"""Inputs that judges read, in words."""
 REASONS = {
     "label": "because claims have a label in one run only, in {own}",
     "several": "together with {inputs}: they changed at once, in {own}",
@@ -72,14 +66,17 @@ REASONS = {
     "evidence": "because the evidence is another one, in {own}",
     "reference": "because the gold answers changed, in {gold}",
     "question": "because the questions or their history changed, in {question}",
-    "judge": "though inputs and settings are the same: the judges disagree with themselves",
-    "disagreement": "though inputs and settings are the same: the judges disagree with themselves",
 }
 """What is said of a cause that is described in one way."""
+ALSO = 0.25
+"""Share of a difference from which a second cause is named beside the first."""
+JUDGE = 0.01
+"""Largest probability of a judge that did not change, below which it is said to have changed where
+a metric differs surely and other labels on the same claims and evidence make most of it."""
+UNSHARED = 0.05
+"""Share of the questions of a run from which it is said first that the other run lacks them."""
 GROUPS = {
-    "lost": "retrieval no longer brings “{}”",
-    "gained": "retrieval now brings “{}”",
-    "rewritten": "retrieval brings “{}” with another text",
+    **NAMED,
     "recut": "documents are cut otherwise",
     "order": "the same documents are in another order",
     "gold": "the gold answers changed",
@@ -178,13 +175,30 @@ class Case:
     """Settings that differ, in words."""
     repeated: Callable[[], tuple[int, int]]
     """Counts the samples that only a or only b has and whose question is in both."""
+    relabeled: Relabeled
+    """Samples that are judged otherwise on the same claims and evidence."""
 
     def culprit(self) -> Culprit:
-        """Name the culprit: first what makes a comparison of means misleading, then the cause."""
+        """Name the culprit: first what makes a comparison of means misleading, then the cause, and
+        whether the judge behind a name changed."""
+        found = self._unfinished()
+        if not found:
+            found = self._among_shared()
+            if first := self._unshared():
+                over = f"{first} Over the {self._n:,} in both"
+                sentence = re.sub(r"^(No|Run) ", lambda word: word[0].lower(), found.sentence)
+                found = found.model_copy(update={"sentence": f"{over}, {sentence}"})
+        if self._judge_changed and self._judge_changed not in found.sentence:
+            sentence = f"{found.sentence.removesuffix('.')}; {self._judge_changed}."
+            found = found.model_copy(update={"sentence": sentence})
+        return found
+
+    def _among_shared(self) -> Culprit:
+        """Return the culprit among the samples of both runs."""
         for gate in (
-            self._unfinished,
             self._missing,
             self._refusals,
+            self._claimless,
             self._unscored,
             self._samples,
         ):
@@ -221,6 +235,10 @@ class Case:
     def _n(self) -> int:
         return len(self.facts)
 
+    @cached_property
+    def _changes(self) -> InputChanges:
+        return InputChanges(self.facts)
+
     @property
     def _adds(self) -> Callable[..., dict[int, float]]:
         """Returns what each sample adds to a metric because of causes."""
@@ -235,9 +253,10 @@ class Case:
         """The metric that differs most, of those that do so most surely; shares before other
         units."""
 
-        def rank(metric: MetricComparison) -> tuple[bool, bool, bool, float]:
+        def rank(metric: MetricComparison) -> tuple[bool, bool, bool, bool, float]:
             """Return what puts a metric first."""
             return (
+                metric.difference.value is not None,
                 _p(metric) < SURE,
                 _significant(metric),
                 self.paired.units.get(metric.metric) == "share",
@@ -255,6 +274,25 @@ class Case:
     def _extraction(self) -> list[str]:
         return _cut([line for line in self.settings if line.startswith("extract")])
 
+    @cached_property
+    def _judge_changed(self) -> str:
+        """Whether the judge behind a name changed, in words; empty if nothing shows it."""
+        if self._judging:  # other settings are said by themselves
+            return ""
+        before, after = ((manifest, summary) for _, manifest, summary in self.runs)
+        if served := served_otherwise(before, after):
+            return "; ".join(served)
+        return self._moved_one_way(DRIFT)
+
+    def _moved_one_way(self, chance: float) -> str:
+        """Return that the judge changed, if labels of the same claims and evidence moved one way
+        more surely than this chance; else nothing."""
+        if self.relabeled.p >= chance:
+            return ""
+        return f"the judge changed behind its name: {self.relabeled.words}"
+
+    # what makes a comparison of means misleading
+
     def _unfinished(self) -> Culprit | None:
         for letter, (_, manifest, summary) in zip("ba", reversed(self.runs), strict=True):
             if not summary.complete:
@@ -268,6 +306,33 @@ class Case:
                     first = f"Run {letter} {summary.stopped}."
                 return self._apart(first, "unfinished", (), f"Over the {self._n:,} in both runs")
         return None
+
+    @cached_property
+    def _alone(self) -> tuple[int, int]:
+        """The numbers of samples that only run a and only run b have."""
+        a, b = (summary.samples - self._n for *_, summary in self.runs)
+        return a, b
+
+    @cached_property
+    def _unshared_questions(self) -> tuple[int, int]:
+        """The same, without those that repeat a question of both runs."""
+        if not any(self._alone):
+            return 0, 0
+        a, b = (count - again for count, again in zip(self._alone, self.repeated(), strict=True))
+        return a, b
+
+    def _unshared(self) -> str:
+        """Return which run lacks questions of the other one; nothing if they are few."""
+        found = []
+        for run, count in enumerate(self._unshared_questions):
+            samples = self.runs[run][2].samples
+            if count > UNSHARED * samples:
+                letter, other = "ab"[run], "ba"[run]
+                found.append(
+                    f"run {other} lacks {count:,} of the {samples:,} questions of run {letter}"
+                )
+        sentence = " and ".join(found)
+        return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
     def _more(self, sides: Sequence[Sequence[T]]) -> tuple[int, Sequence[T]]:
         """Return the run that has more of something, and what it has; nothing if they are few."""
@@ -284,46 +349,42 @@ class Case:
 
     def _missing(self) -> Culprit | None:
         run, samples = self._lacking("missing")
-        first = (
-            f"Run {'ab'[run]} lacks {len(samples):,} of {self._n:,} answers{self._place(samples)}."
-        )
-        return (
-            self._apart(first, "missing", samples, "Over the {:,} that both answer")
-            if samples
-            else None
-        )
+        if not samples:
+            return None
+        of_all = self._changes.of_all(len(samples))
+        first = f"Run {'ab'[run]} lacks {of_all} answers{self._place(samples)}."
+        return self._apart(first, "missing", samples, "Over the {:,} that both answer")
 
     def _refusals(self) -> Culprit | None:
         run, samples = self._lacking("refusal")
         if not samples:
-            run = 1
-            samples = self._repeated_answer()
-        if not samples:
             return None
-        text = " ".join(self.facts[samples[0]].text.split())
-        quoted = f" (“{text if len(text) <= 60 else f'{text[:56]} ...'}”)" if run and text else ""
-        gone = sum(any(change == "lost" for change, _ in self.facts[i].documents) for i in samples)
-        along = (
-            f", {gone} of them without a document that run a has"
-            if gone >= FEW * len(samples)
-            else ""
-        )
+        # the other run has a document that this one lacks
+        gone = sum(bool(self.facts[i].alone[1 - run]) for i in samples)
+        along = ""
+        if gone >= FEW * len(samples):
+            along = f", {gone:,} of them without a document that run {'ba'[run]} has"
         first = (
-            f"Run {'ab'[run]} does not answer {len(samples):,} of {self._n:,} questions that run"
-            f" {'ba'[run]} answers"
+            f"Run {'ab'[run]} does not answer {self._changes.of_all(len(samples))} questions that"
+            f" run {'ba'[run]} answers{self._quoted(run, samples)}{along}{self._place(samples)}."
         )
-        first += f"{quoted}{along}{self._place(samples)}."
         return self._apart(first, "refusals", samples, "Over the {:,} others")
 
-    def _repeated_answer(self) -> list[int]:
-        """Return the samples to which run b gives one and the same short answer, if they are
-        many."""
-        texts: defaultdict[str, list[int]] = defaultdict(list)
-        for i, of in enumerate(self.facts):
-            if of.text and of.words[1] <= 40:
-                texts[folded(of.text)].append(i)
-        most = max(texts.values(), key=len, default=[])
-        return most if len(most) > 2 and self._many(len(most)) else []
+    def _claimless(self) -> Culprit | None:
+        run, samples = self._lacking("claimless")
+        if not samples:
+            return None
+        first = (
+            f"The answers of run {'ab'[run]} make no claim in"
+            f" {self._changes.of_all(len(samples))} questions, and those of run {'ba'[run]}"
+            f" do{self._quoted(run, samples)}{self._place(samples)}."
+        )
+        return self._apart(first, "claimless", samples, "Over the {:,} others")
+
+    def _quoted(self, run: int, samples: Iterable[int]) -> str:
+        """Return the answer that a run gives most often to these samples, in brackets."""
+        text, _ = most_frequent(self.facts[i].texts[run] for i in samples)
+        return f" ({quoted(text)})" if text else ""
 
     def _unscored(self) -> Culprit | None:
         for name in self._own:
@@ -346,7 +407,9 @@ class Case:
 
     def _samples(self) -> Culprit | None:
         """Return the sentence on samples of one run only, if they make most of a difference that is
-        beyond chance."""
+        beyond chance and are not said first."""
+        if self._unshared():
+            return None
         found: list[tuple[float, str, int, int]] = []
         for name in self._own:
             metric = self.metrics[name]
@@ -364,11 +427,9 @@ class Case:
         metric = self.metrics[name]
         again = self.repeated()[run]
         repeat = f" ({again} repeat a question)" if again else ""
-        same = (
-            f"differs by {decimal(abs(_value(metric)))}"
-            if _significant(metric)
-            else "does not differ beyond chance"
-        )
+        same = "does not differ beyond chance"
+        if _significant(metric):
+            same = f"differs by {decimal(abs(_value(metric)))}"
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
         text = (
             f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n:,} in both it {same}."
@@ -376,21 +437,30 @@ class Case:
         return self._said(text, name, "samples")
 
     def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> Culprit:
-        """Return a sentence on what is missing, and on what holds for the other samples."""
-        left = [i for i in range(self._n) if i not in set(samples)]
-        tested = {
-            name: (mean, p)
-            for name in self._own
-            for mean, p, _ in (self._test(name, left),)
-            if p is not None
-        }
-        adjusted = zip(tested, holm([p for _, p in tested.values()]), strict=True)
-        sure = [name for name, p in adjusted if p < CHANCE]
-        name = max(sure, key=lambda name: abs(tested[name][0]), default=None)
-        rest = _moved(name, tested[name][0]) if name else "no metric differs beyond chance"
-        return self._said(
-            f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause
-        )
+        """Return a sentence on what is missing, and on what holds for the other samples.
+
+        A metric is named that differs beyond chance both there and, so that the table does not
+        call it chance, over all samples.
+        """
+        without = set(samples)
+        left = [i for i in range(self._n) if i not in without]
+        means: dict[str, float] = {}
+        chances: list[float] = []
+        for name in self._own:
+            mean, p, _ = self._test(name, left)
+            if p is not None:
+                means[name] = mean
+                chances.append(p)
+        if not means:
+            return self._said(first, None, cause)
+        sure = []
+        for name, p in zip(means, holm(chances), strict=True):
+            of_all = self.metrics[name]
+            if p < SURE and _significant(of_all) and _value(of_all) * means[name] > 0:
+                sure.append(name)
+        name = max(sure, key=lambda name: abs(means[name]), default="")
+        rest = _moved(name, means[name]) if name else "no metric differs beyond chance"
+        return self._said(f"{first} {over.format(len(left))}, {rest}.", name or None, cause)
 
     # a metric that differs surely
 
@@ -408,39 +478,74 @@ class Case:
         if sums[cause] * change <= 0:
             return self._said(f"{head}, and no single cause explains it.", name)
         samples = self._adds(name, cause)
+        if cause in ("answer", "longer", "shorter"):
+            samples = self._adds(name, "answer", "longer", "shorter")
+        why, named, separate = self._why(name, cause, samples)
+        also = self._second(sums, cause, change)
+        return self._said(f"{head}, {why}{also}.", name, named, samples, separate)
+
+    def _why(
+        self, name: str, cause: Cause, samples: Mapping[int, float]
+    ) -> tuple[str, str | None, str | None]:
+        """Return what is said of the largest cause, the cause if it is one, and the commands that
+        tell apart what changed with it."""
         place = self._place(samples)
-        separate = None
-        tail = ""
+        if cause == "disagreement":
+            why = self._judged_otherwise(samples)
+            return why, cause if self._moved_one_way(JUDGE) or self._judge_changed else None, None
         if cause in ("judge", "several", "label") and self._judging:
-            (why, separate), place = self._judged(name), ""
-        elif cause == "extraction":
-            settings = (
-                f": {'; '.join(self._extraction)}"
-                if self._extraction
-                else ", though the extractor is the same"
-            )
-            why = f"because other claims are taken from the same texts{settings}"
-            place = ""
-        elif cause in RETRIEVAL:
+            why, separate = self._judged(name)
+            return why, cause, separate
+        if cause == "extraction":
+            settings = ", though the extractor is the same"
+            if self._extraction:
+                settings = f": {'; '.join(self._extraction)}"
+            return f"because other claims are taken from the same texts{settings}", cause, None
+        if cause in RETRIEVAL:
             alone, along = (
                 abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True)
             )
-            word, tail = (
-                ("because", "")
-                if alone >= along
-                else ("where", ", and the answers changed together with it")
-            )
-            why = f"{word} {self._documents_in_words(name, cause)}{self._fields(samples)}"
-        elif cause in REASONS:
+            word, tail = "because", ""
+            if alone < along:
+                word, tail = "where", ", and the answers changed together with it"
+            fields = self._changes.fields(samples)
+            return f"{word} {self._retrieval(name, cause)}{fields}{place}{tail}", cause, None
+        if cause in REASONS:
             counts = {
-                kind: f"{self._count(kind):,} of {self._n:,} questions" for kind in get_args(Kind)
+                kind: f"{self._changes.of_all(self._changes.count(kind))} questions"
+                for kind in get_args(Kind)
             }
             own = number_of(sum(map(bool, samples.values())), "question")
-            why = REASONS[cause].format(own=own, inputs=self._inputs(), **counts)
-        else:
-            why = self._answers(cause, samples)
-        named = None if cause == "disagreement" else cause
-        return self._said(f"{head}, {why}{place}{tail}.", name, named, samples, separate)
+            inputs = self._changes.in_words()
+            return REASONS[cause].format(own=own, inputs=inputs, **counts) + place, cause, None
+        return f"{self._changes.of_answers(cause, samples)}{place}", cause, None
+
+    def _judged_otherwise(self, samples: Mapping[int, float]) -> str:
+        """Return what is said where labels of the same claims and evidence make most of a
+        difference: the judge changed, or it disagrees with itself."""
+        inputs = self._changes.in_words()
+        beside = f", with {inputs}" if inputs else ""
+        if changed := self._judge_changed or self._moved_one_way(JUDGE):
+            return f"because {changed}{beside}"
+        if self._changes.none:
+            return "though inputs and settings are the same: the judges disagree with themselves"
+        own = number_of(sum(map(bool, samples.values())), "question")
+        return f"by other labels on the same texts, in {own}{beside}"
+
+    def _second(self, sums: Mapping[Cause, float], first: Cause, change: float) -> str:
+        """Return what a second cause adds, if it makes a good part of the difference."""
+        others = {cause: value for cause, value in sums.items() if cause != first}
+        cause = max(others, key=lambda cause: abs(others[cause]), default=None)
+        if cause is None or abs(others[cause]) < ALSO * abs(change):
+            return ""
+        return f"; {signed(others[cause])} of it comes from {CAUSES[cause]}"
+
+    def _retrieval(self, name: str, cause: Cause) -> str:
+        """Return what happened to the documents: to one that is named, or to all of them."""
+        part = next(part for part in self.metrics[name].because if part.cause == cause)
+        if part.name:
+            return self._changes.of_document(part)
+        return self._changes.of_documents(cause)
 
     def _merge(self, name: str, sums: defaultdict[Cause, float]) -> None:
         """Add parts to the cause that they cannot be told from."""
@@ -464,22 +569,16 @@ class Case:
             return False
         plain = self._adds(name, "answer", "longer", "shorter")
         mean = sum(plain.get(i, 0.0) for i in same) / len(same)
-        of_cause = sum(along.values()) / max(len(self._with(cause)), len(along))
+        of_cause = sum(along.values()) / max(len(self._changes.having(cause)), len(along))
         return mean * of_cause > 0 and abs(mean) > abs(of_cause) / 2
-
-    def _with(self, cause: str) -> list[int]:
-        return [
-            i
-            for i, of in enumerate(self.facts)
-            if any(change == cause for change, _ in of.documents)
-        ]
 
     def _judged(self, name: str) -> tuple[str, str | None]:
         """Return what is said of other judges; if inputs differ too, with the commands that tell
         them apart."""
         same = [i for i, of in enumerate(self.facts) if not of.kinds]
         what = "; ".join(self._judging)
-        if not self._inputs():
+        inputs = self._changes.in_words()
+        if not inputs:
             return f"because the judging changed, not the system: {what}", None
         (a, *_), (b, manifest, _) = self.runs
         judge = "claimeval", "rejudge", str(a), *_judging(manifest), "-o", f"{a}-again"
@@ -489,88 +588,16 @@ class Case:
             len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2
         ):  # also where only they differ
             return (
-                f"because the judging changed: {what}; inputs differ too: {self._inputs()}",
+                f"because the judging changed: {what}; inputs differ too: {inputs}",
                 command,
             )
-        return f"together with other judging ({what}) and {self._inputs()}", command
-
-    def _count(self, kind: Kind) -> int:
-        return sum(kind in of.kinds for of in self.facts)
-
-    def _inputs(self) -> str:
-        """Return the inputs that differ, in words."""
-        counts = {words: self._count(kind) for kind, words in INPUTS.items()}
-        return " and ".join(
-            f"{words} ({count:,} of {self._n:,})" for words, count in counts.items() if count
-        )
-
-    def _documents_in_words(self, name: str, cause: Cause) -> str:
-        """Return what happened to the documents: one that is named, none at all, fewer or more, or
-        others."""
-        part = next(part for part in self.metrics[name].because if part.cause == cause)
-        if part.name:
-            count = sum((cause, part.name) in of.documents for of in self.facts)
-            return f"{GROUPS[cause].format(part.name)} for {number_of(count, 'question')}"
-        if cause == "rewritten":
-            written = len(
-                {*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)}
-            )
-            return (
-                f"the same documents are cut or written otherwise, in {written:,} of {self._n:,}"
-                " questions"
-            )
-        of_cause = self._with(cause)
-        lost = cause == "lost"
-        empty = sum(0 in self.facts[i].sizes for i in of_cause)
-        if empty >= FEW * len(of_cause):
-            return (
-                f"retrieval brings {'nothing' if lost else 'something again'} for"
-                f" {number_of(empty, 'question')}"
-            )
-        before, now = (sum(of.sizes[run] for of in self.facts) / self._n for run in (0, 1))
-        mirrored = self._many(len(self._with("gained" if lost else "lost")))
-        documents = f"{number_of(part.names, 'document')} {'gone' if lost else 'new'}"
-        if min(before, now) < FEWER * max(before, now) and (now < before) == lost and not mirrored:
-            few = (
-                f"{'fewer' if lost else 'more'} documents ({decimal(before, 1)} before,"
-                f" {decimal(now, 1)} now)"
-            )
-            return f"retrieval brings {few} for {number_of(len(of_cause), 'question')}: {documents}"
-        changed = f"{self._count('documents'):,} of {self._n:,} questions"
-        return f"retrieval brings other documents for {changed}: {documents}"
-
-    def _answers(self, cause: Cause, samples: Mapping[int, float]) -> str:
-        """Return what is said of other answers."""
-        changed = [of for of in self.facts if of.answer]
-        in_all = f"in {len(changed):,} of {self._n:,} questions"
-        fields = self._fields(samples)
-        if cause in ("missing", "refusal"):
-            return f"because of {CAUSES[cause]}, {in_all}"
-        before, now = (
-            sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1)
-        )
-        if cause in ("longer", "shorter") or min(before, now) < FEWER * max(before, now):
-            form = (
-                f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f}"
-                " now)"
-            )
-            return f"because the answers changed and are {form}{fields}, {in_all}"
-        documents = "" if self._count("documents") else " on the same documents"
-        return f"because the answers changed{documents}{fields}, {in_all}"
-
-    def _fields(self, samples: Mapping[int, float]) -> str:
-        """Return the fields of the samples, such as the generator, that changed with the cause, in
-        words."""
-        counts = Counter(field for i in samples for field in self.facts[i].fields)
-        usual = [field for field, count in counts.items() if count >= FEW * len(samples)]
-        return "".join(f" ({name} {before} → {after})" for name, before, after in usual[:2])
+        return f"together with other judging ({what}) and {inputs}", command
 
     # no metric that differs surely
 
     def _unsure(self, metric: MetricComparison) -> Culprit:
         """Return the sentence where no metric differs surely: a group that differs beyond chance,
         else what differs."""
-        inputs = self._inputs()
         head = "No difference beyond chance"
         yet = "No overall difference beyond chance, yet"
         end = ""
@@ -580,11 +607,8 @@ class Case:
             )
             yet = f"{head}, and"
             end = "; too unsure to name a cause"
-        if settings := (*self._judging, *self._extraction):
-            text = f", with other judging ({'; '.join(settings)})" + (
-                f" and {inputs}" if inputs else ""
-            )
-        elif groups := self._groups_beyond_chance():
+        groups = [] if self._judging or self._extraction else self._groups_beyond_chance()
+        if groups:
             first = groups[0]
             other = next(
                 (one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None
@@ -594,37 +618,53 @@ class Case:
             return self._said(
                 text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n)
             )
-        elif not metric.because and not any(of.kinds for of in self.facts):
+        if self._equal:
+            apart = any(self._alone) and not self._unshared()
+            both = f" of the {self._n:,} samples in both" if apart else ""
             return self._said(
-                "No difference: inputs, settings and scores are the same.", metric.metric
+                f"No difference: inputs, settings and scores{both} are the same.", metric.metric
             )
-        elif self._n < GROUP:
-            text = f": {number_of(self._n, 'sample')} can show none"
-        elif inputs:
-            text = f", with {inputs}"
-        elif order := self._count("order"):
-            text = f": the same documents in another order ({order:,} of {self._n:,} questions)"
-        else:
-            text = (
-                ": inputs and settings are the same, so what differs is judges who disagree with"
-                " themselves"
-            )
-        return self._said(f"{head}{text}{end}.", metric.metric)
+        return self._said(f"{head}{self._differing()}{end}.", metric.metric)
+
+    @property
+    def _equal(self) -> bool:
+        """Whether inputs, settings and scores of the samples in both runs are the same."""
+        scores = all(
+            x == y for values in self.paired.values.values() for x, y in values
+        ) and not any(_value(metric) for metric in self.metrics.values())
+        return scores and self._changes.none and not (self._judging or self._extraction)
+
+    def _differing(self) -> str:
+        """Return what differs where no difference is beyond chance."""
+        inputs = self._changes.in_words()
+        if settings := (*self._judging, *self._extraction):
+            beside = f" and {inputs}" if inputs else ""
+            return f", with other judging ({'; '.join(settings)}){beside}"
+        if self._n < GROUP:
+            return f": {number_of(self._n, 'sample')} can show none"
+        if inputs:
+            return f", with {inputs}"
+        if order := self._changes.count("order"):
+            of_all = self._changes.of_all(order)
+            return f": the same documents in another order ({of_all} questions)"
+        same = ": inputs and settings are the same"
+        if not self.relabeled.samples:
+            return same
+        questions = number_of(self.relabeled.samples, "question")
+        return f"{same}, and the judges disagree with themselves on {questions}"
 
     def _groups(self) -> Iterator[_SampleGroup]:
         """Yield groups of samples that are defined by their inputs alone; a slice has those whose
         inputs differ."""
         groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for i, of in enumerate(self.facts):
+            if not of.kinds:
+                continue
             named = of.kinds - {"documents", "answer"} if "documents" in of.kinds else of.kinds
             found: list[tuple[str, str]] = sorted([*of.documents, *((kind, "") for kind in named)])
-            if found or of.kinds:
-                slices = ((field, values, codes[i]) for field, values, codes in self.facets)
-                found += [
-                    ("slice", f"{_field(field)} = {values[code]}")
-                    for field, values, code in slices
-                    if code >= 0
-                ]
+            for field, values, codes in self.facets:
+                if codes[i] >= 0:
+                    found.append(("slice", f"{_field(field)} = {values[codes[i]]}"))
             for key in found:
                 groups[key].append(i)
         for (kind, name), samples in groups.items():
@@ -686,14 +726,14 @@ class Case:
         so by chance."""
         weights = samples if isinstance(samples, Mapping) else dict.fromkeys(samples, 1.0)
         found = [
-            one
-            for rows in self._split(weights)
-            for one in rows
-            if one.share >= MOST
-            and one.samples <= FEW * self._n
-            and (one.samples / self._n) ** one.affected <= BY_CHANCE
+            one for one in itertools.chain.from_iterable(self._split(weights)) if self._holds(one)
         ]
         return min(found, key=lambda one: one.samples).words if found else ""
+
+    def _holds(self, one: CauseSlice) -> bool:
+        """Return whether a slice holds a cause, and not by chance."""
+        share = one.samples / self._n
+        return one.share >= MOST and share <= FEW and share**one.affected <= BY_CHANCE
 
     def _slices(self, samples: Mapping[int, float]) -> list[CauseSlice]:
         """Return what the named cause adds by the field in which it is most uneven."""
@@ -709,7 +749,7 @@ class Case:
         """Return the documents that changed, those that add most to the difference of a metric
         first."""
         values = self.paired.causes.documents(name or "")
-        counts = Counter(one for of in self.facts for one in of.documents)
+        counts = Counter(itertools.chain.from_iterable(of.documents for of in self.facts))
         found = [
             DocumentChange(
                 name=title, change=change, samples=count, value=values.get((change, title), 0.0)

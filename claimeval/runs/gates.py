@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from claimeval.evaluation.manifest import DataSource
 from claimeval.metrics.derived import ZERO_IS_BEST
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.runs.overview import MetricComparison
+from claimeval.runs.pairing import Asked, check_paired, paired_by, question_of
 from claimeval.statistics.formatting import decimal, interval, p_value, percent
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.gates import Gate, GateResult, Gates, Outcome
 from claimeval.types.records import ScoredSample
 
+UNKNOWN = DataSource()
+"""Data of which nothing is known."""
 ROUNDING = 1e-12
 """Values that differ by less are equal: a mean of three times 7/10 is 0.7, not 0.6999999999999998.
 A mean of a million scores is off by less."""
@@ -29,6 +33,22 @@ class Baseline:
     name: str
     values: Mapping[str, Mapping[str, float | None]]
     """By sample id and metric."""
+    asked: Asked
+    """What its samples ask."""
+
+    def paired(self, asked: Asked) -> Baseline:
+        """Return the same values by the ids of another run, as `compare` pairs samples.
+
+        Raises:
+            UsageError: Under half of the smaller run can be paired.
+        """
+        by = paired_by(asked, self.asked)
+        own = {key: name for name, key in self.asked.keys(by).items()}
+        keys = asked.keys(by)
+        partners = {name: own[key] for name, key in keys.items() if key in own}
+        check_paired(len(partners), (len(keys), len(own)), ("this run", self.name))
+        values = {name: self.values[partner] for name, partner in partners.items()}
+        return replace(self, values=values)
 
     @classmethod
     def of(cls, folder: Path) -> Baseline:
@@ -37,17 +57,20 @@ class Baseline:
         Raises:
             DataError: The directory holds no run.
         """
-        load_manifest(folder)
-        return cls.of_results(str(folder), RunResults.of(folder).scored())
+        data = load_manifest(folder).data
+        return cls.of_results(str(folder), RunResults.of(folder).scored(), data)
 
     @classmethod
-    def of_results(cls, name: str, results: Iterable[ScoredSample]) -> Baseline:
-        """Return the baseline of results in memory."""
-        values = {
-            result.id: {metric: score.value for metric, score in result.scores.items()}
-            for result in results
-        }
-        return cls(name, values)
+    def of_results(
+        cls, name: str, results: Iterable[ScoredSample], data: DataSource = UNKNOWN
+    ) -> Baseline:
+        """Return the baseline of results in memory; `data` are those of their run."""
+        values: dict[str, dict[str, float | None]] = {}
+        questions: dict[str, str] = {}
+        for result in results:
+            questions[result.id] = question_of(result.sample)
+            values[result.id] = {metric: score.value for metric, score in result.scores.items()}
+        return cls(name, values, Asked(questions, data))
 
     @classmethod
     def of_gates(cls, gates: Gates) -> Baseline | None:
@@ -61,7 +84,9 @@ class Baseline:
             return None
         if isinstance(run, (str, Path)):
             return cls.of(Path(run))
-        return cls.of_results(str(run.path or "the baseline"), run.results)
+        if run.path:
+            return cls.of(run.path)
+        return cls.of_results("the baseline", run.results)
 
     def value(self, sample: str, metric: str) -> float | None:
         """Return the value of a metric of a sample; None if there is none."""
@@ -105,6 +130,7 @@ def evaluate(
     results: Iterable[ScoredSample] = (),
     baseline: Baseline | None = None,
     cluster: str | None = None,
+    data: DataSource = UNKNOWN,
 ) -> tuple[GateResult, ...]:
     """Return the outcome of each gate on a mean, and of each metric that lost too much.
 
@@ -114,9 +140,11 @@ def evaluate(
         results: The samples of the run, which `max_drop` pairs with those of the baseline.
         baseline: The run that `max_drop` compares with.
         cluster: The field whose equal values are one cluster in intervals.
+        data: The data of the run, which say whether its ids were given.
 
     Raises:
-        UsageError: A gate is on a metric that the run does not have.
+        UsageError: A gate is on a metric that the run does not have, or under half of the smaller
+            run can be paired with the other one.
     """
     limits = check(gates, summary)
     drops = [gate for gate in limits if gate.kind == "max_drop"]
@@ -126,8 +154,9 @@ def evaluate(
             raise UsageError("--max-drop needs --baseline, the run to compare with")
         baseline.check(drops)
         samples = list(results)
+        paired = baseline.paired(Asked.of_results(samples, data))
         found += [
-            _on_drop(gate, samples, baseline, cluster, beyond_chance=gates.beyond_chance)
+            _on_drop(gate, samples, paired, cluster, beyond_chance=gates.beyond_chance)
             for gate in drops
         ]
     found += _on_losses(gates.max_missing, summary)
@@ -178,13 +207,13 @@ def _on_drop(
     it."""
     name = gate.metric
     shared = [sample for sample in samples if sample.id in baseline.values]
-    unpaired = len(samples) + len(baseline.values) - 2 * len(shared)
+    unpaired = len(samples) + len(baseline.asked.questions) - 2 * len(shared)
     sign = -1 if name in ZERO_IS_BEST else 1
     compared = MetricComparison.of(
         name,
         "claims",
         [sample.id for sample in shared],
-        [(sample.scores[name].value, baseline.value(sample.id, name)) for sample in shared],
+        [(one.scores[name].value, baseline.value(one.id, name)) for one in shared],
         [cluster_of(sample.sample, cluster) for sample in shared],
         next((sample.scores[name].unit for sample in shared), None),
     )

@@ -3,10 +3,13 @@ question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from claimeval.lexical.claims import sentence_kinds
+from claimeval.lexical.languages import NAMES as LANGUAGES
+from claimeval.lexical.languages import language_of
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.flips import ByText, assessments_by_text
 from claimeval.runs.documents import MatchedDocuments, folded, match, name_of
@@ -20,9 +23,9 @@ from claimeval.types.records import (
     has_words,
 )
 
-Answer = Literal["missing", "refusal", "longer", "shorter", "answer"]
-"""How an answer differs: one run has none, or one without claims, or one has all that the other
-says and more."""
+Answer = Literal["missing", "refusal", "claimless", "longer", "shorter", "answer"]
+"""How an answer differs: one run has none, or declines, or makes no claim, or one has all that the
+other says and more."""
 Kind = Literal["documents", "recut", "order", "answer", "gold", "question"]
 """What differs: other documents, of which some may be cut otherwise, the same in another order, or
 another text."""
@@ -37,6 +40,18 @@ class ChangedDocument(NamedTuple):
 
     change: Retrieval
     name: str | None
+
+
+def declines(text: str, *, claims: bool) -> bool:
+    """Return whether an answer declines to answer, by what it says: a sentence that does, and
+    nothing else that is asserted.
+
+    `claims` says whether claims were extracted from it. Without any, what stands beside such a
+    sentence ("I do not know. The documents are about rivers.") does not count as an answer. How
+    often a text is given says nothing: "Yes." to twenty questions is twenty answers.
+    """
+    kinds = {kind for _, kind in sentence_kinds(text)}
+    return "refusal" in kinds and not (claims and "statement" in kinds)
 
 
 def cited(assessment: Assessment) -> set[str]:
@@ -182,6 +197,25 @@ class Inputs:
         return None if any(map(self._cites, (0, 1))) else self._anything("contexts", up=False)
 
     @cached_property
+    def claimless(self) -> tuple[bool, bool]:
+        """Whether no claim was found in the answer of each run."""
+        a, b = (
+            not result.claims_of("answer")
+            and any(score.because == "no_claims" for score in result.scores.values())
+            for result in self.results
+        )
+        return a, b
+
+    @cached_property
+    def declined(self) -> tuple[bool, bool]:
+        """Whether the answer of each run declines to answer."""
+        a, b = (
+            declines(result.sample.answer or "", claims=not claimless)
+            for result, claimless in zip(self.results, self.claimless, strict=True)
+        )
+        return a, b
+
+    @cached_property
     def answer(self) -> Answer | None:
         """How the answers differ; None if they are the same."""
         texts = [sample.answer for sample in (self.a, self.b)]
@@ -189,14 +223,10 @@ class Inputs:
             return None
         if not all(text and has_words(text) for text in texts):
             return "missing"
-        claims = [bool(result.claims_of("answer")) for result in self.results]
-        for has, result in zip(claims, self.results, strict=True):
-            if (
-                any(claims)
-                and not has
-                and any(s.because == "no_claims" for s in result.scores.values())
-            ):
-                return "refusal"
+        if self.declined[0] != self.declined[1]:
+            return "refusal"
+        if self.claimless[0] != self.claimless[1]:
+            return "claimless"
         before, after = ({folded(text[i:j]) for i, j in sentences(text)} for text in texts if text)
         kept = len(before & after)
         whole = [folded(text or "") for text in texts]
@@ -234,15 +264,17 @@ class Facts(NamedTuple):
     """What differs."""
     answer: Answer | None
     lacking: int | None
-    """The run without an answer, or with one that makes no claim."""
+    """The run without an answer, or with one that declines or makes no claim."""
     sizes: tuple[int, int]
     """Number of contexts in each run."""
+    alone: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+    """The documents that only run a has, and those that only run b has, each as a number."""
     words: tuple[int, int] = (0, 0)
     """Words of the answers, if they differ."""
     fields: tuple[tuple[str, str, str], ...] = ()
     """Fields of the sample that differ, with both values."""
-    text: str = ""
-    """The answer of run b, if it is another one."""
+    texts: tuple[str, str] = ("", "")
+    """The answers, if they differ."""
 
     @classmethod
     def of(cls, inputs: Inputs) -> Facts:
@@ -254,11 +286,6 @@ class Facts(NamedTuple):
             return cls(frozenset(), frozenset(), None, None, sizes)  # nothing differs
         matched = inputs.documents()
         answer = inputs.answer
-        lacking = None
-        if answer == "missing":
-            lacking = int(has_words(a.answer or ""))
-        elif answer == "refusal":
-            lacking = int(bool(inputs.results[0].claims_of("answer")))
         kinds: dict[Kind, object] = {
             "documents": matched.changed,
             "recut": any("recut" in of.values() for of in matched.changes),
@@ -267,19 +294,55 @@ class Facts(NamedTuple):
             "gold": inputs.gold,
             "question": inputs.question,
         }
-        fields = [("generator", a.generator, b.generator)]
-        fields += [
-            (name, str(a.metadata.get(name)), str(value)) for name, value in b.metadata.items()
-        ]
         return cls(
             documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),
             kinds=frozenset(kind for kind, differs in kinds.items() if differs),
             answer=answer,
-            lacking=lacking,
+            lacking=_lacking(inputs),
             sizes=sizes,
+            alone=_alone(inputs),
             words=(
                 (len((a.answer or "").split()), len((b.answer or "").split())) if answer else (0, 0)
             ),
-            fields=tuple((name, str(x), str(y)) for name, x, y in fields if x != y),
-            text=b.answer or "" if answer else "",
+            fields=tuple(_other_fields(inputs)),
+            texts=(a.answer or "", b.answer or "") if answer else ("", ""),
         )
+
+
+def _lacking(inputs: Inputs) -> int | None:
+    """Return the run without an answer, or with one that declines or makes no claim, if it is one
+    of them."""
+    if inputs.answer == "missing":
+        return int(has_words(inputs.a.answer or ""))
+    if inputs.answer == "refusal":
+        return int(inputs.declined[1])
+    if inputs.answer == "claimless":
+        return int(inputs.claimless[1])
+    return None
+
+
+def _alone(inputs: Inputs) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the documents that only one run has."""
+    only: list[frozenset[int]] = []
+    for sample, changes in zip((inputs.a, inputs.b), inputs.documents().changes, strict=True):
+        contexts = sample.contexts or ()
+        places = [i for i, change in changes.items() if change in ("lost", "gained")]
+        only.append(frozenset(hash((contexts[i].title, contexts[i].text)) for i in places))
+    return only[0], only[1]
+
+
+def _other_fields(inputs: Inputs) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields that differ, with both values: the generator, metadata, and the language of
+    an answer that shares no sentence with the other one."""
+    a = inputs.a
+    b = inputs.b
+    if a.generator != b.generator:
+        yield "generator", str(a.generator), str(b.generator)
+    for name, value in b.metadata.items():
+        before = str(a.metadata.get(name))
+        if before != str(value):
+            yield name, before, str(value)
+    if inputs.answer == "answer" and a.answer and b.answer:
+        languages = language_of(a.answer), language_of(b.answer)
+        if languages[0] and languages[1] and languages[0] != languages[1]:
+            yield "answer language", LANGUAGES[languages[0]], LANGUAGES[languages[1]]

@@ -75,6 +75,7 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
                 " price is known."
             ),
         )
+    yield from _several_models(summary, shorter)
     for long in summary.long:
         yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
     if summary.unclear:
@@ -148,6 +149,26 @@ def _of_ids(ids: ContextIds, samples: int) -> Iterator[tuple[str, str]]:
     if ids.unmatched:
         advice = f"{REMEDY[0].upper()}{REMEDY[1:]}"
         yield "without_ids", f"{ids.unmatched:,} of {samples:,} samples: {NO_IDS}. {advice}."
+
+
+def _several_models(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield which judges several models answered for, so that verdicts are of different judges.
+
+    Other models than the asked one have a note already.
+    """
+    noted = {judge.name for judge in summary.other_models}
+    for judge in summary.judges:
+        if len(judge.served) < 2 or judge.name in noted:
+            continue
+        models = [f"{n:,} from {visible(model, EXCERPT)}" for model, n in judge.served.items()]
+        yield (
+            "several_models",
+            (
+                f"Replies to {shorter.get(judge.name, judge.name)} come from"
+                f" {len(judge.served)} models behind its name: {', '.join(models)}. With an empty"
+                " cache, all come from the model that is served now."
+            ),
+        )
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:

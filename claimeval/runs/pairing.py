@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 from unicodedata import normalize
 
 from pydantic import Field, JsonValue
 
+from claimeval.evaluation.manifest import DataSource
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Record, Sample, ScoredSample, Turn
@@ -67,56 +68,72 @@ class PairKeys:
         self._seen = Counter[str]()
 
     def __call__(self, result: ScoredSample) -> str:
+        """Return the name of the next sample."""
+        if self._by == "id":
+            return result.id
+        return self.of(result.id, question_of(result.sample))
+
+    def of(self, name: str, question: str) -> str:
         """Return the name of the next sample: its id, or its question and how often the run asked
         it before, so that equal questions are paired in their order."""
         if self._by == "id":
-            return result.id
-        question = question_of(result.sample)
+            return name
         self._seen[question] += 1
         return f"{self._seen[question]} {question}"
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """The samples of a run."""
 
     questions: Mapping[str, str]
-    """The question of each sample, by id."""
-    numbered: object
-    """The file whose rows the ids number; None if the data have ids."""
+    """The question of each sample, by id, in order."""
+    data: DataSource
 
     @classmethod
-    def of(cls, folder: Path) -> _Asked:
+    def of(cls, folder: Path) -> Asked:
         """Read what the samples of a run directory ask."""
-        data = load_manifest(folder).data
         asked = RunResults.of(folder).lines(_Line)
-        numbered = (data.digest or str(folder)) if data.ids == "made" else None
-        return cls({line.sample.id: question_of(line.sample) for line in asked}, numbered)
+        questions = {line.sample.id: question_of(line.sample) for line in asked}
+        return cls(questions, load_manifest(folder).data)
+
+    @classmethod
+    def of_results(cls, results: Iterable[ScoredSample], data: DataSource) -> Asked:
+        """Return what samples in memory ask."""
+        return cls({result.id: question_of(result.sample) for result in results}, data)
+
+    def keys(self, by: PairedBy) -> dict[str, str]:
+        """Return the names that are equal in a pair, by sample id."""
+        key_of = PairKeys(by)
+        return {name: key_of.of(name, question) for name, question in self.questions.items()}
+
+    def numbers_own_rows(self, other: Asked) -> bool:
+        """Return whether the ids of one of two runs number rows that the other one does not
+        have."""
+        one_file = self.data.digest is not None and self.data.digest == other.data.digest
+        made = [data.ids == "made" for data in (self.data, other.data)]
+        return any(made) and not (all(made) and one_file)
 
 
-def paired_by(a: Path, b: Path) -> PairedBy:
-    """Return how the samples of two run directories are paired.
+def paired_by(a: Asked, b: Asked) -> PairedBy:
+    """Return how the samples of two runs are paired.
 
     By id, if the ids of both are those of the data (or number the rows of the same file), most of
     the smaller run is in the other one, and they do not give other questions to most pairs. Else by
     question, if that finds more pairs.
     """
-    before = _Asked.of(a)
-    after = _Asked.of(b)
-    shared = before.questions.keys() & after.questions.keys()
-    in_both = Counter(before.questions.values()) & Counter(after.questions.values())
+    shared = a.questions.keys() & b.questions.keys()
+    in_both = Counter(a.questions.values()) & Counter(b.questions.values())
     by_question = in_both.total()
-    if before.numbered != after.numbered:
-        # one of them numbers its own rows; without a question in common, numbers are all there is
+    if a.numbers_own_rows(b):
+        # without a question in common, numbers are all there is
         return "question" if by_question or not shared else "id"
-    smaller = min(len(before.questions), len(after.questions))
+    smaller = min(len(a.questions), len(b.questions))
     if len(shared) < MOST * smaller:
         return "question" if by_question > len(shared) else "id"
     # A question that was reworded is in one run only. One that the other run has under another id
     # shows that ids are no names: two exports, each with its rows numbered.
     elsewhere = [
-        i
-        for i in shared
-        if before.questions[i] != after.questions[i] and before.questions[i] in in_both
+        i for i in shared if a.questions[i] != b.questions[i] and a.questions[i] in in_both
     ]
     return "question" if len(elsewhere) > MOST * len(shared) else "id"
 

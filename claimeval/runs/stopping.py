@@ -11,12 +11,13 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.manifest import DataSource, Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import MANIFEST, RunResults, load_manifest, load_summary
 from claimeval.runs.gates import Baseline, evaluate, loss
 from claimeval.runs.gates import check as gate_limits
+from claimeval.runs.pairing import Asked, question_of
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.statistics.sequential import STEPS, SequentialMean, Side
 from claimeval.types.clusters import cluster_of
@@ -321,6 +322,7 @@ class Gating(NamedTuple):
     """The gates on means, with canonical names."""
     baseline: Baseline | None
     cluster: str | None
+    data: DataSource
     confidence: float | None
     """With which certainty the run stops when they are decided; None if it goes to its end."""
 
@@ -340,14 +342,21 @@ class Gating(NamedTuple):
         baseline = Baseline.of_gates(gates)
         if baseline:
             baseline.check(limits)
-        return cls(gates, limits, baseline, manifest.cluster, options.stop_when_decided)
+        return cls(
+            gates, limits, baseline, manifest.cluster, manifest.data, options.stop_when_decided
+        )
 
     def watch(self, items: Iterable[Any]) -> Watch | None:
         """Return what tests the gates while the run goes on; None if it goes to its end."""
         if self.confidence is None:
             return None
         ordered = order(items, self.cluster)
-        return Watch(self.gates, self.limits, ordered, self.confidence, self.baseline)
+        baseline = self.baseline
+        if baseline:
+            samples = map(sample_of, ordered.items)
+            questions = {sample.id: question_of(sample) for sample in samples}
+            baseline = baseline.paired(Asked(questions, self.data))
+        return Watch(self.gates, self.limits, ordered, self.confidence, baseline)
 
     def judging(self, watch: Watch | None) -> Callable[[Summary, Iterable[SampleResult]], Summary]:
         """Return what adds the outcome of the gates to the summary of the run."""
@@ -356,7 +365,9 @@ class Gating(NamedTuple):
             """Add the outcome of the gates."""
             if watch and not summary.complete:
                 return watch.judge(summary)
-            outcome = evaluate(self.gates, summary.metrics, results, self.baseline, self.cluster)
+            outcome = evaluate(
+                self.gates, summary.metrics, results, self.baseline, self.cluster, self.data
+            )
             return summary.model_copy(update={"gates": outcome})
 
         return judge

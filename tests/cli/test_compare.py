@@ -217,7 +217,7 @@ def test_printed_commands_can_be_pasted_where_paths_have_spaces(
         for line in shown.splitlines()
         if line.startswith("To tell them apart")
     )
-    assert "rejudge 'my runs/a' -j scripted:m2 " in command
+    assert "rejudge 'my runs/a' -j openai:m2 " in command
     assert "-o 'my runs/a-again' && claimeval compare 'my runs/a-again' 'my runs/b'" in command
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.culprit import WORLDS, culprit, make, right
+from benchmarks.non_events import EVENTS, is_true, sentence
 from claimeval import testing
 from claimeval.metrics.rows import Metric
 from claimeval.report import forms, render
@@ -35,6 +36,21 @@ SOME = (
     "other_judge_and_other_answers",
     "edited_document",
     "two_documents_with_opposite_effects",
+    "noise_and_answers",
+    "two_documents_of_a_question",
+    "served_model",
+    "served_model_and_answers",
+    "judge_behind_its_name",
+    "questions_missing",
+    "questions_missing_and_answers",
+    "always_yes",
+    "labels_without_claims",
+    "wrong_stock_answer",
+    "declined_without_the_documents",
+    "claims_of_refusals",
+    "two_in_place_of_four",
+    "halves",
+    "shuffled_without_ids",
 )
 GOOD = {"strict": dict.fromkeys(TOWER_SAYS, "supported")}
 
@@ -60,6 +76,18 @@ def many(
 def test_the_first_line_names_the_planted_change(name: str) -> None:
     found = culprit(name, 3)
     assert right(name, found), found.sentence
+
+
+@pytest.mark.parametrize("name", ["halves", "edited_document", "two_in_place_of_four"])
+def test_the_first_line_names_the_change_of_long_documents(name: str) -> None:
+    found = culprit(name, 4, long=True)
+    assert right(name, found), found.sentence
+
+
+@pytest.mark.parametrize("name", sorted(EVENTS))
+def test_nothing_false_is_said_where_nothing_happened(name: str) -> None:
+    said = sentence(name, 7)
+    assert is_true(name, said), said
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
+from claimeval.evaluation.manifest import DataSource
 from claimeval.metrics.scoring import MetricTally
 from claimeval.runs.gates import Baseline, evaluate, is_below, loss
 from claimeval.testing import ScriptedJudge
@@ -169,3 +170,32 @@ def test_a_run_is_compared_with_another_by_python(tmp_path: Path) -> None:
     assert not gate.failed
     assert gate.value == pytest.approx(-1 / 3)
     assert is_below(0.1, 0.2)
+
+
+def test_a_loss_is_between_samples_that_ask_the_same() -> None:
+    """The second run has other ids in another order: by row, each sample would lose 1 or gain 1."""
+
+    def run(order: Sequence[int], name: str) -> list[SampleResult]:
+        return [
+            SampleResult.of(
+                Sample(id=name.format(row), question=f"{asked}?"),
+                scores={FAITHFULNESS: Score.share(float(asked % 2))},
+            )
+            for row, asked in enumerate(order)
+        ]
+
+    made = DataSource(ids="made")
+    before = run(range(8), "{}")
+    after = run([5, 0, 3, 6, 1, 2, 7, 4], "{}")
+    gates = Gates(max_drop={FAITHFULNESS: 0.0}, baseline="main")
+    tally = MetricTally()
+    for number, result in enumerate(after):
+        tally.add(result.scores[FAITHFULNESS], cluster=number)
+    summary = {FAITHFULNESS: tally.summary()}
+    baseline = Baseline.of_results("main", before, made)
+    (found,) = evaluate(gates, summary, after, baseline, data=made)
+    pairs = found.pairs, found.unpaired
+    assert (found.outcome, found.value, pairs) == ("passed", 0.0, (8, 0))
+    other = Baseline.of_results("main", run(range(50, 58), "{}"), made)
+    with pytest.raises(UsageError, match="of the 8 of this run and 8 of main"):
+        evaluate(gates, summary, run(range(100, 108), "x{}"), other, data=DataSource(ids="given"))
