@@ -403,7 +403,7 @@ class _Table:
         rank = _rank_of_documents(path)
         if len(path.keys) > 1 or rank is None or rank[0] == _UNNAMED:
             return False
-        return path.kind != "text" or _are_sentences(path)
+        return _are_passages(path)
 
     def _differs(self, path: PathValues, field: str, read: Sequence[str]) -> bool:
         """Return whether a path has, in some row, another text than a field that is read and than
@@ -691,6 +691,7 @@ class _Table:
             and not self._is_within(path, taken)
             and not describes(words_of(path.keys[-1]))
             and not is_gold(_all_words(path))
+            and not self._is_one_of_many(path)
         ]
         texts = [path for path in free if path.kind == "text" and _has_spaces(path)]
         if field == "contexts":
@@ -706,16 +707,21 @@ class _Table:
         texts.sort(key=lambda path: (-_length(path), path.path))
         return [Candidate(path.path, "the longest texts") for path in texts]
 
+    def _is_one_of_many(self, path: PathValues) -> bool:
+        """Return whether the name of a path has a number, and several others differ only in it, as
+        in an object of questions by their ids."""
+        stem = _DIGITS.sub("0", path.path)
+        alike = [other for other in self._paths if _DIGITS.sub("0", other) == stem]
+        return path.keys[-1][-1:].isdigit() and len(alike) > 2
+
     def _missing(self, found: Mapping[str, Sequence[Candidate]]) -> Iterable[Question]:
         """Ask for fields that would not be read and may be elsewhere."""
         certain: dict[str, list[Reading]] = {}
         for field, candidates in found.items():
             if field in REFERENCES or not candidates:
                 continue
-            unsure = field == "contexts" and candidates[0].rank[:1] in ((_UNNAMED,), ())
-            if unsure and not set(found) & {"question", "answer"}:
-                continue
-            if not candidates[0].rank and field in FIELDS[:2] and self._knows_a_column():
+            named = bool(candidates[0].rank) and candidates[0].rank[0] != _UNNAMED
+            if not named and field != "messages" and self._knows_a_column():
                 continue
             paths = [candidates[0].path, *self._rivals(field, candidates)]
             if field == "contexts":
@@ -893,8 +899,11 @@ HTML_TAG = re.compile(
     re.IGNORECASE,
 )
 """A tag of HTML."""
+_FILE = re.compile(r"\.(?:pdf|docx?|pptx?|xlsx?|md|txt|html?|csv|jsonl?)$", re.IGNORECASE)
+"""The end of the name of a file."""
 _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
+_DIGITS = re.compile(r"\d+")
 _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\w+=.*)")
 """A text that only names where a value is, also as Python prints it in objects."""
 NUMBERED = "numbered"
@@ -976,12 +985,13 @@ def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
         by_name = 0 if speaks_of_documents(last, listed=True) else 1
         return (by_name if by_name == 0 or named or typed else _UNNAMED, depth)
     if path.kind == "texts":
-        return (1, depth) if named and _has_spaces(path) and not describes(last) else None
+        return (1, depth) if named and _are_passages(path) and not describes(last) else None
     if path.kind == "messages" or describes(last):
         return None
     long = _are_sentences(path)
     name = path.keys[-1]
-    if names_documents(name, in_sentences=False) and (long or not is_singular(name)):
+    several = not is_singular(name) and "[" not in path.path
+    if names_documents(name, in_sentences=False) and (long or several):
         return (3, depth)
     return (4, depth) if long and names_documents(name, in_sentences=True) else None
 
@@ -1062,6 +1072,18 @@ def _are_sentences(path: PathValues) -> bool:
     """Return whether most texts have several words."""
     long = sum(len(str(text).split()) >= _SENTENCE for text in path.values.values())
     return 2 * long > len(path.values)
+
+
+def _are_passages(path: PathValues) -> bool:
+    """Return whether most texts are sentences, and not the names of documents."""
+    texts = list(chain.from_iterable(path.texts(row) for row in path.values))
+    names = [text for text in texts if _is_name(text)]
+    return 2 * len(names) < len(texts)
+
+
+def _is_name(text: str) -> bool:
+    short = len(text.split()) < _SENTENCE and text.rstrip()[-1:] not in (".", "!", "?", "。")
+    return short or bool(_FILE.search(text))
 
 
 def _is_answered(messages: object) -> bool:
