@@ -31,7 +31,7 @@ from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, RunWrite
 from claimeval.runs.ending import Ending
 from claimeval.runs.jobs import Prepared, RunSink
 from claimeval.runs.stopping import Gating, Watch
-from claimeval.store.store import cache_folder
+from claimeval.store.store import cache_folder, check_cache
 from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.gates import Gates
 from claimeval.types.options import RunOptions, Shard
@@ -101,6 +101,8 @@ async def run_prepared(
     ):
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     check_caps(prepared.job.asked, options)
+    if any(not providers.row_of(judge).computes(judge) for judge in prepared.job.asked):
+        check_cache(options.cache)
     gating = Gating.of(gates, prepared.manifest, options)
     if options.engine is not None:
         with TemporaryDirectory() as temporary:

@@ -21,8 +21,8 @@ from claimeval.runs.views import Column, columns, heading, table
 from claimeval.statistics.formatting import byte_size, day, dollars
 from claimeval.store import transfer
 from claimeval.store.stats import collect_stats, verify
-from claimeval.store.store import Store, cache_folder, existing_cache
-from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.store.store import Store, cache_folder, existing_cache, replace_database
+from claimeval.types.errors import StoppedEarly, StoreError, UsageError
 
 if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
@@ -102,6 +102,51 @@ class VerifyCommand(CacheOptions):
         return self.output.result(
             "cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code
         )
+
+
+@command("cache repair")
+class RepairCommand(CacheOptions):
+    """Save the replies of a damaged cache: what can be read goes into a new database, and the old
+    one is kept beside it. No other command may use the cache meanwhile."""
+
+    def do(self) -> int:
+        from claimeval.store.salvage import salvage
+
+        folder = existing_cache(self.cache)
+        problem = _damage_of(folder)
+        if problem is None:
+            self.output.line(f"{folder}: the database is not damaged")
+            record = {"folder": str(folder), "damaged": False, "replies": None, "lost": 0}
+            return self.output.result("cache repair", {**record, "kept": None})
+        saved = salvage(folder)
+        aside = folder / f"damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        replies = replace_database(folder, saved.replies, aside)
+        self.output.lines(
+            f"{folder}: {replies:,} replies saved; their questions will not be asked again",
+            saved.damaged and f"damaged replies, which are left out: {saved.damaged:,}",
+            f"the damaged database is kept in {aside}; what its unreadable pages held is not known",
+        )
+        return self.output.result(
+            "cache repair",
+            {
+                "folder": str(folder),
+                "damaged": True,
+                "replies": replies,
+                "lost": saved.damaged,
+                "kept": str(aside),
+            },
+        )
+
+
+def _damage_of(folder: Path) -> str | None:
+    """Return what is wrong with the database of a reply cache; None if nothing is."""
+    try:
+        with Store(folder) as store:
+            verify(store, drop_damaged=False)
+            store.check()
+    except StoreError as error:
+        return str(error)
+    return None
 
 
 @command("cache export")
@@ -190,7 +235,7 @@ class ImportCommand(CacheOptions):
         )
 
 
-group("cache", "Inspect, verify, export and import cached replies.")
+group("cache", "Inspect, verify, repair, export and import cached replies.")
 
 
 @command("batch list")

@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from claimeval.execution import Executor
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_caps
@@ -24,7 +26,8 @@ from claimeval.execution.warm import WarmingExecutor
 from claimeval.providers import provider
 from claimeval.store.lessons import Lessons
 from claimeval.store.locked import LockedError, until_free, wait_until_free
-from claimeval.store.store import Store, cache_folder, pack
+from claimeval.store.store import Store, cache_folder, named_cache, pack
+from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Learned, Outcome, Request
@@ -86,9 +89,9 @@ async def open_asker(
     """
     judges = tuple(judges)
     check_caps(judges, options)
-    folder = cache_folder(options.cache)
     async with AsyncExitStack() as stack:
-        store = stack.enter_context(Store(folder))
+        store = stack.enter_context(_open_store(judges, options, stack))
+        folder = store.folder
         ledger = None
         online = None
         if options.capped and not options.offline:
@@ -127,6 +130,18 @@ async def open_asker(
         lessons = Lessons(folder)
         cut = CutPrompts(lessons)
         yield Asker(judges, store, lessons, cut, budget, ledger, cached, online)
+
+
+def _open_store(judges: Iterable[Judge], options: RunOptions, stack: AsyncExitStack) -> Store:
+    """Open the reply cache. If there is none by default, as in a container without a home, judges
+    that ask nothing do without."""
+    try:
+        return Store(cache_folder(options.cache))
+    except UsageError:
+        asked = [judge for judge in judges if not provider(judge.model).computes(judge)]
+        if asked or named_cache(options.cache):
+            raise
+        return Store(Path(stack.enter_context(TemporaryDirectory())))
 
 
 OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)

@@ -18,6 +18,7 @@ releases all of them. So its threads share one open file.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -150,12 +151,28 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+NAME_ONE = "name a folder that can be written with --cache or CLAIMEVAL_CACHE"
+_NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
+
+
+def named_cache(cache: str | Path | None) -> bool:
+    """Return whether the folder of the reply cache is named, and not the usual one."""
+    return bool(cache or os.environ.get("CLAIMEVAL_CACHE"))
+
+
 def cache_folder(cache: str | Path | None = None) -> Path:
     """Return `cache`, else `$CLAIMEVAL_CACHE`, else `claimeval` in `$XDG_CACHE_HOME`, else
     `~/.cache/claimeval`."""
     if folder := cache or os.environ.get("CLAIMEVAL_CACHE"):
         return expanded(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimeval"
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "claimeval"
+    try:
+        return Path.home() / ".cache" / "claimeval"
+    except RuntimeError as error:  # a user of a container without a home
+        raise UsageError(
+            f"this user has no home directory for the reply cache; {NAME_ONE}"
+        ) from error
 
 
 def existing_cache(cache: str | Path | None = None) -> Path:
@@ -167,6 +184,36 @@ def existing_cache(cache: str | Path | None = None) -> Path:
             " --cache"
         )
     return folder
+
+
+def replace_database(folder: Path, replies: Iterable[StoredReply], aside: Path) -> int:
+    """Make a new database of replies in the folder of a reply cache, and move the files of the old
+    one to `aside`. Return the number of replies."""
+    fresh = folder / f"repair-{os.getpid()}"
+    count = 0
+    with Store(fresh) as store:
+        for reply in replies:
+            store.put(reply.key, reply.value)
+            count += 1
+    with _explained(folder):
+        aside.mkdir(mode=0o700)
+        for file in sorted(folder.glob("cache.db*")):
+            file.replace(aside / file.name)
+        for file in sorted(fresh.glob("cache.db*")):
+            file.replace(folder / file.name)
+        _mark(folder, ready=True)
+        for file in fresh.iterdir():
+            file.unlink()
+        fresh.rmdir()
+    return count
+
+
+def check_cache(cache: str | Path | None) -> None:
+    """Raise UsageError or StoreError if the folder of the reply cache cannot be one."""
+    folder = cache_folder(cache)
+    check_place(folder)
+    with _explained(folder):
+        _prepare(folder)
 
 
 class StoredReply(NamedTuple):
@@ -356,7 +403,7 @@ def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredR
     number, name, value, as_written = columns
     key = (name or b"").decode("utf-8", "replace")
     return StoredRow(
-        number, key, _intact(key, value) if as_written and _KEY.fullmatch(key) else None
+        number, key, intact(key, value) if as_written and _KEY.fullmatch(key) else None
     )
 
 
@@ -374,7 +421,7 @@ def digest(key: str, content: bytes) -> bytes:
     return checksum.digest()
 
 
-def _intact(key: str, value: object) -> bytes | None:
+def intact(key: str, value: object) -> bytes | None:
     """Return the reply in a stored value; None if its checksum does not match."""
     if not isinstance(value, bytes):
         return None
@@ -389,7 +436,7 @@ _BY_KEY = (
 
 
 def _checked(folder: Path, key: str, value: object, mode: object, as_written: int) -> bytes:
-    if mode == _RAW and as_written and (reply := _intact(key, value)) is not None:
+    if mode == _RAW and as_written and (reply := intact(key, value)) is not None:
         return reply
     raise _damaged(folder, key)
 
@@ -403,8 +450,7 @@ def _damaged(folder: Path, key: str) -> StoreError:
 
 def _unsound(folder: Path, problem: object) -> StoreError:
     return StoreError(
-        f"the reply cache {folder} is damaged ({' '.join(str(problem).split())}); restore it from a"
-        " copy, or move it away to start again"
+        f"the reply cache {folder} is damaged ({' '.join(str(problem).split())}); {SAVE}"
     )
 
 
@@ -412,7 +458,17 @@ def _prepare(folder: Path) -> bool:
     """Create the folder, or check its format and owner. Return whether it was in use before."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"the reply cache {folder} is a file; --cache needs a folder")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not any(folder.iterdir())
+        if is_new:
+            _mark(folder, ready=False)
+    except OSError as error:
+        if error.errno not in _NOT_WRITABLE:
+            raise
+        raise UsageError(
+            f"the reply cache {folder} cannot be written: {error.strerror}; {NAME_ONE}"
+        ) from error
     marker = folder / MARKER
     if not marker.exists():
         others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
@@ -550,13 +606,20 @@ def _explained(folder: Path) -> Iterator[None]:
         raise _cannot_be_used(folder, error) from error
 
 
+SAVE = "`claimeval cache repair` saves what can be read"
+_DAMAGED = ("malformed", "not a database", "unsupported file format")
+
+
 def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
     problem = (isinstance(error, OSError) and error.strerror) or error
     return StoreError(f"the reply cache {folder} cannot be used: {_with_advice(str(problem))}")
 
 
 def _with_advice(problem: str) -> str:
-    """Return the message of SQLite or the system, with advice if the disk is full."""
+    """Return the message of SQLite or the system, with advice if the disk is full or the file is
+    damaged."""
+    if any(words in problem for words in _DAMAGED):
+        return f"{problem}; {SAVE}"
     return (
         f"{problem}; free space on its disk"
         if re.search("is full|No space|quota", problem)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import claimeval as ce
 from claimeval.store import store
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
@@ -100,3 +101,31 @@ def test_a_store_that_grows_very_large_is_said_to_be_one_file_once(
         growing.sync()
         growing.sync()
         assert len(told) == 1
+
+
+@pytest.fixture
+def no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home below a file, where nobody can make a folder."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("CLAIMEVAL_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("no_home")
+def test_a_judge_that_asks_nothing_needs_no_cache() -> None:
+    result = ce.check("It is 3 m high.", contexts=["It is 3 m high."], judge="local:lexical")
+    assert result.scores["faithfulness"].value == 1.0
+
+
+def test_any_other_judge_says_how_to_name_a_cache(no_home: Path) -> None:
+    sample = {"question": "q", "answer": "It is 3 m high.", "contexts": ["It is 3 m high."]}
+    judge = "openai:m@http://127.0.0.1:9/v1"
+    with pytest.raises(UsageError, match=r"cannot be written.*--cache or CLAIMEVAL_CACHE") as error:
+        ce.score([sample], judges=judge, metrics="faithfulness", out=no_home / "run")
+    assert error.value.exit_code == 2
+    assert not (no_home / "run").exists()
+    named = ce.RunOptions(cache=no_home / "file" / "cache")
+    with pytest.raises(UsageError, match="--cache or CLAIMEVAL_CACHE"):
+        ce.score([sample], judges="local:lexical", metrics="faithfulness", options=named)

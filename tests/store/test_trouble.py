@@ -164,7 +164,7 @@ def test_a_disk_that_is_full_is_one_error_at_once_and_what_was_put_stays(folder:
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match="store cannot be used: Not a directory"):
+    with pytest.raises(UsageError, match="store cannot be written: Not a directory; name a folder"):
         Store(tmp_path / "file" / "store")
 
 

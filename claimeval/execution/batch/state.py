@@ -267,7 +267,10 @@ def file_errors(file: Path) -> Iterator[None]:
 
 def pending_requests(store: Path) -> int:
     """Return how many requests are in submitted batches."""
-    if not (store / FILE).exists():
+    try:
+        if not (store / FILE).exists():
+            return 0
+    except OSError:  # a folder that this user may not look into
         return 0
     with BatchState(store) as state:
         submitted = state.batches("submitted")
