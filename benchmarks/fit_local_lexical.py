@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from claimeval.lexical import support
+from claimeval.lexical import content_words
 from claimeval.lexical.support import PreparedDocuments, Weights, prepare
 from claimeval.lexical.support.features import FEATURES, feature_values, match_words, read_claim
 
@@ -208,7 +208,7 @@ def main() -> None:
     }
     print(json.dumps(fitted, indent=1))
     if options.write:
-        path = Path(support.__file__).with_name("lexical_support.json")
+        path = Path(content_words.__file__).with_name("lexical_support.json")
         model = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(
             json.dumps(model | fitted, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"

@@ -261,7 +261,11 @@ _ID = (
     r"|(?-i:[a-z]{2,20})(?:[:#]\d{1,6}|-\d{3,6})(?:[-:]\d{1,6})?"  # kb:7, but not COVID-19
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
-_BRACKETED_IDS = rf"\s{{0,2}}[\[(][@#]?{_ID}(?:\s?[,;|]\s?[@#]?{_ID}){{0,9}}{_PAGE}?[\])](?!\()"
+_BRACKETED_IDS = (
+    # a constant such as (CAP_SYS_PTRACE) is no id
+    r"\s{0,2}[\[(](?-i:(?=[^\s\])]*[a-z0-9]))"
+    rf"[@#]?{_ID}(?:\s?[,;|]\s?[@#]?{_ID}){{0,9}}{_PAGE}?[\])](?!\()"
+)
 
 
 @lru_cache(maxsize=256)

@@ -24,10 +24,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from claimeval.lexical import content_words as words
 from claimeval.lexical.citations import masked
 from claimeval.lexical.claims import SentenceKind, sentence_kinds
 from claimeval.lexical.sentences import untagged
-from claimeval.lexical.support import words
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,6 +10,7 @@ from itertools import cycle
 
 import pytest
 
+from claimeval.lexical.content_words import model, names, read, tokens
 from claimeval.lexical.support import (
     ENGINE,
     NOTICE,
@@ -22,7 +23,6 @@ from claimeval.lexical.support import (
     shipped_weights,
 )
 from claimeval.lexical.support.features import FEATURES, is_copied
-from claimeval.lexical.support.words import model, names, read, tokens
 from tests.shared_data import shared_data
 
 TOWER = (

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.support import words
+from claimeval.lexical import content_words as words
 from claimeval.lexical.support.features import (
     FEATURES,
     ClaimFeatures,

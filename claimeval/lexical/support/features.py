@@ -20,10 +20,10 @@ from html import unescape
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from claimeval.lexical import content_words as words
 from claimeval.lexical.citations import without
+from claimeval.lexical.content_words import Word, joined, rounded, significant
 from claimeval.lexical.sentences import Span, sentences, untagged
-from claimeval.lexical.support import words
-from claimeval.lexical.support.words import Word, joined, rounded, significant
 
 FEATURES = (
     "in_one_sentence",

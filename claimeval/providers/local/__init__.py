@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.judging.prompts import quoted
 from claimeval.judging.replies import ExtractedClaim
-from claimeval.lexical import support as lexical_support
 from claimeval.lexical.citations import name_key, without_names
 from claimeval.lexical.claims import split_claims
 from claimeval.providers import Backend, Keep, Provider
@@ -38,6 +37,9 @@ from claimeval.types.requests import (
 from claimeval.types.scales import ABSTAIN, Scale
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from claimeval.lexical.support import PreparedDocuments, SupportScore
     from claimeval.providers.local.entailment import EntailmentJudge, EntailmentSettings
 
 
@@ -48,8 +50,11 @@ def resolve(judge: Judge) -> Judge:
     model are located, and downloaded if the network may be used; its weights are not loaded.
     """
     settings = _settings(judge)
-    lexical = f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
-    version = settings.version if settings else lexical
+    if settings:
+        version = settings.version
+    else:
+        support = _lexical_support()
+        version = f"{support.ENGINE}/{support.coefficients_digest()[:16]}"
     if judge.endpoint not in (None, version):
         raise UsageError(
             f"judge {judge.name!r}: a local engine has no address; leave out what follows the @"
@@ -60,7 +65,8 @@ def resolve(judge: Judge) -> Judge:
 def note(judge: Judge) -> str:
     """Return the note to print with the numbers of this judge."""
     if compares_words(judge):
-        return lexical_support.NOTICE
+        notice: str = _lexical_support().NOTICE
+        return notice
     return (
         f"probability of entailment by the local model {judge.model.partition('=')[2]}, not an LLM"
         " judgment"
@@ -102,6 +108,21 @@ def _settings(judge: Judge) -> EntailmentSettings | None:
     from claimeval.providers.local.entailment import load_settings
 
     return load_settings(model, judge.extra)
+
+
+def _lexical_support() -> ModuleType:
+    """Return the module that scores shared words, which nothing but its judge needs.
+
+    Raises UsageError if it is not installed.
+    """
+    try:
+        from claimeval.lexical import support
+    except ImportError as error:
+        raise UsageError(
+            "local:lexical needs claimeval.lexical.support, which this installation does not have;"
+            " install claimeval again, or take another judge"
+        ) from error
+    return support
 
 
 class ComputedBackend:
@@ -276,12 +297,13 @@ def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[En
     known = frozenset(
         name_key(name) for each in documents for name in (each.id, each.title) if name
     )
-    scores = [
-        lexical_support.score_claim(without_names(claim.text, known), evidence) for claim in claims
+    lexical = _lexical_support()
+    scores: list[SupportScore] = [
+        lexical.score_claim(without_names(claim.text, known), evidence) for claim in claims
     ]
     return [
         EngineAnswer(
-            lexical_support.label(support.score),
+            lexical.label(support.score),
             support.score,
             () if support.best_document is None else (support.best_document,),
             _reason(support),
@@ -290,10 +312,14 @@ def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[En
     ]
 
 
-_evidence = lru_cache(maxsize=64)(lexical_support.prepare)
+@lru_cache(maxsize=64)
+def _evidence(documents: tuple[str, ...]) -> PreparedDocuments:
+    """Return indexed documents, which the claims of an answer share."""
+    prepared: PreparedDocuments = _lexical_support().prepare(documents)
+    return prepared
 
 
-def _reason(support: lexical_support.SupportScore) -> str:
+def _reason(support: SupportScore) -> str:
     found = {"possible conflict": support.possible_conflict, "look at": support.flags}
     marks = (f"; {name}: {', '.join(words)}" for name, words in found.items() if words)
     return f"lexical support {support.score:.2f}{''.join(marks)}"

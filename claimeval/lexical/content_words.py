@@ -1,5 +1,6 @@
-"""Words of the lexical support score: lightly stemmed content words, numbers and names, without
-citations.
+"""Content words of a text: lightly stemmed words, numbers by value and names, without citations.
+
+The lexical support score compares them, and so does the quality of extracted claims.
 
 Words and numbers are recognized in any script. The lists of function words are English; months,
 powers of ten and negations are listed for all languages that have prompts. The lists are in
@@ -182,7 +183,7 @@ class _Lists(NamedTuple):
 def model() -> dict[str, Any]:
     """Return the coefficients, caps, thresholds and word lists of `lexical_support.json`."""
     text = (
-        resources.files("claimeval.lexical.support")
+        resources.files("claimeval.lexical")
         .joinpath("lexical_support.json")
         .read_text(encoding="utf-8")
     )
