@@ -24,6 +24,7 @@ from claimeval.runs.ending import Ending
 from claimeval.runs.front import Front, FrontScore, front
 from claimeval.runs.gates import check as check_gates
 from claimeval.runs.jobs import Prepared
+from claimeval.runs.notes import decision
 from claimeval.runs.views import run as views
 from claimeval.statistics.formatting import dollars, number_of
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, escaped, visible
@@ -174,9 +175,8 @@ class Finished(NamedTuple):
         else:
             output.draw(views.slices(field, means) for field, means in run.record.by.items())
             output.line()
-        if run.record.decided:
-            says = ". ".join(gate.says for gate in run.record.gates)
-            output.lines(*output.wrap(f"{says[:1].upper()}{says[1:]}.", output.size[1]), "")
+        if run.record.decided and not details:
+            output.lines(*output.wrap(decision(run.record), output.size[1]), "")
         output.lines(*last)
         return record
 
@@ -278,7 +278,7 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
 
 def _notes(output: Output, front: Front, most: int | None) -> list[str]:
     """Return the notes in at most so many lines; the ending says why a run stopped."""
-    notes = [note for note in front.notes if note.kind != "incomplete"]
+    notes = [note for note in front.notes if note.kind not in ("incomplete", "decided")]
     texts = [
         f"{'Note' if note.kind == 'note' else 'Caution'}: {visible(note.text)}" for note in notes
     ]

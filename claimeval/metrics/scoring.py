@@ -274,14 +274,17 @@ def ends_in_words(summary: MetricSummary | Estimate, mark: str = " (bounds)") ->
     return interval(summary.reported) + (mark if summary.ends == "bounds" else "")
 
 
+KINDS_OF_ENDS = {"bounds": "bounds", "sequence": "95% certain between"}
+"""What ends are called that are of no interval."""
+
+
 def ends_and_kind(summary: MetricSummary) -> str:
     """Return the ends next to a mean with their kind: `95% interval 0.70 to 0.90`, `bounds 0.40 to
     0.86`."""
     if summary.reported is None:
         return "no interval"
-    return (
-        f"{'bounds' if summary.ends == 'bounds' else '95% interval'} {interval(summary.reported)}"
-    )
+    kind = KINDS_OF_ENDS.get(summary.ends, "95% interval")
+    return f"{kind} {interval(summary.reported)}"
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:

@@ -124,7 +124,8 @@ def samples_of(manifest: Manifest, summary: Summary) -> str:
         return count
     number, _, rest = count.partition(" sample")
     of = f" of {total:,}" if (total := manifest.data.samples) else ""
-    return f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
+    why = "stopped when decided" if summary.decided else "stopped early"
+    return f"{number}{of} samples{rest.removeprefix('s')} ({why})"
 
 
 def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:

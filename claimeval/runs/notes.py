@@ -38,11 +38,19 @@ def notes(summary: Summary, shorter: Mapping[str, str]) -> tuple[Note, ...]:
     return tuple(Note(kind=kind, text=text) for kind, text in _notes(summary, shorter))
 
 
+def decision(summary: Summary) -> str:
+    """Return what is certain about the gates of a run that stopped when they were decided."""
+    says = "; ".join(gate.says for gate in summary.gates)
+    return f"{says[:1].upper()}{says[1:]}."
+
+
 def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     metrics = summary.metrics.items()
     panel = summary.panel
     samples = summary.samples
-    if not summary.complete:
+    if summary.decided:
+        yield "decided", decision(summary)
+    elif not summary.complete:
         first = f"first {samples:,} samples" if samples > 1 else "first sample alone"
         numbers = f"the numbers cover the {first}" if samples else "no sample is finished"
         yield "incomplete", f"The run stopped early: {numbers}. Run the same command to resume."

@@ -283,3 +283,5 @@ def test_a_stopped_run_is_said_to_be_one_wherever_it_is_read(tmp_path: Path) -> 
         comparison = ce.compare(whole, stopped)
     assert "Run b stopped after" in comparison.headline
     assert stopped.record.decided
+    assert any(note.startswith("Decided after") for note in stopped.notes)
+    assert "Decided after" in stopped.report(format="md")

@@ -18,6 +18,7 @@ export function clustersInWords(samples, clusters, field) {
 export function endsInWords({ ends, low, high }) {
   if (ends === "bounds")
     return ` ${range([low, high])} (bounds), as judges abstained on many claims`;
+  if (ends === "sequence") return ` ${range([low, high])}, 95% certain however often one looked`;
   return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
 }
 
