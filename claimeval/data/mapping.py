@@ -123,6 +123,9 @@ class RowMapping(Record):
 class Preset(Record):
     """An export of a tool: how it is recognized, and its mapping."""
 
+    known_from: Literal["export", "source", "documentation"]
+    """What its names were read from: a file that the tool wrote, its source, or its
+    documentation."""
     has: tuple[str, ...]
     lacks: tuple[str, ...] = ()
     notes: dict[str, str] = Field(default_factory=dict)
@@ -145,13 +148,17 @@ def _has(row: Mapping[str, Any], paths: Iterable[str], quantifier: Any) -> bool:
     return bool(quantifier(path in keys or is_chosen(row, path) for path in paths))
 
 
+OF_PRESET = tuple(name for name in Preset.model_fields if name != "mapping")
+"""Keys of an entry of the table that are no mapping."""
+
+
 @lru_cache(maxsize=1)
 def presets() -> dict[str, Preset]:
     """Return the exports that are recognized, by name."""
     table = read_yaml(_PRESETS, "table of exports")
     return {
         name: Preset(
-            **{key: row.pop(key) for key in ("has", "lacks", "notes") if key in row},
+            **{key: row.pop(key) for key in OF_PRESET if key in row},
             mapping=_parsed({"preset": name, **row}, name),
         )
         for name, row in table.items()
