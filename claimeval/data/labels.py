@@ -1,13 +1,13 @@
 """Read human labels of claims and samples from a file with one label per row.
 
-A row has the sample's id (`id`), the claim (`claim_id`, or `text` with the claim or a passage;
-neither for a label of the whole sample), and a label or grade. Optional: `against` (the evidence)
-and `annotator`.
+A row has the sample's id (`id`) or its question, the claim (`claim_id`, or `text` with the claim
+or a passage; neither for a label of the whole sample), and a label or grade. Optional: `against`
+(the evidence) and `annotator`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from claimeval.types.records import Evidence, Label, Part, Record
 
 NAMES = {
     "sample": ("id", "sample_id", "sample", "question_id"),
+    "question": ("question",),
     "claim_id": ("claim_id", "document_id", "document"),
     "text": ("text", "claim"),
     "against": ("against",),
@@ -30,7 +31,7 @@ NAMES = {
     "design": ("design",),
 }
 """Field names in a row."""
-_TEXTS = frozenset((*NAMES["sample"], *NAMES["claim_id"], *NAMES["text"]))
+_TEXTS = frozenset((*NAMES["sample"], *NAMES["question"], *NAMES["claim_id"], *NAMES["text"]))
 
 _EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
@@ -41,6 +42,9 @@ class HumanLabel(Record):
     """A human label of a claim or of a whole sample."""
 
     sample: str
+    """Id of the sample; empty if the row has a question alone."""
+    question: str | None = None
+    """The question of the sample, by which a run finds it if the id says another one."""
     claim_id: str | None = None
     text: str | None = None
     """The claim, or a passage of the text that the claims were extracted from."""
@@ -71,7 +75,11 @@ class LabelFile:
     """
 
     def __init__(
-        self, *paths: Path, words: Collection[str] = (), parts: Collection[Part] = ()
+        self,
+        *paths: Path,
+        words: Collection[str] = (),
+        parts: Collection[Part] = (),
+        place: Callable[[HumanLabel], HumanLabel] = lambda label: label,
     ) -> None:
         """`words` are labels of the run's scales in addition to the labels of claims. `parts` are
         what the claims of the run were assessed against: other evidence is refused unless samples
@@ -79,6 +87,7 @@ class LabelFile:
         self._paths = paths
         self._words = words
         self._parts = parts
+        self._place = place
         self.blank = 0
         """Rows without a label, as far as the file was read."""
         self.undecided = 0
@@ -93,7 +102,7 @@ class LabelFile:
             if human_label:
                 self._check_evidence(human_label.evidence, row)
                 labeled += 1
-                yield human_label
+                yield self._place(human_label)
             elif all(_empty(row.first(NAMES[field])) for field in ("label", "grade")):
                 self.blank += 1
             else:
@@ -119,7 +128,7 @@ class LabelFile:
 def label_rows(path: Path) -> Iterator[SourceRow]:
     """Yield the rows of a label file; in tables, apostrophes that protect cells from spreadsheets
     are removed."""
-    for row in read_rows(path, texts=_TEXTS | {"question"}):
+    for row in read_rows(path, texts=_TEXTS):
         if path.suffix.lower() in (".csv", ".tsv"):
             row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
         yield row
@@ -129,10 +138,10 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     """Return the label in a row, or None if it is blank or undecided; `words` are additional
     labels."""
     values = {field: row.first(names) for field, names in NAMES.items()}
-    if values["sample"] is None:
+    if values["sample"] is None and _empty(values["question"]):
         raise DataError(
             f"{row.location}: a label needs the id of its sample (one of"
-            f" {', '.join(NAMES['sample'])})"
+            f" {', '.join(NAMES['sample'])}) or its question"
         )
     word = values.pop("label")
     number = values.pop("grade")
@@ -147,7 +156,9 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     if meaning is None and grade is None and scale_word is None:
         return None
     texts = {field: None if value is None else str(value) for field, value in values.items()}
-    texts["sample"] = id_text(values["sample"], f"{row.location}, sample")
+    texts["sample"] = ""
+    if values["sample"] is not None:
+        texts["sample"] = id_text(values["sample"], f"{row.location}, sample")
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)
     return HumanLabel.model_validate(

@@ -31,6 +31,7 @@ from claimeval.runs.labels import (
     rated_question,
 )
 from claimeval.runs.overview import OverviewBuilder
+from claimeval.runs.pairing import LabelPlaces
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.slices import check_field
 from claimeval.statistics import (
@@ -292,7 +293,7 @@ def measure_run(
             raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
         question = rated_question(run, manifest, rating)
         given = [labels] if labels else label_files(run, question.name)
-        words = LabelFile(*given, words=question.scale.words)
+        words = LabelFile(*given, words=question.scale.words, place=LabelPlaces(run))
         rated = join_subjects(RunResults.of(run), question, judges, words, field)
         rated.strays.counted.check(run, limited=limited)
         return _with_counts(run, measure(rated, question.panel, half_width), words)
@@ -302,7 +303,11 @@ def measure_run(
         )
     parts = manifest.evidence
     check_evidence(evidence, parts)
-    human = LabelFile(labels, parts=parts) if labels else labels_in(run, parts=parts)
+    human = (
+        LabelFile(labels, parts=parts, place=LabelPlaces(run))
+        if labels
+        else labels_in(run, parts=parts)
+    )
     builder = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in RunResults.of(run)))

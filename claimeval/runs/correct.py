@@ -42,6 +42,7 @@ from claimeval.runs.labels import (
     ratings,
     rolled_up,
 )
+from claimeval.runs.pairing import LabelPlaces
 from claimeval.statistics import (
     CorrectedEstimate,
     mean_interval,
@@ -172,7 +173,7 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     words = question.scale.words if question else ()
     parts = load_manifest(run).evidence
     labels = (
-        LabelFile(file, words=words, parts=parts)
+        LabelFile(file, words=words, parts=parts, place=LabelPlaces(run))
         if file
         else labels_in(run, row.name, words, parts)
     )

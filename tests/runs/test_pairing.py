@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import claimeval as ce
+from claimeval.data.labels import HumanLabel
 from claimeval.runs.compare import SharedSamples
 from claimeval.runs.directory import load_manifest
-from claimeval.runs.pairing import PairKeys, question_of
+from claimeval.runs.pairing import LabelPlaces, PairKeys, question_of
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample, ScoredSample, Turn
 from tests.command_line import call
@@ -192,3 +193,38 @@ def test_no_pair_by_question_is_of_two_questions(
 def test_keys_by_id_are_the_ids() -> None:
     result = ScoredSample(sample=Sample(id="7", question="?"), claims=(), assessments=())
     assert PairKeys("id")(result) == "7"
+
+
+@pytest.mark.parametrize("given_ids", [True, False])
+def test_labels_are_about_the_question_that_they_name(tmp_path: Path, given_ids: bool) -> None:
+    """The labels say what is right in the file in its order; by row, eight of twelve would differ
+    from a judge that is always right."""
+    labels = [
+        {
+            **({"id": str(i + 1)} if given_ids else {}),
+            "question": row["question"].upper(),
+            "label": "supported" if i % 3 else "not_found",
+        }
+        for i, row in enumerate(rows())
+    ]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(label) + "\n" for label in labels))
+    found = ce.agreement(run(tmp_path / "a", shuffled(rows())), labels=file)
+    (judge,) = found.judges
+    assert (judge.compared, judge.agreement) == (12, 1.0)
+
+
+def test_a_label_keeps_its_id_where_its_question_is_nowhere_else(tmp_path: Path) -> None:
+    place = LabelPlaces(run(tmp_path / "a", [*numbered(rows(3)), *numbered(rows(1), "again{}")]))
+    asked = "How high is tower 0?"
+    labels = [
+        HumanLabel(sample="q1", label="supported"),
+        HumanLabel(sample="q1", question="Who built it?", label="supported"),
+        HumanLabel(sample="q0", question=asked, label="supported"),
+        HumanLabel(sample="x", question=asked, label="supported"),
+        HumanLabel(sample="y", question=asked, label="supported"),
+        HumanLabel(sample="z", question=asked, label="supported"),
+        HumanLabel(sample="x", question=asked, label="not_found"),
+    ]
+    found = [place(label).sample for label in labels]
+    assert found == ["q1", "q1", "q0", "q0", "again0", "z", "q0"]
