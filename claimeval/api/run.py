@@ -18,6 +18,7 @@ from claimeval.evaluation.summary import Summary
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary, ends_and_kind
 from claimeval.report.selection import WHOLE
+from claimeval.runs.by_rank import ByRank, by_rank
 from claimeval.runs.directory import (
     MANIFEST,
     RunResults,
@@ -229,6 +230,16 @@ class Run:
     def headline(self) -> str:
         """What judges found, counted, in one sentence; empty if there is nothing to say."""
         return self.record.headline
+
+    @property
+    def by_rank(self) -> ByRank | None:
+        """Gold claims in the answer by the rank of their evidence: whether what stands in the
+        middle of the retrieved documents is lost.
+
+        The evidence of a gold claim is the document that the judges of context recall cite, or the
+        reference context. None without coverage, or if no rank is known.
+        """
+        return by_rank(self.results, self.manifest.cluster)
 
     def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
         """Count the samples by whether retrieval brought what they need, and whether the answer

@@ -354,9 +354,13 @@ def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> 
     directory."""
     assert run.path, "the run is on disk"
     sides = beside(run.path, run.record.metrics)
-    diagnosis = run.diagnosis() if run.record.samples <= MANY else None
+    few = run.record.samples <= MANY
+    diagnosis = run.diagnosis() if few else None
+    ranks = run.by_rank if few else None
     output.draw(views.front(run.manifest, run.record, first) if front else ())
-    output.draw(views.view(run.manifest, run.record, first, sides=sides, diagnosis=diagnosis))
+    output.draw(
+        views.view(run.manifest, run.record, first, sides=sides, diagnosis=diagnosis, by_rank=ranks)
+    )
     output.line()
     output.line(f"Run: {run.path} ({results_file(run.path).name}, summary.json, manifest.json)")
 

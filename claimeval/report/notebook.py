@@ -44,6 +44,7 @@ def run(
     front = builder.front(record)
     whole = len(results) <= LOOKED_AT
     diagnosis = builder.diagnosis if whole else None
+    ranks = builder.by_rank if whole else None
     metrics = dict(record.metrics)
     for side in sides:
         metrics |= side.metrics
@@ -53,7 +54,7 @@ def run(
     return page(
         run_view.front(manifest, record, front),
         _drawn(pictures.of_metrics(metrics, "Means")),
-        run_view.view(manifest, record, front, sides=sides, diagnosis=diagnosis),
+        run_view.view(manifest, record, front, sides=sides, diagnosis=diagnosis, by_rank=ranks),
         among,
     )
 

@@ -37,6 +37,7 @@ from claimeval.report.packing import (
 )
 from claimeval.report.pictures import (
     of_arms,
+    of_by_rank,
     of_calibration,
     of_changes,
     of_comparison,
@@ -251,6 +252,8 @@ class _PageData(NamedTuple):
                 yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
             if overview.ranks:
                 yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
+            if overview.by_rank:
+                yield f"by_rank/{number}", of_by_rank(overview.by_rank, width=NARROW)
             if panel := overview.summary.panel:
                 yield f"kappa/{number}", of_panel(panel, {**names, "panel": "panel"})
             compared = self._judges(number, overview)

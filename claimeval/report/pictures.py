@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from claimeval.evaluation.summary.panel import PanelSummary
     from claimeval.metrics.scoring import MetricSummary
     from claimeval.runs.agreement import Agreement, CalibrationReport, RaterReport
+    from claimeval.runs.by_rank import ByRank
     from claimeval.runs.experiments.results import ExperimentResult
     from claimeval.runs.judges import JudgeNumbers
     from claimeval.runs.overview import PairedRuns, RankOverview
@@ -177,6 +178,17 @@ def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:
         for name, counts in shares.items()
     ]
     return charts.lines(curves, "Contexts by rank", "rank", "share of samples", width=width)
+
+
+def of_by_rank(by_rank: ByRank, *, width: float = WIDTH) -> Picture:
+    """Draw the share of gold claims in the answer by the rank of their evidence."""
+    points = []
+    for one in by_rank.ranks:
+        low, high = one.share.reported or (None, None)
+        points.append((one.rank, Mark("", one.share.value, low, high, one.share.n)))
+    curve = Curve("gold claims in the answer", points)
+    title = "Gold claims in the answer, by the rank of their evidence"
+    return charts.lines([curve], title, "rank", "share of gold claims", width=width)
 
 
 def of_panel(panel: PanelSummary, names: Mapping[str, str] = {}, link: Link = no_link) -> Picture:

@@ -20,6 +20,7 @@ from claimeval.metrics.flips import (
     flip,
 )
 from claimeval.metrics.rows import Metric
+from claimeval.runs.by_rank import ByRank, by_rank
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
 from claimeval.runs.culprit import Case
 from claimeval.runs.directory import (
@@ -277,6 +278,10 @@ class PairedValues:
         ]
 
 
+MANY = 5_000
+"""Samples up to which ranks of evidence are compared."""
+
+
 class ComparisonBuilder:
     """Builds the comparison of two runs from their shared samples, one by one."""
 
@@ -350,6 +355,14 @@ class ComparisonBuilder:
         self._other_claims += changed and next(claims) != next(claims)
         return PairChanges(flips, causes, documents)
 
+    def _by_rank(self, samples: int) -> tuple[ByRank | None, ByRank | None]:
+        """Return the gold claims in the answers of each run by the rank of their evidence; of large
+        runs, none, because their results are read once more."""
+        if "coverage" not in self._paired.values or samples > MANY:
+            return None, None
+        a, b = (by_rank(RunResults.of(folder), self._cluster) for folder in self.folders)
+        return a, b
+
     def comparison(
         self, totals: tuple[Totals, Totals], chosen: Collection[str] | None = None
     ) -> PairedRuns:
@@ -418,6 +431,7 @@ class ComparisonBuilder:
             ),
             metrics=tuple(metrics),
             by=self._by_value(chosen),
+            by_rank=self._by_rank(len(self._paired.ids)),
             slices=tuple(map(self._sliced.changes, self._sliced.fields)) if self._sliced else (),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.by_rank import ByRank, ByRankTally
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import DiagnosisCounts, DiagnosisTally
 from claimeval.runs.worst import WorstAnswer, WorstAnswers, WorstClaim, WorstClaims
@@ -71,6 +72,7 @@ class FrontBuilder:
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
         self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
+        self._by_rank = ByRankTally(manifest.cluster)
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
@@ -79,11 +81,17 @@ class FrontBuilder:
             return
         self._worst.add(result)
         self._diagnosis.add(result)
+        self._by_rank.add(result)
 
     @property
     def diagnosis(self) -> DiagnosisCounts | None:
         """Whether retrieval or generation is to blame; None if that cannot be said."""
         return self._diagnosis.counts()
+
+    @property
+    def by_rank(self) -> ByRank | None:
+        """Gold claims in the answer by the rank of their evidence; None if no rank is known."""
+        return self._by_rank.by_rank()
 
     def front(self, summary: Summary) -> Front:
         """Return the front."""

@@ -26,6 +26,7 @@ from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
+from claimeval.runs.by_rank import ByRank
 from claimeval.runs.causes import CausePart, CauseRow, rows
 from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import RunResults, ScoresSummary, load_manifest, load_summary
@@ -135,6 +136,8 @@ class Overview(Record):
     """Summaries of the attached runs."""
     judges: tuple[JudgeOverview, ...]
     ranks: tuple[RankOverview, ...]
+    by_rank: ByRank | None = None
+    """Gold claims in the answer by the rank of their evidence."""
     front: Front
     """What a reader sees first; `read` has the worst claim of each of the samples with the most
     unsupported claims."""
@@ -252,6 +255,14 @@ class MetricComparison(Record):
         )
 
     @property
+    def change_in_percent(self) -> str:
+        """The difference in percent of the mean of run a, as in `+12%`; empty without a mean above
+        0."""
+        if not self.a or self.a < 0 or self.b is None:
+            return ""
+        return f"{100 * (self.b - self.a) / self.a:+.0f}%"
+
+    @property
     def cause_rows(self) -> list[CauseRow]:
         """Rows of the table of causes, whose rounded figures add up."""
         return rows(self.because, self.difference.value, self.change)
@@ -288,6 +299,8 @@ class PairedRuns(Record):
     """The metrics for each value of the requested field; samples without the field are under ""."""
     slices: tuple[ChangeSlices, ...] = ()
     """In reports: the differences by every field with 2 to 50 values."""
+    by_rank: tuple[ByRank | None, ByRank | None] = (None, None)
+    """Gold claims in the answer by the rank of their evidence, in each run."""
     compared: int
     """Claims that both runs have and assessed against the same evidence. The four counts are those
     of `FlipCounts`."""
@@ -432,6 +445,7 @@ class OverviewBuilder:
             front=self._front.front(summary),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._front.diagnosis,
+            by_rank=self._front.by_rank,
             slices=(
                 tuple(
                     self._sliced.slices(field, doubtful(summary.metrics))

@@ -59,6 +59,18 @@ export function drawOverview(main, run = 0) {
     report.tables[run].sides &&
       section("sides", "Scores of attached runs", drawn("sides", report.tables[run].sides)),
     facts.ranks.length > 0 && rankSection(facts.ranks, run),
+    facts.by_rank &&
+      section(
+        "by_rank",
+        "Where the evidence of gold claims stands",
+        p(
+          "quiet",
+          "Share of the gold claims with evidence at that rank that the answer has. ",
+          "A dip says that what stands in the middle of the documents is lost.",
+        ),
+        figure(report.pictures[`by_rank/${run}`]),
+        drawn("by_rank", report.tables[run].ranks),
+      ),
     facts.extraction && claimSection(facts.extraction, report.tables[run].claims),
   );
 }

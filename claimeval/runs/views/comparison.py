@@ -33,6 +33,7 @@ from claimeval.runs.views import (
 )
 from claimeval.statistics.formatting import adding_up, decimal, number_of, p_value, signed
 from claimeval.types.clusters import sample_count
+from claimeval.types.estimates import Estimate
 
 FLIPS = 10
 """Default number of flipped claims that are shown."""
@@ -46,6 +47,7 @@ COLUMNS = (
     Column("n", "count", 1, "n"),
     *MEANS,
     *DIFFERENCE,
+    Column("change", "text", 3, "change_in_percent", sparse=True),
     Column("p", "p", 2, "p"),
     Column("p (Holm)", "p", at="p_adjusted"),
     Column("higher in b", "count", 4, "increased"),
@@ -241,6 +243,8 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
     yield from (block for block in (documents(pair), where(pair.culprit)) if block.rows)
     if pair.by:
         yield slices(pair, by)
+    if of_ranks := ranks(pair):
+        yield of_ranks
     if moved := [metric for metric in pair.metrics if metric.changed_samples]:
         yield table("changed", CHANGED, moved, "Changed most")
     yield from flipped(pair, flips)
@@ -320,3 +324,29 @@ def flip(one: Flip) -> Entry:
     of = f"{label} against the {one.evidence}, claim of the {one.of}"
     why = (("judge", Data(one.b_explanation)),) if one.b_explanation else ()
     return Entry(Data(one.sample_id), (("claim", Data(one.claim)), ("label", Sentence(of)), *why))
+
+
+RANKS = (
+    Column("rank", "count"),
+    Column("a", "number"),
+    Column("b", "number"),
+    Column("claims in a", "count", 1),
+    Column("claims in b", "count", 1),
+)
+
+
+def ranks(pair: PairedRuns) -> Table | None:
+    """Return the shares of gold claims in the answers by the rank of their evidence; None if a run
+    has none."""
+    a, b = pair.by_rank
+    if a is None or b is None:
+        return None
+    shares = [{one.rank: one.share for one in run.ranks} for run in (a, b)]
+    rows: list[tuple[Cell, ...]] = []
+    for rank in sorted(shares[0].keys() | shares[1].keys()):
+        x, y = (of.get(rank, Estimate()) for of in shares)
+        rows.append((rank, x.value, y.value, x.n, y.n))
+    of_runs = (("a", a), ("b", b))
+    notes = [f"{name}: {run.sentence}" for name, run in of_runs if run.sentence]
+    title = "Gold claims in the answer, by the rank of their evidence"
+    return table("ranks", RANKS, rows, title, notes)

@@ -16,6 +16,7 @@ from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import ZERO_IS_BEST, derived, loss
 from claimeval.metrics.extraction import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.by_rank import ByRank
 from claimeval.runs.directory import ScoresSummary
 from claimeval.runs.front import Front, head
 from claimeval.runs.judges import JudgeNumbers
@@ -81,6 +82,7 @@ def view(
     *,
     sides: Sequence[ScoresSummary] = (),
     diagnosis: DiagnosisCounts | None = None,
+    by_rank: ByRank | None = None,
     extraction: ExtractionSummary | None = None,
 ) -> Iterator[Block]:
     """Yield what is shown of a run after its front.
@@ -91,6 +93,7 @@ def view(
         shown: The front, with the claims or answers to read first.
         sides: The metrics of attached runs.
         diagnosis: Whether retrieval or generation is to blame.
+        by_rank: Gold claims in the answer by the rank of their evidence.
         extraction: The quality of the claims.
     """
     names = manifest.short_names
@@ -113,6 +116,8 @@ def view(
         yield from orders(summary.order_effects)
     if diagnosis:
         yield blame(diagnosis)
+    if by_rank:
+        yield ranks(by_rank)
     if extraction:
         yield from claims(extraction)
     if cost := costs(summary.cost, names):
@@ -145,6 +150,7 @@ def of(overview: Overview) -> tuple[list[Line], list[Block]]:
         overview.front,
         sides=overview.sides,
         diagnosis=overview.diagnosis,
+        by_rank=overview.by_rank,
         extraction=overview.extraction,
     )
     return list(front(manifest, summary, overview.front)), list(rest)
@@ -225,6 +231,21 @@ def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
         ends = interval((means[0], means[-1]), 3)
         middle = decimal(means[len(means) // 2])
         yield f"{len(metric.by_judge)} judges alone: {ends}, median {middle}"
+
+
+RANKS = (
+    Column("in the answer", "number", at="share.value"),
+    Column("95 % interval", "ends", at="share"),
+    Column("gold claims", "count", at="share.n"),
+)
+
+
+def ranks(by_rank: ByRank) -> Table:
+    """Return the share of gold claims in the answer by the rank of their evidence."""
+    rows = [Named(str(one.rank), one) for one in by_rank.ranks]
+    notes = [by_rank.sentence] if by_rank.sentence else []
+    title = "Gold claims in the answer, by the rank of their evidence"
+    return table("ranks", named("rank", RANKS), rows, title, notes)
 
 
 SLICES = (

@@ -1,0 +1,123 @@
+"""Gold claims in the answer by the rank of their evidence."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import claimeval as ce
+from claimeval.runs.by_rank import ByRank, _drop
+from claimeval.types.records import Sample
+from tests.command_line import call
+
+DOCUMENTS = 5
+
+
+def sample(number: int, rank: int, *, said: bool, ids: bool = True) -> Sample:
+    """A question whose gold document stands at a rank."""
+    gold = f"The mill of town {number} was finished in {1800 + number}."
+    texts = [f"The road {number}-{at} crosses meadows." for at in range(1, DOCUMENTS)]
+    texts.insert(rank - 1, gold)
+    names = [f"d{number}-{text[-20:]}" for text in texts]
+    return Sample(
+        id=str(number),
+        question=f"When was the mill of town {number} finished?",
+        answer=gold if said else "The road crosses meadows.",
+        contexts=(
+            tuple(ce.Document(id=name, text=text) for name, text in zip(names, texts, strict=True))
+            if ids
+            else texts
+        ),
+        reference_answers=[gold],
+        reference_contexts=[gold],
+        reference_context_ids=[names[rank - 1]] if ids else [],
+    )
+
+
+def scored(samples: list[Sample], tmp_path: Path, metrics: str) -> ce.Run:
+    return ce.score(
+        samples,
+        judges="local:lexical",
+        metrics=metrics,
+        out=tmp_path / "run",
+        options=ce.RunOptions(cache=tmp_path / "cache"),
+    )
+
+
+def lost(ids: bool = True) -> list[Sample]:
+    """20 samples a rank: all are answered at the ends, and 5 of 20 in between."""
+    return [
+        sample(20 * rank + i, rank, said=rank in (1, DOCUMENTS) or i % 4 == 0, ids=ids)
+        for rank in range(1, DOCUMENTS + 1)
+        for i in range(20)
+    ]
+
+
+@pytest.mark.parametrize("metrics", ["coverage", "coverage,context_recall"])
+@pytest.mark.parametrize("ids", [True, False])
+def test_what_is_lost_in_the_middle_is_said(metrics: str, ids: bool, tmp_path: Path) -> None:
+    by_rank = scored(lost(ids), tmp_path, metrics).by_rank
+    assert by_rank
+    shares = {one.rank: (one.share.value, one.share.n) for one in by_rank.ranks}
+    assert shares == {1: (1, 20), 2: (0.25, 20), 3: (0.25, 20), 4: (0.25, 20), 5: (1, 20)}
+    # nearness to the center 0, .5, 1, .5, 0: ends are ranks 1, 2, 4 and 5, the middle is rank 3
+    assert (by_rank.ends.value, by_rank.middle.value) == (0.625, 0.25)
+    assert by_rank.sentence
+    assert by_rank.sentence.startswith("Lost in the middle: the answers have 0.25")
+
+
+def test_it_stands_in_every_form(tmp_path: Path) -> None:
+    run = scored(lost(), tmp_path, "coverage,context_recall")
+    words = "Lost in the middle"
+    assert words in run.report(format="md")
+    printed = call("report", "run", "--format", "csv", "--rows", "ranks", folder=tmp_path).stdout
+    assert printed.startswith("rank,in the answer,")
+    assert len(printed.splitlines()) == 1 + DOCUMENTS
+    compared = call("compare", "run", "run", "--details", folder=tmp_path).stdout
+    assert "claims in a" in compared
+
+
+def test_no_rank_is_known_without_evidence(tmp_path: Path) -> None:
+    blind = [
+        one.model_copy(update={"reference_contexts": (), "reference_context_ids": ()})
+        for one in lost()
+    ]
+    assert scored(blind, tmp_path, "coverage").by_rank is None
+
+
+def test_without_coverage_there_is_nothing_to_count(tmp_path: Path) -> None:
+    assert scored(lost()[:3], tmp_path, "context_recall").by_rank is None
+
+
+def planted(seed: int, dip: float) -> bool:
+    """Whether a fall is reported for 200 samples of 10 documents with 3 gold claims each."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(200):
+        for _ in range(3):
+            rank = draw.randint(1, 10)
+            nearness = 1 - abs(rank - 5.5) / 4.5
+            chance = 0.8 - (dip if 4 <= rank <= 7 else 0)
+            rows.append((nearness, float(draw.random() < chance), number))
+    drop = _drop(rows)
+    return ByRank(ranks=(), ends=drop, middle=drop, drop=drop).sentence is not None
+
+
+def test_a_planted_dip_is_said_and_none_is_not() -> None:
+    """The shares of 95 % and 5 %, with room for chance in 40 draws."""
+    assert sum(planted(seed, 0.2) for seed in range(40)) >= 37
+    assert sum(planted(seed, 0.0) for seed in range(40)) <= 3
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=30))
+def test_the_shares_count_each_claim_once(rows: list[tuple[int, bool]]) -> None:
+    drop = _drop([(1 - abs(rank - 5) / 4, float(has), i) for i, (rank, has) in enumerate(rows)])
+    assert drop.n == len(rows)
+    if drop.value is None:
+        assert drop.because
+    elif len({has for _, has in rows}) == 1:
+        assert drop.value == pytest.approx(0, abs=1e-9)
