@@ -219,7 +219,7 @@ def _known(command: str, option: str) -> Iterable[tuple[str, str]]:
         from claimeval import providers
 
         examples = list[str]()
-        for row in providers.rows():
+        for row in (*providers.rows(), *providers.host_rows()):
             examples += filter(None, row.example.split(", "))
         return [(example, "") for example in examples]
     from claimeval.judging import prompts

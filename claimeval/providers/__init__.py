@@ -22,6 +22,7 @@ from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.requests import (
     AUTOMATIC_CLAIMS,
     CLAIMS_PER_CALL,
+    ENGINES,
     MAX_CLAIMS_PER_CALL,
     MOST_VERDICT_TOKENS,
     CallError,
@@ -188,7 +189,11 @@ def _row(name: str) -> Provider | None:
     if name in PROVIDERS:
         module, _, attribute = PROVIDERS[name].partition(":")
         row: Provider = getattr(importlib.import_module(module), attribute or "PROVIDER")
-        return row
+        return _registered(row)
+    from claimeval.providers import hosts
+
+    if host := hosts.row(name):
+        return host
     for entry in _entry_points().select(name=name):
         try:
             loaded = entry.load()
@@ -202,15 +207,25 @@ def _row(name: str) -> Provider | None:
                 f"the entry point {entry.value!r} is not a claimeval.providers.Provider with the"
                 f" name {name!r}"
             )
-        return loaded
+        return _registered(loaded)
     return None
+
+
+def _registered(row: Provider) -> Provider:
+    """Return a row, after its requests are known to be typed tasks if its judges read no
+    prompts."""
+    if not row.reads_prompts:
+        ENGINES.add(row.name)
+    return row
 
 
 def other_keys(variable: str) -> str:
     """Return a hint at judges of the other providers whose keys are set; empty if there are
     none."""
     found = {
-        row.name: row.key_variable for row in rows() if row.key_variable not in (None, variable)
+        row.name: row.key_variable
+        for row in (*rows(), *host_rows())
+        if row.key_variable not in (None, variable)
     }
     judges = [f"{name}:MODEL ({key} is set)" for name, key in found.items() if key in os.environ]
     return f", or name a judge such as {' or '.join(judges)}" if judges else ""
@@ -221,8 +236,15 @@ def rows() -> tuple[Provider, ...]:
     return tuple(row for name in PROVIDERS if (row := _row(name)))
 
 
+def host_rows() -> tuple[Provider, ...]:
+    """Return the rows of hosts with OpenAI's protocol."""
+    from claimeval.providers import hosts
+
+    return tuple(row for name in hosts.hosts() if (row := hosts.row(name)))
+
+
 def examples() -> str:
-    """Return models of every provider as a user writes them."""
+    """Return models of the providers of this package as a user writes them, without hosts."""
     return "; ".join(row.example for row in rows() if row.example)
 
 
@@ -232,13 +254,36 @@ def provider(model: str) -> Provider:
     provider."""
     name, colon, rest = model.partition(":")
     if not colon or not rest:
+        meant = meant_by(model)
+        hint = f"; did you mean {meant!r}?" if meant else "."
         raise UsageError(
-            f"judge {model!r} is not of the form provider:model. Examples: {examples()}"
+            f"judge {model!r} is not of the form provider:model{hint} Examples: {examples()}"
         )
     if (row := _row(name)) is None:
-        names = {row.name for row in rows() if row.example} | _entry_points().names
-        raise UsageError(f"{unknown_name('provider', name, names)}. Examples: {examples()}")
+        if meant := meant_by(model):
+            raise UsageError(f"unknown provider {name!r}; did you mean {meant!r}?")
+        known = (row.name for row in (*rows(), *host_rows()) if row.example)
+        unknown = unknown_name("provider", name, {*known, *_entry_points().names})
+        other = "Any other server with OpenAI's protocol is openai:MODEL@URL"
+        raise UsageError(f"{unknown}. {other}. Examples: {examples()}")
     return row
+
+
+def meant_by(model: str) -> str | None:
+    """Return the model in the right form, for one in the form of another tool (`ollama/llama3`) or
+    without its provider (`gpt-5-mini`); None if it is unknown."""
+    from claimeval.providers import hosts, windows
+
+    for separator in (":", "/"):
+        name, found, rest = model.partition(separator)
+        host = name if name in PROVIDERS else hosts.named(name)
+        if found and rest and host and f"{host}:{rest}" != model:
+            return f"{host}:{rest}"
+    if ":" in model or "/" in model:
+        return None
+    return next(
+        (f"{name}:{model}" for name in PROVIDERS if windows.is_known(f"{name}:{model}")), None
+    )
 
 
 def settle(judge: Judge) -> Judge:

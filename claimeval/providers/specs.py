@@ -148,7 +148,7 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
         remarks = [f"{name} gives a {note}" for name, note in note_by_judge.items() if note]
     if not remarks and providers.row_of(extractor).note(extractor):
         remarks = [f"claims extracted by {extractor.name}, by rules and not by a language model"]
-    by_rule = (CLAIMS_BY_RULE,) if extractor.model.startswith("local:") else ()
+    by_rule = (CLAIMS_BY_RULE,) if extractor.is_engine else ()
     return (*capless, *remarks, *by_rule)
 
 

@@ -48,6 +48,11 @@ def _table() -> dict[str, int]:
     return _WindowTable.model_validate(read_yaml(TABLE, "table of windows")).windows
 
 
+def is_known(model: str) -> bool:
+    """Return whether the published window of `provider:name` is listed."""
+    return any(fnmatchcase(model, name) for name in _table())
+
+
 def known_window(judge: Judge) -> int | None:
     """Return the context window of a judge's model in tokens; None if it is unknown.
 

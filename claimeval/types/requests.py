@@ -88,6 +88,8 @@ class JudgePrice(Record):
     output: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False)
 
 
+ENGINES: set[str] = {"local"}
+"""Providers whose judges read no prompts; their rows add them."""
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 """Returns the reply to messages, each with `role` and `content`."""
 FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
@@ -227,7 +229,7 @@ class Judge(Record):
     def is_engine(self) -> bool:
         """Return whether the judge is a local engine, which reads the typed task of a request
         instead of a prompt."""
-        return self.model.startswith("local:")
+        return self.provider in ENGINES
 
     @cached_property
     def id(self) -> str:
