@@ -206,7 +206,7 @@ def test_notes_on_labels_are_in_all_doors(
     )
     with pytest.warns(ce.NoteWarning) as warned:
         notes = door(run, labels=labels).notes
-    assert sum("1 label of" in note for note in notes) == 1
+    assert sum("1 of 3 labels fits nothing" in note for note in notes) == 1
     assert [str(one.message) for one in warned if one.category is ce.NoteWarning] == list(notes)
     printed = call(command, command, "--labels", "labels.csv", folder=folder).stdout
     assert [note for note in notes if note not in printed] == []
