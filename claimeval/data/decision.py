@@ -262,11 +262,10 @@ class _Table:
             return tuple(path for path in paths if self._fills(path, field))
         leading: list[str] = []
         for path in filter(None, paths):
-            names = dict.fromkeys(
-                name for row in self._rows for name in roots(tuple(row.fields), path)
-            )
-            if names or not is_pattern(path):
-                leading += names if is_pattern(path) else [path]
+            if not any(_leads(row, path) for row in self._rows):
+                continue
+            names = self._roots(path) if is_pattern(path) else (path,)
+            leading += dict.fromkeys(names)
         return tuple(leading)
 
     def _fills(self, column: str, field: str) -> bool:
@@ -371,8 +370,19 @@ class _Table:
                 and may_be(path)
                 and self._differs(path, field, read)
             ]
-            if others or field in self._several:
+            if others or field in self._several or self._several_of_a_preset(field, read):
                 yield self._choice(field, [*read, *others])
+
+    def _several_of_a_preset(self, field: str, read: Sequence[str]) -> bool:
+        """Return whether a row has different answers in two of the columns that a preset names."""
+        if field != "answer" or field not in self._mapping.fields:
+            return False
+        paths = [self._paths[name] for name in read if name in self._paths]
+        for row in range(len(self._rows)):
+            texts = [path.texts(row) for path in paths if row in path.values]
+            if any(not _same(text, texts[0]) for text in texts[1:]):
+                return True
+        return False
 
     def _of_a_pattern(self, field: str) -> bool:
         return any(is_pattern(path) for path in self._mapping.fields.get(field, ()))
@@ -549,7 +559,7 @@ class _Table:
         paths = self._columns.get(field) or (field,)
         for row in self._rows:
             for path in paths:
-                if any(True for _ in values_at(row.fields, path)):
+                if _leads(row, path):
                     return path
         return paths[0]
 
@@ -591,10 +601,10 @@ class _Table:
                 turns = self._roles(best)
                 fields = [name for name in fields if name not in turns]
                 taken.add(best)
-        unnamed = not any(self._named(name, taken) for name in fields if name in FIELDS[:2])
+
         for field in fields:
             candidates = self._named(field, taken)
-            if not candidates and (unnamed or field == "contexts") and field in FIELDS:
+            if not candidates and field in FIELDS:
                 candidates = self._by_shape(field, taken, found)
             found[field] = candidates
             if candidates:
@@ -704,6 +714,8 @@ class _Table:
             asking = [path for path in texts if _asks(path)]
             asking.sort(key=lambda path: (-_asks(path), len(path.keys), path.path))
             return [Candidate(path.path, "texts with a question mark") for path in asking]
+        if self._knows_a_column():
+            texts = [path for path in texts if _are_sentences(path)]
         texts.sort(key=lambda path: (-_length(path), path.path))
         return [Candidate(path.path, "the longest texts") for path in texts]
 
@@ -839,7 +851,7 @@ class _Table:
             if field != "messages" and self._has(sample, field):
                 continue
             asked = sample.question if sample else ""
-            if any(True for _ in values_at(row.fields, path)):
+            if _leads(row, path):
                 leading += 1
                 question = asked
             elif asked and asked == question:
@@ -1023,6 +1035,10 @@ def _shared(path: str, used: Iterable[str]) -> int:
             count += 1
         shared = max(shared, count)
     return shared
+
+
+def _leads(row: SourceRow, path: str) -> bool:
+    return any(True for _ in values_at(row.fields, path))
 
 
 def _leads_into(path: str, others: Iterable[str]) -> bool:

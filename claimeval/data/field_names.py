@@ -203,6 +203,8 @@ def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:
         matches = []  # what a `text` is stands in the key above
     if not matches and last[-1] in _GENERIC | _SPOKEN:
         matches = _named_above(words, keys)
+    if not matches and last == ("message",) and field == "question":
+        matches = [words.index("message")]
     spoken = max((at for at, each in enumerate(keys) if _SPOKEN & {*each}), default=-1)
     retrieved = max((at for at, each in enumerate(keys) if speaks_of_documents(each)), default=-1)
     if not matches or retrieved > spoken:
