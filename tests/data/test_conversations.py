@@ -467,6 +467,18 @@ def test_another_cluster_and_a_mapping_file_are_followed(tmp_path: Path) -> None
     assert run.manifest.data.mapping["turns"] == "all"
 
 
+def test_an_experiment_over_every_turn_has_conversations_as_clusters(tmp_path: Path) -> None:
+    rows = [ten_turns(place, {2}) for place in ("Bern", "Basel")]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "e.yaml").write_text(
+        "data: c.jsonl\nturns: all\nbaseline: a\nmetrics: [faithfulness]\narms:\n"
+        "- {name: a, judges: ['local:lexical']}\n"
+        "- {name: b, judges: ['local:lexical'], extract_prompt: bullets}\n"
+    )
+    told = call("experiment", "e.yaml", "-o", "e", folder=tmp_path).stdout
+    assert "20 samples, 2 conversations" in told
+
+
 def test_what_stands_beside_the_messages_belongs_to_the_last_question() -> None:
     row = openai_chat([Exchange("One?", (), "1."), Exchange("Two?", (), "2.")])
     row |= {"contexts": ["Two is 2."], "reference": "2", "topic": "numbers", "conversation": "c"}

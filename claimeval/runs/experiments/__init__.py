@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from claimeval.data.mapping import Turns
 from claimeval.data.reasoning import AnswerReasoning
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.metrics.derived import MetricSelection
 from claimeval.providers import specs as judging
+from claimeval.types.clusters import CONVERSATION
 from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.options import OnSameFamily, PanelOptions
 from claimeval.types.records import Record
@@ -72,8 +73,16 @@ class Experiment(Record):
     labels: Path | None = None
     """Human labels to compare the arms with: a file, or a run with labels."""
     cluster: str | None = None
-    """The field whose equal values are one cluster in intervals and tests; None for the
-    question."""
+    """The field whose equal values are one cluster in intervals and tests; None for the question,
+    or for the conversation if every turn of it is a sample."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cluster_of_turns(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Make conversations the clusters if every turn is a sample and no field is named."""
+        if fields.get("turns") == "all" and not fields.get("cluster"):
+            return {**fields, "cluster": CONVERSATION}
+        return fields
 
     def arm(self, name: str) -> Arm:
         """Return the arm of that name."""
