@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from claimeval.cli.command import SOURCES
-from claimeval.cli.terminal import say, write_data
+from claimeval.cli.terminal import encodes, say, write_data
+from claimeval.metrics.derived import DOWN
 from claimeval.runs.views import Block, Column, Entries, Line, Table, through
 from claimeval.types.errors import HIDDEN, NoteWarning, escaped
 
@@ -134,7 +135,7 @@ class Output:
     def draw(self, blocks: Iterable[Block]) -> None:
         """Print views. Headings, titled tables and entries begin with an empty line."""
         for block in blocks:
-            shown = through(block, escaped, inner="  ")
+            shown = through(block, _plain, inner="  ")
             match shown:
                 case Line(parts, "caution" | "note" as kind):
                     self.note("".join(parts), kind=kind.capitalize())
@@ -193,7 +194,7 @@ class Output:
             grid = Grid(header_style="bold", box=None, padding=(0, 1))
             for i in kept:
                 column = shown.columns[i]
-                is_text = shown.columns[i].kind == "text"
+                is_text = shown.columns[i].kind in ("text", "metric")
                 head = "\n".join(_folded(column.name, widths[i] - 2))
                 grid.add_column(
                     Text(head),
@@ -290,6 +291,13 @@ class _Said(logging.Handler):
         self._said += say(*record.getMessage().splitlines())
 
 
+def _plain(text: str) -> str:
+    """Return the text escaped, with a plain mark for metrics of which a low value is good where the
+    output has no arrow."""
+    shown = escaped(text)
+    return shown if encodes(DOWN) else shown.replace(DOWN, "v")
+
+
 def _lines(text: str) -> str:
     """Return the text `escaped`, with its line ends, and at most one empty line in a row."""
     lines = "\n".join(escaped(line).rstrip() for line in text.expandtabs(4).splitlines())
@@ -302,7 +310,7 @@ def _width(column: Column, cells: Iterable[str], words: int, lines: int) -> int:
     from rich.cells import cell_len
 
     widest = max(map(cell_len, cells), default=0)
-    least = min(widest, words) if column.kind == "text" else widest
+    least = min(widest, words) if column.kind in ("text", "metric") else widest
     named = max(map(len, column.name.split(" ")))
     while len(_folded(column.name, named)) > lines:
         named += 1

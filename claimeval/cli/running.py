@@ -19,6 +19,7 @@ from claimeval.cli.printer import UNLIMITED, Output
 from claimeval.cli.shared import Gates, Shown
 from claimeval.cli.terminal import ProgressLine, encodes, end_on_next_signal, say, write_data
 from claimeval.evaluation.summary import Summary
+from claimeval.metrics.derived import DOWN
 from claimeval.runs.directory import beside, results_file
 from claimeval.runs.ending import Ending
 from claimeval.runs.front import Front, FrontScore, front
@@ -34,10 +35,9 @@ from claimeval.types.records import SampleResult
 
 MANY = 20_000
 """Number of samples above which claims to read are not printed."""
-LINES = 24
-"""Lines of the first screen. With fewer claims to read, it holds more metrics."""
-NOTES = 3
-"""Lines of notes that are printed; `--details` prints all."""
+LINES = 50
+"""Lines of the first screen where there is no terminal. With fewer claims to read, it holds more
+metrics."""
 CELLS = 10
 """Characters of a bar."""
 
@@ -253,40 +253,76 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
         shown: The number of claims that was asked for, and whether all notes are.
         closing: The number of other lines: messages above, what was paid, and where to go on.
     """
-    width = output.size[1]
+    rows, width = output.size
+    lines = rows or LINES
     more = [f" {text}" for text in (front.missing, front.few) if text]
-    notes = _notes(output, front, None if shown.details else NOTES)
-    above = ["", front.head, *notes, "", *_scores(front), *more]
+    # Notes are never cut, so that the point of a caution, at its end, is not lost.
+    above = ["", front.head, *_notes(output, front), "", *_scores(front, width), *more]
+    above = [line for text in above for line in _folded(output, text, width)]
     if front.sentence:
         above += ["", *output.wrap(front.sentence, width)]
-    pairs = [(f"{claim.sample_id}: {claim.claim}", claim.why) for claim in front.read]
+    read = _read_first(front)
+    if shown.top <= Shown().top:
+        free = lines - len(above) - closing - 3
+        count = max(0, free // 2)
+        # With room for two lines a claim and a reason each, no text is cut.
+        tall = 4 if free >= 4 * len(read) else 1
+        read = read[:count]
+    else:
+        tall = 1
+    if read:
+        above += ["", "First to read"]
+    mark = "✗" if encodes("✗") else "x"
+    for said, why in read:
+        above += _entry(output, f" {mark} ", visible(said), tall // 2 or 1)
+        above += _entry(output, "   ", visible(why), tall // 2 or 1)
+    for line in above:
+        output.line(fitted(_encoded(line), width))
+
+
+def _folded(output: Output, text: str, width: int) -> list[str]:
+    """Return a line folded at the width, with its indent; an empty one as it is."""
+    indent = len(text) - len(text.lstrip())
+    if not text or len(text) <= width or indent > 1:
+        return [text]
+    return [" " * indent + line for line in output.wrap(text.lstrip(), width - indent)]
+
+
+def _entry(output: Output, start: str, text: str, most: int) -> list[str]:
+    """Return a text in at most so many lines; the last one is cut where it is printed."""
+    width = output.size[1] - len(start)
+    lines = output.wrap(text, width)
+    if len(lines) > most:
+        lines = [*lines[: most - 1], " ".join(lines[most - 1 :])]
+    rest = [" " * len(start) + line for line in lines[1:]]
+    return [start + lines[0], *rest] if lines else [start]
+
+
+def _read_first(front: Front) -> list[tuple[str, str]]:
+    """Return what to read first: a claim or an answer, and why."""
+    read = [(f"{claim.sample_id}: {claim.claim}", claim.why) for claim in front.read]
     for answer in front.answers:
         (first, word), *others = answer.ratings.items()
         also = f" (also {', '.join(name for name, _ in others)})" if others else ""
         because = f": {answer.explanation}" if answer.explanation else ""
-        pairs.append((f"{answer.sample_id}: {answer.answer}", f"{first} {word}{also}{because}"))
-    if shown.top <= Shown().top:
-        pairs = pairs[: max(0, (LINES - len(above) - closing - 3) // 2)]
-    if pairs:
-        above += ["", "First to read"]
-    mark = "✗" if encodes("✗") else "x"
-    for said, near in pairs:
-        above += [f" {mark} {visible(said)}", f"   {visible(near)}"]
-    for line in above:
-        output.line(fitted(line, width))
+        read.append((f"{answer.sample_id}: {answer.answer}", f"{first} {word}{also}{because}"))
+    return read
 
 
-def _notes(output: Output, front: Front, most: int | None) -> list[str]:
-    """Return the notes in at most so many lines; the ending says why a run stopped."""
+def _encoded(text: str) -> str:
+    """Return the text with a plain mark for metrics of which a low value is good, where the output
+    has no arrow."""
+    return text if encodes(DOWN) else text.replace(DOWN, "v")
+
+
+def _notes(output: Output, front: Front) -> list[str]:
+    """Return the notes, folded; the ending says why a run stopped."""
     notes = [note for note in front.notes if note.kind not in ("incomplete", "decided")]
-    texts = [
-        f"{'Note' if note.kind == 'note' else 'Caution'}: {visible(note.text)}" for note in notes
-    ]
-    lines = [line for text in texts for line in output.wrap(text, output.size[1])]
-    if most is None or len(lines) <= most:
-        return lines
-    more = [f"More notes: --details ({len(texts) - most + 1})"] if len(texts) >= most else []
-    return [*texts[: most - 1], *more]
+    lines = list[str]()
+    for note in notes:
+        kind = "Note" if note.kind == "note" else "Caution"
+        lines += output.wrap(f"{kind}: {visible(note.text)}", output.size[1])
+    return lines
 
 
 def _print_scores(output: Output, front: Front) -> None:
@@ -298,16 +334,46 @@ def _print_scores(output: Output, front: Front) -> None:
     write_data("\n".join([*output.wrap(", ".join(scores), width if rows else UNLIMITED), ""]))
 
 
-def _scores(front: Front) -> Iterator[str]:
-    """Yield a line for each metric: its name, value, bar, ends and counts."""
+COUNTS = ("agree", "contradict", "neither")
+"""Heads of the columns of claims."""
+
+
+def _scores(front: Front, width: int) -> list[str]:
+    """Return a line for each metric: its name, value, bar, ends and, if they fit, counts; above
+    them, the names of the columns."""
+    lines = list(_table_of_scores(front, counts=True))
+    if max(map(len, lines), default=0) > width:
+        lines = list(_table_of_scores(front, counts=False))
+    return lines
+
+
+def _table_of_scores(front: Front, *, counts: bool) -> Iterator[str]:
     names = max((len(score.name) for score in front.scores), default=0)
     values = max((len(score.value) for score in front.scores), default=0)
     ends = max((len(_ends(score)) for score in front.scores), default=0)
+    if not front.scores:
+        return
+    has_labels = any(score.labels for score in front.scores)
+    head = f"{'95% interval' if ends else '':{max(ends, 12 * bool(ends))}}"
+    ends = len(head)
+    of_labels = "  ".join(COUNTS) if has_labels and counts else ""
+    yield f" {'':{names}}  {'':{values}} {'':{CELLS}}  {head}  {of_labels}".rstrip()
     for score in front.scores:
-        value = f"{score.value:>{values}} {bar(score.share)}"
-        yield f" {score.name:{names}}  {value}  {_ends(score):{ends}}  {score.counts}"
+        value = f"{score.value:>{values}} {bar(score)}"
+        counted = _counts(score) if score.labels else score.counts
+        counted = counted if counts else ""
+        yield f" {score.name:{names}}  {value}  {_ends(score):{ends}}  {counted}".rstrip()
+    if has_labels and not counts:
+        full, half, empty = _cells()
+        yield f" {full} agree, {half} contradict, {empty} neither"
     if any(score.bounds for score in front.scores):
-        yield " * bounds, not an interval: judges abstained on over a tenth of the claims"
+        yield " * lowest and highest possible: over a tenth of the claims are undecided"
+
+
+def _counts(score: FrontScore) -> str:
+    """Return the claims by label, below the names of the columns."""
+    numbers = zip(score.labels or (), COUNTS, strict=True)
+    return "  ".join(f"{number:>{len(name)},}" for number, name in numbers)
 
 
 def _ends(score: FrontScore) -> str:
@@ -315,14 +381,27 @@ def _ends(score: FrontScore) -> str:
     return f"{score.ends}{'*' * score.bounds}"
 
 
-def bar(share: float | None) -> str:
-    """Return a bar of `CELLS` characters, in ASCII where standard output has no others; blank
-    without a share."""
-    if share is None:
+def bar(score: FrontScore) -> str:
+    """Return a bar of `CELLS` characters, in ASCII where standard output has no others: the mean,
+    then the share of the rest that is contradicted, then what was not found; blank if the mean is
+    no share."""
+    if score.share is None:
         return " " * CELLS
-    filled = round(max(0.0, min(1.0, share)) * CELLS)
-    full, empty = ("█", "·") if encodes("█·") else ("#", ".")
-    return full * filled + empty * (CELLS - filled)
+    filled = round(max(0.0, min(1.0, score.share)) * CELLS)
+    against = 0
+    if score.labels:
+        _, contradicted, absent = score.labels
+        if contradicted + absent:
+            against = round((CELLS - filled) * contradicted / (contradicted + absent))
+        # What the evidence contradicts is seen even if it is little.
+        against = max(against, int(contradicted > 0 and filled < CELLS))
+    full, half, empty = _cells()
+    return full * filled + half * against + empty * (CELLS - filled - against)
+
+
+def _cells() -> tuple[str, str, str]:
+    """Return the characters of a bar: agree, contradict, neither."""
+    return ("█", "▓", "·") if encodes("█▓·") else ("#", "x", ".")
 
 
 def fitted(text: str, width: int) -> str:

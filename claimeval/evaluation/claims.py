@@ -391,7 +391,8 @@ class ClaimsJob(QuestionJob):
         steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
         calls = earlier.calls + tuple(chain.from_iterable(step.calls for step in steps))
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
-        voted = with_evidence(sample, chain.from_iterable(claims.values()), voted)
+        reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
+        voted = with_evidence(sample, chain.from_iterable(claims.values()), voted, reasoning)
         unscored = SampleResult(
             sample=sample,
             claims=tuple(chain.from_iterable(claims.values())),

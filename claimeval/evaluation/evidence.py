@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claimeval.lexical.evidence import EvidenceFinder
@@ -20,7 +20,10 @@ SHOWS = ("supported", "contradicted")
 
 
 def with_evidence(
-    sample: Sample, claims: Iterable[Claim], assessments: Sequence[Assessment]
+    sample: Sample,
+    claims: Iterable[Claim],
+    assessments: Sequence[Assessment],
+    reasoning: Collection[str],
 ) -> tuple[Assessment, ...]:
     """Return the assessments, whose verdicts with a reason name the sentence that it is about.
 
@@ -28,28 +31,26 @@ def with_evidence(
         sample: The sample, with the documents.
         claims: Its claims.
         assessments: The assessments of the claims.
+        reasoning: The judges whose explanations are reasons; that of a judge that reads no prompt
+            is a number.
     """
     texts = {claim.id: claim.text for claim in claims}
-    search = _Search(sample)
+    search = _Search(sample, reasoning)
     return tuple([_with_evidence(one, texts, search) for one in assessments])
 
 
 def _with_evidence(assessment: Assessment, texts: Mapping[str, str], search: _Search) -> Assessment:
     claim = texts.get(assessment.subject)
-    if claim is None or not any(map(_rests_on_a_sentence, assessment.verdicts)):
+    if claim is None or not any(map(search.concerns, assessment.verdicts)):
         return assessment
     verdicts = list[Verdict]()
     for verdict in assessment.verdicts:
-        if _rests_on_a_sentence(verdict) and verdict.evidence is None:
+        if search.concerns(verdict) and verdict.evidence is None:
             span = search.find(assessment, claim, verdict.explanation or "", verdict.cites)
             verdicts.append(verdict.model_copy(update={"evidence": span}))
         else:
             verdicts.append(verdict)
     return assessment.model_copy(update={"verdicts": tuple(verdicts)})
-
-
-def _rests_on_a_sentence(verdict: Verdict) -> bool:
-    return verdict.support in SHOWS and bool(verdict.explanation)
 
 
 class ShownSentence(NamedTuple):
@@ -81,10 +82,19 @@ def shown_sentence(sample: Sample, assessment: Assessment, claim: str) -> ShownS
 class _Search:
     """Finds sentences in the documents of a sample."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: Sample, reasoning: Collection[str] = ()) -> None:
         self._sample = sample
+        self._reasoning = reasoning
         self._finders: dict[Part, EvidenceFinder] = {}
         self._ids: dict[Part, tuple[str, ...]] = {}
+
+    def concerns(self, verdict: Verdict) -> bool:
+        """Return whether the verdict rests on a sentence and has a reason."""
+        return (
+            verdict.support in SHOWS
+            and bool(verdict.explanation)
+            and verdict.judge in self._reasoning
+        )
 
     def find(
         self, assessment: Assessment, claim: str, reason: str, cites: Iterable[str]

@@ -210,6 +210,16 @@ ZERO_IS_BEST = {
     ),
 }
 """Metrics of faults."""
+LOWER_IS_BETTER = ZERO_IS_BEST | {"perplexity"}
+"""Metrics of which a low value is good."""
+DOWN = "↓"
+"""Mark behind the name of such a metric."""
+
+
+def directed(name: str) -> str:
+    """Return the name of a metric, with an arrow if a low value is good."""
+    return f"{name} {DOWN}" if name in LOWER_IS_BETTER else name
+
 
 NUMBERED: dict[str, tuple[tuple[str, ...], Callable[[float], Formula], str]] = {
     "factscore": ((_F,), formulas.factscore, "faithfulness with length penalty"),

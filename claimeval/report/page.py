@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.headline import pairs_of, sample_sentence
+from claimeval.metrics.derived import LOWER_IS_BETTER
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report import render as rendering
 from claimeval.report.assets import fill
@@ -192,6 +193,7 @@ class _PageData(NamedTuple):
             "because": self._because(),
             "causes": CAUSES,
             "cells": CELLS,
+            "lower": sorted(LOWER_IS_BETTER),
             "agreement": self.agreement.model_dump(mode="json") if self.agreement else None,
             "reasons": REASONS,
             "version": __version__,

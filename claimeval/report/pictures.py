@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from claimeval.metrics.derived import loss
+from claimeval.metrics.derived import directed, loss
 from claimeval.report import charts
 from claimeval.report.charts import WIDTH, Cell, Curve, Mark, Picture
 from claimeval.runs.slices import CELLS
@@ -48,7 +48,7 @@ def axis_label(metric: MetricSummary) -> str:
 def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | None:
     """Draw the means of a run that are shares; None if it has none."""
     marks = [
-        mark(name, metric)
+        mark(directed(name), metric)
         for name, metric in metrics.items()
         if metric.unit == "share" and metric.mean is not None
     ]

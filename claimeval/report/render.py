@@ -70,7 +70,7 @@ def _markdown(block: Block) -> str:
                 ]
             return "\n".join(lines)
         case Table(columns=columns, rows=rows, title=title, notes=notes):
-            rule = ["---" if column.kind == "text" else "---:" for column in columns]
+            rule = ["---" if column.kind in ("text", "metric") else "---:" for column in columns]
             lines = [
                 f"| {' | '.join(row)} |"
                 for row in ([column.name for column in columns], rule, *rows)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 from claimeval.evaluation.manifest import Manifest
+from claimeval.metrics.derived import directed
 from claimeval.types.errors import unknown_name
 from claimeval.types.records import SampleResult, Verdict
 
@@ -44,7 +45,9 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
         "prompt_tokens",
         "completion_tokens",
     ]
-    yield [*head, *(f"{name}{part}" for name in names for part in parts)]
+    for name in names:
+        head += [directed(name), *(f"{name}{part}" for part in parts[1:])]
+    yield list[Cell](head)
     for result in results:
         sample = result.sample
         fields = json.dumps(sample.metadata, ensure_ascii=False) if sample.metadata else None

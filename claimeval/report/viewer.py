@@ -25,6 +25,7 @@ from typing import IO, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from claimeval.evaluation.manifest import Manifest
+from claimeval.metrics.derived import LOWER_IS_BETTER
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures, series
 from claimeval.report.assets import fill, page
@@ -452,6 +453,7 @@ class Viewer(ThreadingHTTPServer):
         content = {
             "folder": self.folder.resolve().name,
             "annotator": self.labeling and self.labeling.annotator,
+            "lower": sorted(LOWER_IS_BETTER),
             "runs": [entry._asdict() for entry in entries],
             "experiments": [entry._asdict() for entry in experiments],
             "groups": [

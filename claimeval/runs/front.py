@@ -12,7 +12,9 @@ from collections.abc import Iterable
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
+from claimeval.metrics.derived import directed
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.providers import reads_prompts
 from claimeval.runs.by_rank import ByRank, ByRankTally
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import DiagnosisCounts, DiagnosisTally
@@ -43,6 +45,8 @@ class FrontScore(Record):
     """Whether the ends are bounds."""
     counts: str
     """What was counted; empty if there is nothing to add."""
+    labels: tuple[int, int, int] | None = None
+    """Claims that are supported, contradicted and not found; None for metrics of anything else."""
 
 
 class Front(Record):
@@ -68,7 +72,8 @@ class FrontBuilder:
 
     def __init__(self, manifest: Manifest, top: int = TOP) -> None:
         self._manifest = manifest
-        self._worst = WorstClaims(manifest.rows, top)
+        computed = {judge.name for judge in manifest.judges if not reads_prompts(judge)}
+        self._worst = WorstClaims(manifest.rows, top, computed)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
         self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
@@ -99,7 +104,10 @@ class FrontBuilder:
         return Front(
             head="".join(head(manifest, summary)),
             notes=notes(summary, manifest.short_names),
-            scores=tuple(_score(name, metric) for name, metric in summary.metrics.items()),
+            scores=tuple(
+                _score(name, metric, summary.contradicted.get(name))
+                for name, metric in summary.metrics.items()
+            ),
             missing=_missing(summary),
             few=_few(summary, manifest.cluster),
             sentence=summary.headline or None,
@@ -157,21 +165,23 @@ def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
     return by
 
 
-def _score(name: str, metric: MetricSummary) -> FrontScore:
+def _score(name: str, metric: MetricSummary, contradicted: int | None) -> FrontScore:
     is_share = metric.unit == "share"
     value = decimal(metric.mean, 2) if metric.mean is not None else "no score"
     noun = COUNTED.get(name, "claim")
+    supported = metric.hits or 0
+    judged = metric.judged or 0
+    labels = None
+    if contradicted is not None and judged:
+        labels = (supported, contradicted, judged - supported - contradicted)
     return FrontScore(
-        name=name if is_share else f"{name} ({metric.unit})",
+        name=directed(name) if is_share else f"{directed(name)} ({metric.unit})",
+        labels=labels,
         value=value,
         share=metric.mean if is_share else None,
         ends=interval(metric.reported) if metric.reported else "",
         bounds=metric.ends == "bounds",
-        counts=(
-            f"{metric.hits or 0:,} of {number_of(metric.judged or 0, noun)}"
-            if metric.total
-            else f"n {metric.n}"
-        ),
+        counts=(f"{supported:,} of {number_of(judged, noun)}" if metric.total else f"n {metric.n}"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from pydantic import Field
@@ -32,6 +32,8 @@ class WorstClaim(Record):
     explanation: str | None
     """Explanation of the first judge with that label; documents that it numbers, such as d2, have
     their ids."""
+    is_reason: bool = True
+    """Whether the explanation is a reason; that of a judge that reads no prompt is a number."""
     cites: tuple[str, ...] = ()
     """Ids of the documents that this judge named."""
     excerpt: str | None = None
@@ -59,7 +61,7 @@ class WorstClaim(Record):
     def why(self) -> str:
         """Why the claim has its label, in a line: the reason of the judge with the documents that
         it named, or what the evidence has of the claim."""
-        if self.is_word_for_word or not self.explanation:
+        if self.is_word_for_word or not self.explanation or not self.is_reason:
             return self.near
         unnamed = [name for name in self.cites if f"[{name}]" not in self.explanation]
         named = f" [{', '.join(unnamed)}]" if unnamed else ""
@@ -139,9 +141,12 @@ class _WorstOfSample(NamedTuple):
 class WorstClaims:
     """Collects the worst claim of each of the worst samples of a run."""
 
-    def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
+    def __init__(
+        self, metrics: Iterable[Metric], shown: int = SHOWN, computed: Collection[str] = ()
+    ) -> None:
         """Collect claims that these metrics count; among equally bad claims, earlier metrics come
-        first."""
+        first. The explanations of judges that are `computed` are numbers, not reasons."""
+        self._computed = computed
         self._metrics = [
             metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt
         ]
@@ -152,7 +157,8 @@ class WorstClaims:
     def add(self, result: SampleResult) -> None:
         """Add a sample; at most one claim of its answer is kept.
 
-        Samples rank by the number of claims that are not supported, then by score; claims of a
+        Samples rank by the number of contradicted claims, then by that of claims that are not
+        supported, then by score; claims of a
         sample by label, then by the number of judges that agree on it. A claim that a short gold
         answer leaves out is none of them if the contexts support it.
         """
@@ -178,7 +184,11 @@ class WorstClaims:
                 worst = min(bad, key=_gravity)
                 score = result.scores.get(metric.name)
                 value = None if score is None else score.value
+                # A contradiction misleads, a gap only leaves open: a medicine dose that is wrong
+                # comes before three claims that are not found.
+                contradicted = sum(one.support == "contradicted" for one in bad)
                 rank = (
+                    -contradicted,
                     -len(bad),
                     1.0 if value is None else value,
                     *_gravity(worst),
@@ -195,7 +205,7 @@ class WorstClaims:
 
     def worst(self) -> tuple[WorstClaim, ...]:
         """Return the worst claims, worst first; equally bad claims are in the order of the data."""
-        return tuple(map(_worst_claim, self._worst))
+        return tuple([_worst_claim(ranked, self._computed) for ranked in self._worst])
 
 
 def _gravity(assessment: Assessment) -> tuple[int, float, float]:
@@ -213,7 +223,7 @@ def _gravity(assessment: Assessment) -> tuple[int, float, float]:
     )
 
 
-def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
+def _worst_claim(ranked: _WorstOfSample, computed: Collection[str]) -> WorstClaim:
     _, result, assessment, metric, score, claims = ranked
     assert assessment.support is not None, "only claims with a label are listed"
     text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
@@ -234,6 +244,7 @@ def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
         claim=text,
         evidence=assessment.evidence,
         label=assessment.support,
+        is_reason=bool(verdict and verdict.judge not in computed),
         explanation=_readable(verdict, tuple(documents)) if verdict else None,
         cites=verdict.cites if verdict else (),
         excerpt=excerpt,

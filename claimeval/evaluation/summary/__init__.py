@@ -80,6 +80,9 @@ class Summary(Record):
     """As in the manifest."""
     headline: str = ""
     """What judges found, counted, in one sentence; empty if there is nothing to say."""
+    contradicted: dict[str, int] = Field(default_factory=dict)
+    """Claims that their evidence contradicts, by metric; claims that are judged and neither
+    supported nor contradicted were not found."""
     complete: bool
     samples: int
     clusters: int
@@ -306,6 +309,7 @@ class SummaryBuilder:
         return Summary(
             job=self._job,
             headline=self._headline.headline(metrics),
+            contradicted=dict(self._headline.contradicted),
             complete=complete,
             samples=len(self._clusters),
             clusters=len(set(self._clusters)),

@@ -89,22 +89,33 @@ class SampleFacts(NamedTuple):
 
 
 Pair = tuple[Part, Part]
+Labels = dict[Pair, dict[str, Label | None]]
+"""The labels of claims by pair of claims and evidence."""
 
 
-def sample_facts(result: SampleResult, metrics: Mapping[Pair, Metric]) -> SampleFacts:
-    """Return what the labels of a sample say.
-
-    Args:
-        result: The result of the sample.
-        metrics: The metric of each pair of claims and evidence.
-    """
-    labels: dict[Pair, dict[str, Label | None]] = {}
+def labels_of(result: SampleResult, metrics: Mapping[Pair, Metric]) -> Labels:
+    """Return the labels of the claims that the metric of each pair counts."""
+    labels: Labels = {}
     part = {claim.id: claim.of for claim in result.claims}
     ids = {pair: counted(metric, result) for pair, metric in metrics.items()}
     for one in result.whole:
         pair = part.get(one.subject, ""), one.against
         if one.subject in ids.get(pair, ()):
             labels.setdefault(pair, {})[one.subject] = one.support
+    return labels
+
+
+def sample_facts(
+    result: SampleResult, metrics: Mapping[Pair, Metric], labels: Labels | None = None
+) -> SampleFacts:
+    """Return what the labels of a sample say.
+
+    Args:
+        result: The result of the sample.
+        metrics: The metric of each pair of claims and evidence.
+        labels: The labels, if they are known already.
+    """
+    labels = labels_of(result, metrics) if labels is None else labels
     grounded = labels.get(GROUNDED, {})
     correct = labels.get(CORRECT, {})
     covered = labels.get(COVERED, {})
@@ -198,6 +209,8 @@ class HeadlineTally:
         self._metrics = pairs_of(manifest.rows)
         self._ratings = RatingTally()
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
+        self.contradicted: Counter[str] = Counter()
+        """Claims that the evidence contradicts, by metric."""
         self._samples = 0
         self._answers = 0
         self._declined = 0
@@ -229,7 +242,11 @@ class HeadlineTally:
             return
         if not self._metrics:
             return
-        facts = sample_facts(result, self._metrics)
+        labels = labels_of(result, self._metrics)
+        for pair, metric in self._metrics.items():
+            of_pair = labels.get(pair, {}).values()
+            self.contradicted[metric.name] += list(of_pair).count("contradicted")
+        facts = sample_facts(result, self._metrics, labels)
         self._samples += 1
         self._answers += facts.answered
         self._declined += facts.declines

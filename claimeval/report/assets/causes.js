@@ -1,6 +1,6 @@
 // Why a comparison's means changed: parts by cause that add up to b − a, each with its claims.
 
-import { report } from "./data.js";
+import { directed, report } from "./data.js";
 import { claimLink } from "./cells.js";
 import {
   div,
@@ -65,7 +65,7 @@ export function causeCard(metric) {
     el(
       "h3",
       { id },
-      data(metric.metric),
+      data(directed(metric.metric)),
       " ",
       span("quiet", unpaired ? means.join(" → ") : shared),
     ),

@@ -41,6 +41,8 @@ const CELL = ["value", "strip", "because", "hits", "judged", "reasons", "dissent
 const KEPT = 6; // chunks of details that stay unpacked
 
 export const report = {
+  /** @type {string[]} metrics of which a low value is good */
+  lower: [],
   /** @type {Page.Overview[]} facts of run a, and of run b in a comparison */
   runs: [],
   /** @type {Page.PairedRuns | null} */
@@ -72,6 +74,11 @@ export const report = {
   agreement: null,
   version: "",
 };
+
+/** The name of a metric, with an arrow if a low value is good. @param {string} name */
+export function directed(name) {
+  return report.lower.includes(name) ? `${name} ↓` : name;
+}
 
 export async function load() {
   const [overview, index] = await Promise.all([unpack("overview"), unpack("index")]);

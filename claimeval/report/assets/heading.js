@@ -1,6 +1,6 @@
 // The heading of a sample: links to its neighbors, the question, its fields and its scores.
 
-import { report } from "./data.js";
+import { directed, report } from "./data.js";
 import { button, div, el, note, p, span } from "./elements.js";
 import { showExchange } from "./exchange.js";
 import { listAddress } from "./filters.js";
@@ -136,7 +136,7 @@ export function metricTabs(row, chosen) {
         href: sampleAddress(row, { metric: metric.name, run: opened.run }),
         "aria-current": metric === chosen ? "true" : null,
       },
-      span("tab-name", data(metric.name)),
+      span("tab-name", data(directed(metric.name))),
       span("tab-value", rowValue(row, i)),
       span("tab-strip", strips(row, i)),
     );

@@ -13,6 +13,8 @@ import { data } from "./text.js";
 
 export const home = {
   folder: "",
+  /** @type {string[]} metrics of which a low value is good */
+  lower: [],
   /** @type {string | null} who labels in this browser */
   annotator: null,
   /** @type {Page.RunEntry[]} */
@@ -42,7 +44,8 @@ const PER_PICTURE = 5; // metrics that are columns unless the reader chooses oth
 
 /** The name of a column over it. @param {string} key its name among all columns */
 export function columnName(key) {
-  return key.replace(/^metric /, "");
+  const name = key.replace(/^metric /, "");
+  return name !== key && home.lower.includes(name) ? `${name} ↓` : name;
 }
 
 /** @param {number} seconds */

@@ -1,7 +1,7 @@
 // The list of samples. Only the rows in view are in the document, so that 10,000 scroll like ten.
 
 import { flags, rowValue, strips } from "./cells.js";
-import { report } from "./data.js";
+import { directed, report } from "./data.js";
 import { all, button, el, fill, keyed, p, span } from "./elements.js";
 import { filterInWords, listAddress, listState, ordered, passes, sortInWords } from "./filters.js";
 import { percent, plural } from "./numbers.js";
@@ -167,7 +167,7 @@ function listHead() {
     const arrow = sorted ? (state.sort === "worst" ? " ↑" : " ↓") : "";
     const sort = () => changeList({ metric: i, sort: next });
     const label = `Sort by ${name}, ${sortInWords(next, i)}`;
-    return button(state.metric === i ? "focus" : null, sort, [data(name), arrow], {
+    return button(state.metric === i ? "focus" : null, sort, [data(directed(name)), arrow], {
       "aria-label": label,
     });
   };

@@ -1,5 +1,6 @@
 // One card per metric: mean, interval, missing values, and distributions of values and labels.
 
+import { directed } from "./data.js";
 import { definitions, div, el, list, more, note, p, span } from "./elements.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
 import { endsInWords, number, percent, plural, range, total } from "./numbers.js";
@@ -14,7 +15,7 @@ export function metricCard({ metric, labels, distribution }, facts, run) {
   return el(
     "section",
     { class: "card", "aria-labelledby": heading },
-    el("h3", { id: heading }, data(metric.name)),
+    el("h3", { id: heading }, data(directed(metric.name))),
     p(
       "quiet",
       metric.description && [data(metric.description), " · "],

@@ -1,7 +1,7 @@
 // The overview: what was judged, cautions, means, and worst claims.
 
 import { claimLink, runLetter } from "./cells.js";
-import { otherMetrics, report } from "./data.js";
+import { directed, otherMetrics, report } from "./data.js";
 import {
   div,
   el,
@@ -270,7 +270,7 @@ function derivedTable({ derived, distributions, summary }, run) {
     const metric = summary.metrics[name];
     return [
       [
-        el("a", { href: listed({ metric: name, run }) }, data(name)),
+        el("a", { href: listed({ metric: name, run }) }, data(directed(name))),
         (metric.unit ?? "share") !== "share" && span("quiet", " (", data(metric.unit), ")"),
       ],
       data(says),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from claimeval.metrics.derived import directed
 from claimeval.statistics import formatting
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "text",
+    "metric",
     "count",
     "number",
     "seconds",
@@ -30,7 +32,8 @@ Kind = Literal[
     "percent",
     "dollars",
 ]
-"""How the cells of a column are written. `ends` and `signed_ends` have the interval or bounds of an
+"""How the cells of a column are written. `metric` is the name of a metric, which people see with an
+arrow if a low value is good. `ends` and `signed_ends` have the interval or bounds of an
 `Estimate`, `estimate` its value too; `range` has two numbers, `count` a whole number, `percent` a
 share."""
 
@@ -160,13 +163,13 @@ def itself(record: Reported) -> Reported:
     return record
 
 
-def named(head: str, columns: Iterable[Column]) -> tuple[Column, ...]:
+def named(head: str, columns: Iterable[Column], kind: Kind = "text") -> tuple[Column, ...]:
     """Return a column for the names of `Named` rows, and the columns of their records."""
 
     def of(column: Column) -> Column:
         return column._replace(at=lambda row: _at(row.of, column.at))
 
-    return (Column(head, at=lambda row: row.name), *map(of, columns))
+    return (Column(head, kind, at=lambda row: row.name), *map(of, columns))
 
 
 def table(
@@ -301,10 +304,17 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
 def text(cell: Cell, kind: Kind) -> str:
     """Return a cell as every form writes it: a dash for an undefined number, nothing for a text."""
     if isinstance(cell, str):
-        return cell
+        return _metric(cell) if kind == "metric" else cell
     if cell is None:
         return {"text": "", "dollars": "unknown"}.get(kind, formatting.UNDEFINED)
     return str(cell) if kind == "text" else _WRITTEN[kind](cell)
+
+
+def _metric(cell: str) -> str:
+    """Return the name of a metric, or name and unit, with an arrow if a low value is good."""
+    name, unit, rest = cell.partition(" (")
+    shown = f"{directed(name)}{unit}{rest}"
+    return Data(shown) if isinstance(cell, Data) else shown
 
 
 def through(block: Block, door: Callable[[str], str], inner: str = "– ") -> Any:

@@ -43,7 +43,7 @@ DIFFERENCE = (
     Column("95 % interval", "signed_ends", at="difference"),
 )
 COLUMNS = (
-    Column("metric", at="metric"),
+    Column("metric", "metric", at="metric"),
     Column("n", "count", 1, "n"),
     *MEANS,
     *DIFFERENCE,
@@ -271,7 +271,7 @@ def causes(pair: PairedRuns) -> Iterator[Block]:
             rows.append(Named(Data(metric.metric if i == 0 else ""), row, inner=row.inner))
     if rows:
         title = "Why it changed: what the difference consists of"
-        yield table("causes", named("metric", CAUSES), rows, title, inner="inner")
+        yield table("causes", named("metric", CAUSES, "metric"), rows, title, inner="inner")
         if whole := [metric.metric for metric in pair.metrics if of_whole_samples(metric.because)]:
             yield remark(
                 "without a count of claims, whole samples are counted: ", Data(", ".join(whole))

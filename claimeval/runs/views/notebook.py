@@ -51,7 +51,11 @@ def drawn(block: Block) -> Html:
                     table(
                         (column.name for column in columns),
                         rows,
-                        [i for i, column in enumerate(columns) if i and column.kind == "text"],
+                        [
+                            i
+                            for i, column in enumerate(columns)
+                            if i and column.kind in ("text", "metric")
+                        ],
                     ),
                     *(element("p", element("small", note)) for note in notes),
                 )

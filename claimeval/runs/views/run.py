@@ -201,7 +201,7 @@ def scores(
                 Named(Data(names[judge]), member, inner=True)
                 for judge, member in metric.by_judge.items()
             ]
-    return table(table_name, named("metric", SCORES), rows, inner="inner")
+    return table(table_name, named("metric", SCORES, "metric"), rows, inner="inner")
 
 
 def _missing(metrics: Mapping[str, MetricSummary]) -> Iterator[Block]:
@@ -249,7 +249,7 @@ def ranks(by_rank: ByRank) -> Table:
 
 
 SLICES = (
-    Column("metric"),
+    Column("metric", "metric"),
     Column("mean", "number"),
     Column("95 % interval", "ends"),
     Column("n", "count"),
