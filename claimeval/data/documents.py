@@ -119,6 +119,27 @@ def document(item: Any) -> dict[str, Any] | None:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def with_empty_texts(items: list[Any]) -> list[Any]:
+    """Return documents in which an object whose text is empty, beside objects that have one under
+    the same key, is a document without words: a source that could not be read."""
+    keys: set[str] = set()
+    for item in items:
+        if isinstance(item, Mapping):
+            keys.update(_text_keys(item))
+    read = list(items)
+    for place, item in enumerate(items):
+        if isinstance(item, Mapping) and document(item) is None:
+            empty = [key for key in keys if item.get(key) == ""]
+            read[place] = {**item, empty[0]: " "} if empty else item
+    return read
+
+
+def _text_keys(item: Mapping[str, Any]) -> list[str]:
+    """Return the keys under which an object has its text; none if it has no text."""
+    found = document(item)
+    return [name for name in _TEXT if found and item.get(name) == found["text"]]
+
+
 def listed(value: Any) -> list[Any]:
     """Return the documents in a value: a list, one of them, or an object of lists or of texts by
     their ids."""

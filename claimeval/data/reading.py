@@ -943,7 +943,7 @@ class _CellValues:
                 f"{len(items)} contexts but {len(ids)} context ids{self._other_ids(len(items))}"
             )
         found: dict[str, dict[str, Any]] = {}
-        for rank, item in enumerate(items, 1):
+        for rank, item in enumerate(documents.with_empty_texts(items), 1):
             document = self._document(item, field, rank, None if ids is None else ids[rank - 1])
             name = document["id"]
             earlier = found.setdefault(name, document)

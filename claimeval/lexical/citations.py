@@ -227,7 +227,7 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
     code = _code(text) if marks and "`" in text else []
     spans = []
     for mark in marks:
-        start, end = mark.start(), mark.end()
+        start, end = mark.span()
         if any(low <= start < high for low, high in code):
             continue
         if "square" in mark.re.groupindex:
@@ -354,7 +354,8 @@ def _start_in_brackets(text: str, mark: re.Match[str]) -> int:
     """Return where the citation in a row of square brackets begins; at its end if it has none."""
     before = text[max(0, mark.start() - _BEFORE) : mark.start()]
     square = mark["square"]
-    first, end = mark.start("square"), mark.end("square")
+    first = mark.start("square")
+    end = mark.end("square")
     is_attached = mark.start() == first and before[-1:].isalnum()
     is_code = square[0] == "[" and (_IDENTIFIER.search(before) or _SLICE.fullmatch(square))
     if is_attached and is_code:

@@ -251,7 +251,8 @@ def table(m: Matrix) -> CitationTable:
         cited.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
     claims: list[CitedClaim] = []
     by_sentence: dict[int, list[CitedClaim]] = {number: [] for number in cited}
-    names_nothing = any(isinstance(name, str) for each in citations for name in each.cited)
+    every_name = chain.from_iterable(citation.cited for citation in citations)
+    names_nothing = any(isinstance(name, str) for name in every_name)
     columns = (
         m.claims_of("answer"),
         m.cells("answer"),

@@ -32,8 +32,8 @@ SHARES = {
     "citation_unfounded": 0,
     "citation_unresolved": 1 / 4,
 }
-"""`[1]` is right in the first sentence; alpha is not the source of the second, and `[9]` in the last
-is nothing."""
+"""`[1]` is right in the first sentence; alpha is not the source of the second, and `[9]` in the
+last is nothing."""
 
 
 def evidence_of_calls(run: ce.Run) -> list[str]:
@@ -108,3 +108,22 @@ def test_a_column_of_texts_that_is_called_sources_is_no_list_of_names() -> None:
     for row in ({"sources": texts, "contexts": ["c"]}, {"sources": ["a", "b"]}):
         (sample,) = ce.read_samples([{"question": "?", "answer": "a", **row}])
         assert (sample.sources, sample.metadata["sources"]) == ((), row["sources"])
+
+
+@pytest.mark.filterwarnings("ignore::claimeval.NoteWarning")
+def test_a_source_with_an_empty_text_beside_others_is_one_that_could_not_be_read() -> None:
+    row = {
+        "question": "?",
+        "answer": "Rain fell on Bern in May [1]. Snow fell on Basel in June [2].",
+        "contexts": [
+            {"id": "bern.html", "text": "Rain fell on Bern in May."},
+            {"id": "basel.pdf", "text": ""},
+        ],
+    }
+    run = ce.score([row], judges="local:lexical", metrics="citations")
+    assert run.results[0]["citation_recall"].bounds == (0.5, 1.0)
+    assert run["citation_recall"].unassessed == {"source_unread": 1}
+    assert run.results[0]["citation_unfounded"].hits == 0
+    row["contexts"] = [{"id": "a", "text": ""}]
+    with pytest.raises(ce.DataError, match="no text"):
+        ce.score([row], judges="local:lexical", metrics="citations")
