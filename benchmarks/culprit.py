@@ -648,6 +648,10 @@ WORLDS |= {
         "“System” | 120 | !no longer",
         each(contexts=lambda draw, row: ["System\nAnswer from the documents.", *row.contexts]),
     ),
+    "cut_short": (
+        "cut or written otherwise | !other documents | !gone",
+        each(contexts=lambda draw, row: [text[: len(text) // 2] for text in row.contexts]),
+    ),
     "halves": ("cut or written otherwise | !other documents | !gone", cut_in_two),
     "shuffled_without_ids": (
         "answers changed | gen-2",

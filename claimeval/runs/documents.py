@@ -186,7 +186,22 @@ def _alike(
         {i for i, of in side.items() if len(of & others) >= KEPT * len(of)}
         for side, others in zip(rest, reversed(unions), strict=True)
     )
-    return pairs, (first, second)
+    # A long document of which a piece is left is cut, not lost, though most of its words are gone.
+    return pairs, (
+        first | _cut_to(rest[0], {j: rest[1][j] for j in second}),
+        second | _cut_to(rest[1], {i: rest[0][i] for i in first}),
+    )
+
+
+def _cut_to(
+    documents: Mapping[int, set[tuple[str, ...]]], pieces: Mapping[int, set[tuple[str, ...]]]
+) -> set[int]:
+    """Return the documents that most of a piece is from, each by its runs of words."""
+    found = set[int]()
+    for i, of in documents.items():
+        if any(len(of & piece) >= KEPT * len(piece) for piece in pieces.values()):
+            found.add(i)
+    return found
 
 
 def _share(*texts: str) -> bool:

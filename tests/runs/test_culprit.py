@@ -4,6 +4,7 @@ runs made by hand."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -78,10 +79,22 @@ def test_the_first_line_names_the_planted_change(name: str) -> None:
     assert right(name, found), found.sentence
 
 
-@pytest.mark.parametrize("name", ["halves", "edited_document", "two_in_place_of_four"])
+@pytest.mark.parametrize("name", ["halves", "cut_short", "edited_document", "two_in_place_of_four"])
 def test_the_first_line_names_the_change_of_long_documents(name: str) -> None:
     found = culprit(name, 4, long=True)
     assert right(name, found), found.sentence
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["refusals", "missing_answers", "labels_without_claims", "failed_calls", "questions_missing"],
+)
+def test_both_orders_of_two_runs_name_the_same_run(tmp_path: Path, name: str) -> None:
+    a, b = make(name, 2, tmp_path)
+    letters = {"a": "b", "b": "a", "fell": "rose", "rose": "fell"}
+    said = differences(a, b).culprit.sentence
+    swapped = re.sub(r"(?<=run )[ab]\b|fell|rose", lambda word: letters[word[0]], said, flags=re.I)
+    assert differences(b, a).culprit.sentence == swapped
 
 
 @pytest.mark.parametrize("name", sorted(EVENTS))
