@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import call
+from tools import readability
 
 PACKAGE = Path(__file__).parents[1] / "claimeval"
 FLOORS = {
@@ -440,3 +442,17 @@ def test_public_names_exist_and_are_all_listed() -> None:
         assert getattr(claimeval, public) is not None
     with pytest.raises(AttributeError, match="no attribute 'scores'"):
         claimeval.__getattr__("scores")
+
+
+def test_no_room_is_harder_to_read_than_it_was() -> None:
+    """Branches, tokens a line, packed assignments and comprehensions: `tools/readability.py` shows
+    them, and records them where they got better."""
+    recorded = json.loads((PACKAGE.parent / "tests" / "readability.json").read_text())
+    worse = []
+    for row in readability.rooms():
+        for name, value in readability.held(row).items():
+            most = recorded.get(row.room, {}).get(name, value)
+            if value > most:
+                worse.append(f"{row.room}: {name} is {value}, and was {most}")
+    assert not worse, "\n".join(worse)
+    assert {row.room for row in readability.rooms()} == set(recorded)

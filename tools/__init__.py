@@ -1,0 +1,1 @@
+"""Scripts that check and build the project."""
