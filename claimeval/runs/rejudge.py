@@ -31,6 +31,7 @@ from claimeval.judging import prompts as prompting
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt, PromptRecord
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived, select_metrics
+from claimeval.metrics.rows import Metric
 from claimeval.providers import specs
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_manifest, results_file
@@ -285,6 +286,45 @@ def _panel(
     return new._replace(judges=tuple(judges), settings=settings), frozenset(recorded)
 
 
+def _check_requested(record: Manifest, requested: ClaimsOptions, *, several: bool) -> None:
+    """Raise UsageError for options that are not for this run.
+
+    `several`: whether it asks several questions, each with a prompt of its own.
+    """
+    parameters = requested.prompt_parameters
+    of_claims = ("extractor", "extract_prompt", "claims_per_call", *JOB_SETTINGS, *parameters)
+    for name in () if record.of_claims else of_claims:
+        if getattr(requested, name, "given") is not None:
+            raise UsageError(f"{name}: a run of {record.job} has no claims; leave it out")
+    if requested.assess_prompt and several:
+        raise UsageError(
+            "assess_prompt: the run asks several questions; name the --metrics of one of them"
+        )
+
+
+def _new_pairs(before: Iterable[Metric], now: Iterable[Metric]) -> set[tuple[Part, Part]]:
+    """Return the parts of claims and evidence that only the metrics of now put together.
+
+    The prompt counts too: a metric with another prompt asks another question about the same claims
+    and evidence, and may not take over the labels of the first.
+    """
+    known = {(metric.claims_of, metric.against, metric.prompt) for metric in before}
+    needed = {(metric.claims_of, metric.against, metric.prompt) for metric in now}
+    return {(of, against) for of, against, _ in needed - known}
+
+
+def _dropped_prompts(record: Manifest, job: QuestionJob, rows: Iterable[Metric]) -> set[str | None]:
+    """Return the ids of the prompts of questions and metrics that are not asked any more."""
+    names = {question.name for question in job.records}
+    asked = {question.prompt for question in record.questions if question.name in names}
+    weighed = {metric.prompt for metric in rows}
+    dropped: set[str | None] = {question.prompt for question in record.questions} - asked
+    for prompt in record.prompts:
+        if prompt.step == "weigh" and prompt.name not in weighed:
+            dropped.add(prompt.id)
+    return dropped
+
+
 class Earlier:
     """A run with what is requested: which of its claims and verdicts remain valid, and the job that
     judges it again."""
@@ -296,21 +336,11 @@ class Earlier:
         self.requested = requested
         self._job = job
         self._manifest = job.manifest
-        parameters = requested.prompt_parameters
         several = len({prompt.id for prompt in job.prompts}) > 1
-        of_claims = ("extractor", "extract_prompt", "claims_per_call", *JOB_SETTINGS, *parameters)
-        for name in () if record.of_claims else of_claims:
-            if getattr(requested, name, "given") is not None:
-                raise UsageError(f"{name}: a run of {record.job} has no claims; leave it out")
-        if requested.assess_prompt and several:
-            raise UsageError(
-                "assess_prompt: the run asks several questions; name the --metrics of one of them"
-            )
+        _check_requested(record, requested, several=several)
         self.rows = self._manifest.rows
         self.derived = self._manifest.derived
-        before = {(metric.claims_of, metric.against, metric.prompt) for metric in record.rows}
-        needed = {(metric.claims_of, metric.against, metric.prompt) for metric in self.rows}
-        self.new_pairs = {(of, against) for of, against, _ in needed - before}
+        self.new_pairs = _new_pairs(record.rows, self.rows)
         """Part of the claims and part of the evidence of metrics for which the run has no
         assessments."""
         self.judges = {judge.name: judge for judge in record.judges}
@@ -318,15 +348,7 @@ class Earlier:
             spec for spec in requested.judges if isinstance(spec, str) and spec in self.judges
         ]
         """Names of judges of the run that are requested."""
-        names = {question.name for question in job.records}
-        asked = {question.prompt for question in record.questions if question.name in names}
-        weighed = {metric.prompt for metric in self.rows}
-        dropped = {question.prompt for question in record.questions} - asked
-        dropped |= {
-            prompt.id
-            for prompt in record.prompts
-            if prompt.step == "weigh" and prompt.name not in weighed
-        }
+        dropped = _dropped_prompts(record, job, self.rows)
         self._asked_with = {
             judge: [i for i in ids if i not in dropped] for judge, ids in record.asked_with.items()
         }
@@ -336,21 +358,13 @@ class Earlier:
         """The step of the prompt of the question; None if there are several questions, whose
         prompts stay."""
         prompts = self._of_judges(*(self.named or self.judges))
-        self.undecided = (
-            () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
-        )
+        is_decided = requested.assess_prompt is not None or len(prompts) < 2
+        self.undecided = () if is_decided else tuple(prompt.name for prompt in prompts)
         """Names of the run's prompts if there are several and none is requested; then no judge can
         be asked."""
-        spec = {"extract": requested.extract_prompt, self._step: requested.assess_prompt}
-        of_run = {
-            prompt.step: prompt
-            for prompt in (*self._manifest.prompts, *prompts[:1])
-            if prompt.step in spec
-        }
-        self._prompts: dict[str | None, Prompt] = {
-            step: _asked(prompt, spec[step], parameters) for step, prompt in of_run.items()
-        }
+        self._prompts = self._requested_prompts(prompts)
         """The prompts that are asked with now, by step."""
+        parameters = requested.prompt_parameters
         self._asks_anew = requested.assess_prompt is not None or "reasons" in parameters
         splits_anew = requested.extract_prompt is not None or "quotes" in parameters
         self._extractor = specs.parse_judge(requested.extractor) if requested.extractor else None
@@ -358,10 +372,25 @@ class Earlier:
         self._extracted_with = self._prompts["extract"].id if splits_anew else None
         self.names_claims = bool(self._extractor) or splits_anew
         """Whether an extractor or its prompt is requested."""
-        self._claims_hold = self._extracted_by in (
-            None,
-            record.extractor and record.extractor.id,
-        ) and (self._extracted_with in (None, *(prompt.id for prompt in record.prompts)))
+        same_extractor = self._extracted_by in (None, record.extractor and record.extractor.id)
+        known_prompts = {prompt.id for prompt in record.prompts}
+        same_prompt = self._extracted_with is None or self._extracted_with in known_prompts
+        self._claims_hold = same_extractor and same_prompt
+
+    def _requested_prompts(self, of_judges: Sequence[PromptRecord]) -> dict[str | None, Prompt]:
+        """Return the prompts that are asked with now, by step: as requested, else those of the
+        run."""
+        requested = self.requested
+        spec = {"extract": requested.extract_prompt, self._step: requested.assess_prompt}
+        of_run = {
+            prompt.step: prompt
+            for prompt in (*self._manifest.prompts, *of_judges[:1])
+            if prompt.step in spec
+        }
+        return {
+            step: _asked(prompt, spec[step], requested.prompt_parameters)
+            for step, prompt in of_run.items()
+        }
 
     def _of_judges(self, *judges: str) -> list[PromptRecord]:
         """Return the prompts with which these judges of the run were asked the question."""
