@@ -233,8 +233,11 @@ def _panel(
         settings.get("shuffle_contexts", 0) <= before.shuffle_contexts
         and settings.get("per_document", before.per_document) == before.per_document
     )
+    asks_nothing_else = not (
+        requested.judges or earlier.names_claims or options.ask_again or asking
+    )
     only_counted = (
-        not (requested.judges or earlier.names_claims or options.ask_again or asking)
+        asks_nothing_else
         and all(map(earlier.same_prompt, earlier.judges))
         and not earlier.new_pairs
         and same_documents
@@ -248,21 +251,12 @@ def _panel(
         if not (only_counted or options.offline or judge.provider == IMPORTED):
             judges.append(specs.parse_judge(judge, asking))
             continue
-        if not earlier.same_prompt(name):
-            raise UsageError(
-                f"judge {name!r} cannot be asked again with another prompt; name judges that can"
-            )
-        if not same_documents:
-            raise UsageError(
-                f"judge {name!r} cannot be asked again, and its verdicts were made with different"
-                " document settings"
-            )
+        _check_recorded(earlier, name, same_documents=same_documents)
         judges.append(judge)
         recorded.add(name)
-    if keep_verdicts and (
-        kept := [judge for name, judge in earlier.judges.items() if name not in names]
-    ):
-        if not same_documents:
+    if keep_verdicts:
+        kept = [judge for name, judge in earlier.judges.items() if name not in names]
+        if kept and not same_documents:
             raise UsageError(
                 f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different"
                 " document settings. Rejudge the run with the new settings first, then add judges"
@@ -270,7 +264,8 @@ def _panel(
             )
         judges[:0] = kept
         recorded |= {judge.name for judge in kept}
-    if twice := {judge.name for judge in judges} & {judge.name for judge in new.judges}:
+    twice = {judge.name for judge in judges} & {judge.name for judge in new.judges}
+    if twice:
         raise UsageError(
             f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML"
             " file"
@@ -323,6 +318,20 @@ def _dropped_prompts(record: Manifest, job: QuestionJob, rows: Iterable[Metric])
         if prompt.step == "weigh" and prompt.name not in weighed:
             dropped.add(prompt.id)
     return dropped
+
+
+def _check_recorded(earlier: Earlier, name: str, *, same_documents: bool) -> None:
+    """Raise UsageError if the recorded verdicts of a judge, which is not asked again, do not answer
+    what is asked now."""
+    if not earlier.same_prompt(name):
+        raise UsageError(
+            f"judge {name!r} cannot be asked again with another prompt; name judges that can"
+        )
+    if not same_documents:
+        raise UsageError(
+            f"judge {name!r} cannot be asked again, and its verdicts were made with different"
+            " document settings"
+        )
 
 
 class Earlier:
