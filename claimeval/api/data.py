@@ -206,7 +206,7 @@ def draw(
     *,
     n: int | None = None,
     every: int | None = None,
-    stratify: str | None = None,
+    stratify: str | Sequence[str] | None = None,
     min_per_stratum: int = 15,
     seed: int = 0,
     keep_duplicates: bool = False,
@@ -225,8 +225,8 @@ def draw(
         every: Draw one in this many distinct questions instead of `n`. Whether a question is drawn
             does not depend on the rest of the log, so that logs of different days can be drawn
             separately.
-        stratify: A field, such as `generator` or `metadata.topic`; each of its values gets its
-            share of the rows.
+        stratify: A field, such as `generator` or `metadata.topic`, or several, as a list or one
+            text with commas; each combination of their values gets its share of the rows.
         min_per_stratum: Minimum number of rows for each value, if it has that many.
         seed: Another seed draws other questions.
         keep_duplicates: Draw from all rows, so that frequent questions are drawn more often.

@@ -152,7 +152,8 @@ class DrawCommand(OutputOptions):
     every: int | None = None
     """Draw one in N different questions instead of --n rows."""
     stratify: str | None = None
-    """Field whose values each get their share of rows, such as generator or metadata.topic."""
+    """Field whose values each get their share of rows, such as generator or metadata.topic;
+    several are separated by commas."""
     min_per_stratum: int = 15
     """With --stratify: minimum rows of each value, if it has that many."""
     seed: int = 0

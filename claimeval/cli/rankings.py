@@ -30,15 +30,18 @@ class RankCommand:
     """
 
     qrels: Annotated[Path, "QRELS"]
-    """A TREC file (query, iteration, document, grade), JSON (query to document to grade), or a BEIR
-    folder."""
+    """A TREC file (query, iteration, document, grade), JSON (query to document to grade), a table
+    (.csv, .parquet: query, item, gain), or a BEIR folder."""
     trec_runs: Annotated[tuple[Path, ...], "TREC_RUN"]
     """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON
-    objects of query to document to score; `-` is standard input."""
+    objects of query to document to score, or tables (.csv, .parquet: query, item, rank or score);
+    `-` is standard input."""
     measures: Annotated[tuple[str, ...], "-m", "--measures"] = ()
     """ndcg@10, P@5, recall@100, map, mrr, hit@5, ERR@20, rbp(p=0.8), P(rel=2)@5, ...;
     comma-separated or repeated. Names of trec_eval work too: ndcg_cut.10,20, official, set,
     all_trec."""
+    all: Annotated[bool, "-a", "--all"] = False
+    """All measures of trec_eval that are computed here, as -m all_trec."""
     per_query: Annotated[bool, "-q", "--per-query"] = False
     """Also show the values of each query."""
     no_summary: Annotated[bool, "-n", "--no-summary"] = False
@@ -98,14 +101,17 @@ class RankCommand:
             )
         if self.plot:
             charts.check_name(self.plot)
-        requested = _read(list(self.measures) or ("official" if self.trec else ir.DEFAULT_MEASURES))
+        usual_measures = "official" if self.trec else ir.DEFAULT_MEASURES
+        listed = [*self.measures, *(["all_trec"] if self.all else [])]
+        requested = _read(listed or usual_measures)
         if requested.left_out:
             message = measures.unknown_measure_message(requested.left_out)
-            if not (self.trec and requested.measures):
+            if not ((self.trec or self.all) and requested.measures):
                 raise UsageError(message)
             say(message)
         usual = (None if self.trec else relevant_from(self.qrels)) or 1
-        judgments = ir.find_qrels(self.qrels, self.split) if self.qrels.is_dir() else self.qrels
+        is_folder = self.qrels.is_dir()
+        judgments = ir.find_qrels(self.qrels, self.split) if is_folder else _source(self.qrels)
         evaluator = ir.Evaluator(
             judgments,
             [*requested.measures, *(rankings.CURVES if self.plot else ())],
@@ -118,7 +124,7 @@ class RankCommand:
             collapse_ids=self.collapse_ids,
             collection=self.collection,
         )
-        evaluations = [evaluator.evaluate(run) for run in self.trec_runs]
+        evaluations = [evaluator.evaluate(_source(run)) for run in self.trec_runs]
         labels = output.labels(self.trec_runs)
         if self.plot:
             rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(
@@ -146,6 +152,29 @@ class RankCommand:
         text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
+
+
+class TableFile:
+    """The columns of a table in a file."""
+
+    def __init__(self, path: Path) -> None:
+        from claimeval.data.rows import read_rows
+
+        self._rows = [row.fields for row in read_rows(path)]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._rows[0]) if self._rows else []
+
+    def __getitem__(self, name: str, /) -> list[object]:
+        """Return a column."""
+        return [row.get(name) for row in self._rows]
+
+
+def _source(path: Path) -> Path | TableFile:
+    """Return a file of judgments or of a run, as its table if it is one."""
+    return TableFile(path) if path.suffix.lower() in (".csv", ".parquet") else path
 
 
 def _read(names: str | list[str]) -> MeasureList:

@@ -9,6 +9,7 @@ and what tools returned after it are the contexts.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -552,6 +553,8 @@ def read_row(
     }
     if "context_ids" in values.present:
         of_row["contexts"] = values.contexts()
+    if "reference_context_ids" not in of_row and _AUTHOR in row.origin:
+        of_row |= _sources_of(of_row.get("reference_answers", ()))
     if values.references:
         of_row["references"] = values.references
     metadata = values.metadata()
@@ -594,6 +597,26 @@ def _judged(record: Sample, location: str, mapping: RowMapping, problems: Proble
     )
     changed = {"answer": without_reasoning(said), "history": history, "sentence_ends": ()}
     return record.model_copy(update=changed)
+
+
+_AUTHOR = "reference_answer_by"
+"""A column that only rows of a LabelledRagDataset have."""
+_SOURCES = re.compile(r"\s*^SOURCE\(S\):[ \t]*(\S.*?)\s*\Z", re.MULTILINE)
+
+
+def _sources_of(answers: Sequence[str]) -> dict[str, Any]:
+    """Return the gold answers and the ids of the gold documents that LabelledRagDatasets list at
+    their end, as in `SOURCE(S): 2022 Q3.pdf, 2023 Q1.pdf`; nothing if they list none."""
+    texts = []
+    ids: dict[str, None] = {}
+    for answer in answers:
+        sources = _SOURCES.search(answer)
+        texts.append(answer[: sources.start()] if sources else answer)
+        names = sources[1].split(", ") if sources else []
+        ids.update(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not ids:
+        return {}
+    return {"reference_answers": texts, "reference_context_ids": list(ids)}
 
 
 class _Assignment(NamedTuple):
@@ -1063,7 +1086,9 @@ class _CellValues:
             return {}
         if isinstance(value, str):
             value = read_cell(value)
-        metadata = value if isinstance(value, dict) else {"metadata": value}
+        metadata = (
+            value if isinstance(value, dict) else {self._columns.get("metadata", "metadata"): value}
+        )
         return {str(name): _finite(value) for name, value in {**metadata, **self._other}.items()}
 
 

@@ -16,7 +16,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -139,7 +139,7 @@ def draw(
     source: str = "rows",
     every: int | None = None,
     seed: int,
-    stratify: str | None = None,
+    stratify: str | Sequence[str] | None = None,
     question_field: str | None = None,
     duplicate_threshold: float | None = DUPLICATE_THRESHOLD,
     min_per_stratum: int = MIN_PER_STRATUM,
@@ -154,7 +154,8 @@ def draw(
         every: Draw one in this many distinct questions instead: those whose number is below its
             inverse.
         seed: Seed of the draw.
-        stratify: Field whose values are the strata, such as `generator` or `metadata.topic`.
+        stratify: Fields whose values together are the strata, such as `generator` and
+            `metadata.topic`.
         question_field: Field with the question. Default: the names that are recognized in samples.
         duplicate_threshold: Similarity, from 0 to 100, from which two questions are near
             duplicates. None: keep all duplicates and give every row the same probability, so that
@@ -182,21 +183,28 @@ def draw(
         raise UsageError(f"Cannot draw {count} rows; draw at least 1")
     keep_duplicates = duplicate_threshold is None
     reservoirs: dict[str, _Reservoir] = {}
+    fields = _fields(stratify)
     empty = 0
+    having: set[str] = set()
+    """The fields of `stratify` that some row has."""
     for row in rows:
         question = _question(row, question_field)
         if not question.strip():
             empty += 1
             continue
         words = " ".join(_WORDS.findall(question.casefold()))
-        stratum = _stratum(row, stratify) if stratify else ""
+        values = [_value(row, field) for field in fields]
+        stratum = " / ".join(values)
+        if len(having) < len(fields):
+            of_row = zip(fields, values, strict=True)
+            having.update(field for field, value in of_row if value != NO_STRATUM)
         key = f"{row.number}" if keep_duplicates else words or question
         if stratify:
             key = f"{stratum}\n{key}"
         if stratum not in reservoirs:
             if len(reservoirs) == count:
                 raise UsageError(
-                    f"--stratify {stratify}: more than {count} values up to {row.location}, so not"
+                    f"--stratify {','.join(fields)}: more than {count} values up to {row.location}, so not"
                     " every stratum can have a row. Draw more rows, or use a field with fewer"
                     " values"
                 )
@@ -207,11 +215,12 @@ def draw(
         raise DataError(
             f"The log has no rows{f' but {empty} with a blank question' if empty else ''}"
         )
-    if stratify and set(reservoirs) == {NO_STRATUM}:
-        kept_rows = [kept.row.fields for kept in reservoirs[NO_STRATUM].smallest()[:LOOKED_AT]]
-        raise DataError(
-            f"--stratify {stratify}: no row has this field.{instead(stratify, kept_rows)}"
-        )
+    for field in fields:
+        if field in having:
+            continue
+        some = next(iter(reservoirs.values())).smallest()[:LOOKED_AT]
+        advice = instead(field, [kept.row.fields for kept in some])
+        raise DataError(f"--stratify {field}: no row has this field.{advice}")
     counted = {
         name: kept.rows if keep_duplicates else kept.questions()
         for name, kept in sorted(reservoirs.items())
@@ -320,6 +329,12 @@ def _question(row: SourceRow, field: str | None) -> str:
     return value
 
 
-def _stratum(row: SourceRow, field: str) -> str:
+def _fields(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of fields, given as a list or as one text with commas."""
+    listed = names.split(",") if isinstance(names, str) else names or ()
+    return tuple(name.strip() for name in listed)
+
+
+def _value(row: SourceRow, field: str) -> str:
     value = next(values_at(row.fields, field), None)
     return NO_STRATUM if value is None or value == "" else str(value)

@@ -342,10 +342,49 @@ Table = Frame | Iterable[Sequence[Any]]
 """A table with one row per document: a DataFrame, or tuples of query, document and number, such as
 ``ScoredDoc`` and ``Qrel`` of ir_measures."""
 
-_QUERY = ("query_id", "qid", "q_id", "query-id", "query", "topic")
-_DOCUMENT = ("doc_id", "docno", "docid", "did", "pid", "corpus-id", "corpus_id", "document", "doc")
+_QUERY = (
+    "query_id",
+    "qid",
+    "q_id",
+    "query-id",
+    "query",
+    "topic",
+    "question_id",
+    "search_group_id",
+    "search_id",
+    "group_id",
+)
+_DOCUMENT = (
+    "doc_id",
+    "docno",
+    "docid",
+    "did",
+    "pid",
+    "corpus-id",
+    "corpus_id",
+    "document",
+    "doc",
+    "document_id",
+    "item_id",
+    "item",
+    "chunk_id",
+    "passage_id",
+)
 _SCORE = ("score", "scores", "sim", "similarity")
-_GRADE = ("relevance", "label", "rel", "grade", "judgment", "qrel", "score")
+_RANK = ("rank", "ranks", "position")
+"""Columns that take the place of a score: the first rank is the best."""
+_GRADE = (
+    "relevance",
+    "label",
+    "rel",
+    "grade",
+    "judgment",
+    "qrel",
+    "gain",
+    "gains",
+    "rating",
+    "score",
+)
 
 
 def as_run(data: TrecRun | Source | Table) -> TrecRun | Source:
@@ -420,12 +459,28 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
         next((column for column in aliases if column in columns), None)
         for aliases in (_QUERY, _DOCUMENT, names)
     ]
+    by_rank = next((column for column in _RANK if column in columns), None)
+    if what == "run" and names_of[2] is None and by_rank and None not in names_of[:2]:
+        queries, documents = (list(frame[columns[str(name)]]) for name in names_of[:2])
+        ranks = map(_number_in_text, frame[columns[by_rank]])
+        return zip(queries, documents, (-rank for rank in ranks), strict=True)
     if None in names_of:
         raise DataError(
             f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or"
-            f" other usual names); it has {', '.join(map(str, columns.values()))}"
+            f" other usual names{', or for a run rank' if what == 'run' else ''}); it has {', '.join(map(str, columns.values()))}"
         )
-    return zip(*(list(frame[columns[str(name)]]) for name in names_of), strict=True)
+    queries, documents, numbers = (list(frame[columns[str(name)]]) for name in names_of)
+    return zip(queries, documents, map(_number_in_text, numbers), strict=True)
+
+
+def _number_in_text(value: Any) -> Any:
+    """Return the number in a text, as cells of a CSV are; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
 
 
 def _unknown(what: str, data: object) -> DataError:

@@ -89,3 +89,26 @@ def test_gold_ids_that_occur_nowhere_are_a_caution_everywhere(tmp_path: Path) ->
             metrics="faithfulness",
             options=ce.RunOptions(cache=tmp_path),
         )
+
+
+APPLE = "Sales were $82,959 million.\n\nSOURCE(S): 2022 Q3 AAPL.pdf, 2023 Q1 AAPL.pdf"
+
+
+def test_sources_of_a_labelled_rag_dataset_are_reference_ids() -> None:
+    row = {"query": "Sales?", "reference_answer": APPLE, "reference_answer_by": {"type": "ai"}}
+    (sample,) = ce.read_samples([row])
+    assert sample.reference_answers == ("Sales were $82,959 million.",)
+    assert sample.reference_context_ids == ("2022 Q3 AAPL.pdf", "2023 Q1 AAPL.pdf")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"query": "Sales?", "reference_answer": APPLE},  # no such data set
+        {"query": "Q?", "reference_answer": "See SOURCE(S): x.", "reference_answer_by": None},
+    ],
+)
+def test_other_answers_keep_what_they_say_of_sources(row: dict[str, object]) -> None:
+    (sample,) = ce.read_samples([row])
+    assert sample.reference_context_ids == ()
+    assert "SOURCE(S)" in sample.reference_answers[0]

@@ -90,7 +90,7 @@ def test_our_own_fields_are_read_as_they_are(tmp_path: Path) -> None:
         ({"is_answerable_label": "UNANSWERABLE"}, "is_answerable", False),
         ({"is_answerable_label": True}, "is_answerable", True),
         ({"metadata_field": {"a": 1}, "source": "web"}, "metadata", {"a": 1, "source": "web"}),
-        ({"metadata_field": "x"}, "metadata", {"metadata": "x"}),
+        ({"metadata_field": "x"}, "metadata", {"metadata_field": "x"}),
     ],
 )
 def test_the_names_in_common_use_are_understood(
