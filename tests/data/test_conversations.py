@@ -50,7 +50,8 @@ def openai_chat(log: Log) -> Row:
 def openai_responses(log: Log) -> Row:
     items: list[Row] = []
     for question, returned, answer in log:
-        items.append({"role": "user", "content": question})
+        asked = [{"type": "input_text", "text": question}]
+        items.append({"role": "user", "content": asked})
         items.append({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]})
         for text in returned:
             items.append({"type": "function_call", "name": "search", "arguments": "{}"})
@@ -64,7 +65,7 @@ def openai_responses(log: Log) -> Row:
 def anthropic(log: Log) -> Row:
     messages: list[Row] = []
     for question, returned, answer in log:
-        messages.append({"role": "user", "content": question})
+        messages.append({"role": "user", "content": [{"type": "text", "text": question}]})
         for text in returned:
             use = {"type": "tool_use", "id": "t", "name": "search", "input": {"q": question}}
             result = {"type": "tool_result", "tool_use_id": "t"}
@@ -275,6 +276,30 @@ def test_a_log_that_ends_with_the_result_of_a_tool_has_no_answer(
     row = write([Exchange("How high is it?", ("It is 63 m high.",), "SAID")])
     (sample,) = ce.read_samples([json.loads(json.dumps(row).replace("SAID", ""))])
     assert sample.answer in (None, LOOK), "never what the tool returned"
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("write", FORMATS, ids=lambda write: write.__name__)
+def test_logs_are_read_from_cells_columns_and_frames(
+    write: Callable[[Log], Row], form: str, tmp_path: Path
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    log = [Exchange("One?", ("1 is one.",), "1."), Exchange("Two?", ("2 is two.", "So."), "2.")]
+    # Parquet has no objects without keys
+    rows = json.loads(json.dumps([write(log), write(log[1:])]).replace(": {}", ': {"k": "v"}'))
+    frame = pandas.DataFrame(rows)
+    path = tmp_path / f"a.{form}"
+    if form == "csv":
+        cells = frame.map(lambda cell: cell if isinstance(cell, str) else json.dumps(cell))
+        cells.to_csv(path, index=False)
+    elif form == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    read = list(ce.read_samples(frame if form == "frame" else path, turns="all"))
+    assert [
+        (one.question, one.answer, tuple(document.text for document in one.contexts or ()))
+        for one in read
+    ] == [(one.question, one.answer, one.returned) for one in [*log, log[1]]]
 
 
 DOCUMENTS = [
