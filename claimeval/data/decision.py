@@ -592,6 +592,11 @@ class _Table:
         for question in asked.values():
             for reading in question.readings:
                 taken.update(path for path in reading.values() if isinstance(path, str))
+            # what stands beside an answer within its JSON may be another field
+            likeliest = [path for path in question.readings[0].values() if isinstance(path, str)]
+            taken -= {
+                column for column in taken if any(_leads_into(at, [column]) for at in likeliest)
+            }
         found: dict[str, list[Candidate]] = {}
         fields = [*missing, *(name for name in REFERENCES if self._lacks(name))]
         if "question" in missing or "answer" in missing:
@@ -636,6 +641,9 @@ class _Table:
             if path.path in taken or self._is_within(path, taken):
                 continue
             rank = _rank(field, path)
+            if rank is not None and field == "question":
+                # of two names, the one whose texts are questions
+                rank = (rank[0], 2 * _asks(path) <= len(path.values), *rank[1:])
             if rank is not None and not (field == "contexts" and self._is_no_evidence(path, taken)):
                 ranked.append((rank, -_shared(path.path, taken), path))
         ranked.sort(key=lambda each: (each[0], each[1], each[2].path))

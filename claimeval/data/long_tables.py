@@ -173,13 +173,14 @@ class LongTable:
             return
         named = likeliest or ({} if self._mapped else {"contexts": self._column})
         reading = {**named, "group": self._key()}
+        row_each = {**named, "group": "none"}
         raise DataError(
             f"{self._name} has one row a document: in {rows:,} of {self._rows:,} rows question and"
             f" answer are those of another row, and only {self._column!r} differs. A sample is an"
             f" answer with all its documents: add {options(reading)} to"
-            " join them, or --group none if each row is a sample",
+            f" join them, or {options(row_each)} if each row is a sample",
             kind=ONE_ROW_A_DOCUMENT,
-            readings=(reading, {**named, "group": "none"}),
+            readings=(reading, row_each),
         )
 
     def _key(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -411,3 +412,78 @@ def test_a_path_with_the_home_directory_is_read(
     assert len(read("~/qa.jsonl")) == 1
     ce.score("~/qa.jsonl", judges="local:lexical", metrics="faithfulness", out="~/run")
     assert ce.Run.load("~/run").path == tmp_path / "run"
+
+
+def test_what_stands_beside_an_answer_within_its_json_is_offered_with_it() -> None:
+    rows = [
+        {
+            "prompt": question,
+            "response": json.dumps({"text": answer, "sources": [{"text": text} for text in texts]}),
+        }
+        for question, answer, texts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    asked = readings(rows)
+    assert read(rows, asked[0]) == truth()
+    assert {"question": "prompt", "answer": "response", "contexts": "response.sources"} in asked
+
+
+def test_reasoning_in_answers_is_asked_about_in_the_same_refusal() -> None:
+    answers = [f"<think>Hm.</think>{text}" for text in ANSWERS]
+    rows = table({"question": QUESTIONS, "answer": answers, "passages": CONTEXTS})
+    asked = readings(rows)
+    assert asked[0] == {"answer_reasoning": "drop", "contexts": "passages"}
+    assert read(rows, asked[0]) == truth()
+
+
+def test_a_table_with_one_row_a_document_is_asked_about_in_the_same_refusal() -> None:
+    rows: Rows = []
+    for number, (question, answer) in enumerate(zip(QUESTIONS, ANSWERS, strict=True)):
+        for place, text in enumerate(CONTEXTS[number]):
+            shown = answer if place == 0 else None
+            rows.append({"qid": f"q{number}", "query": question, "passage": text, "reply": shown})
+    asked = readings(rows)
+    assert asked[0] == {"answer": "reply", "contexts": "passage", "group": "qid"}
+    assert read(rows, asked[0]) == truth()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        # files of names and not of passages ask nothing
+        {"source_docs": [["2022 Q3 AAPL", "2023 Q1 AAPL"]] * 3},
+        {"documents": [["a.pdf", "a page.docx"]] * 3},
+        {"instruction": QUESTIONS, "input": ["Some notes on towers."] * 3},
+        {"facts": [{"people": [{"text": "She wrote it."}]}] * 3},
+    ],
+    ids=str,
+)
+def test_columns_that_only_look_like_fields_ask_nothing(
+    columns: Mapping[str, Sequence[Any]],
+) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    assert readings(table({**known, **columns})) == ()
+
+
+def test_rows_by_their_ids_and_columns_by_their_names_are_told_apart() -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS})
+    by_id = {f"query_{number}": row for number, row in enumerate(rows)}
+    assert read(by_id) == truth()
+    assert [sample.id for sample in ce.read_samples(by_id)] == list(by_id)
+    columns = {name: {f"r{at}": row[name] for at, row in enumerate(rows)} for name in rows[0]}
+    assert read(columns) == truth()
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [
+        [["The tower", "The tower of Bern is 58 m high."], ["Red", "It is red since 1931."]],
+        {"d1": "The tower of Bern is 58 m high.", "d2": "It is red since 1931."},
+        '{"The tower of Bern is 58 m high.","It is red since 1931."}',
+        "[Document(metadata={'page': 1}, page_content='The tower of Bern is 58 m high.'),"
+        " Document(metadata={}, page_content='It is red since 1931.')]",
+    ],
+    ids=["pairs", "by id", "PostgreSQL", "printed"],
+)
+def test_documents_in_other_shapes_are_read(contexts: Any) -> None:
+    row = {"question": QUESTIONS[0], "answer": ANSWERS[0], "contexts": contexts}
+    assert read([row]) == truth()[:1]
