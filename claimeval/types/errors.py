@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +120,7 @@ def unknown_name(
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
 
 
-def _misspelled(name: str, names: Iterable[str]) -> list[str]:
+def _misspelled(name: str, names: Sequence[str]) -> list[str]:
     """Return the names of which this one is a misspelling or a beginning.
 
     `precision` is part of `alce_precision`, `f2` is near `f1` and `rouge_3` near `rouge_2`: all are
@@ -146,7 +146,10 @@ def _misspelled(name: str, names: Iterable[str]) -> list[str]:
         begins = long_enough and OSA.distance(typed, beginning) <= allowed
         if (distance <= allowed or begins) and digits(name) == digits(known):
             near.append((distance, known))
-    return [known for _, known in sorted(near)]
+    if near or len(typed) < 4:
+        return [known for _, known in sorted(near)]
+    longer = sorted((known for known in names if plain(known).startswith(typed)), key=len)
+    return longer if all(known.startswith(longer[0]) for known in longer) else []
 
 
 def repeated_id(name: str, first: int, second: int) -> DataError:
