@@ -162,13 +162,11 @@ def _decode(name: str, line: int, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        hint = (
-            "it looks like UTF-16"
-            if utf16
-            else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
-        )
-        encoding = "UTF-16" if utf16 else "ISO-8859-1" if _NOT_IN_CP1252.search(data) else "CP1252"
+        hint = f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
+        encoding = "ISO-8859-1" if _NOT_IN_CP1252.search(data) else "CP1252"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # from a pipe; files are converted
+            hint = "it looks like UTF-16"
+            encoding = "UTF-16"
         path = Path(name)
         raise DataError(
             f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
@@ -589,7 +587,7 @@ def _arrow(path: Path, on_error: OnError, positions: range | None) -> Iterator[S
     except ArrowException as error:
         problem = " ".join(str(error).split())[:200]
         raise DataError(f"{path} is not a readable Arrow file: {problem}") from error
-    rows = (fields for batch in table.to_batches(256) for fields in batch.to_pylist())
+    rows = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(256))
     for number, fields in _numbered(rows, positions):
         yield SourceRow(f"{path}, row {number}", number, plain(fields))
 

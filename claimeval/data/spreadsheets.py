@@ -54,8 +54,8 @@ def _chosen(path: Path, workbook: Any, sheet: str | None) -> str:
     options = " or ".join(f"--sheet {shlex.quote(name)}" for name in filled)
     if sheet is None:
         raise DataError(
-            f"{path} has {len(filled)} sheets with values: add {options}; where data are no samples,"
-            " save the sheet as a file of its own"
+            f"{path} has {len(filled)} sheets with values: add {options}; where data are no"
+            " samples, save the sheet as a file of its own"
         )
     raise DataError(f"{path} has no sheet {sheet!r}: add {options}")
 
