@@ -136,7 +136,9 @@ def number_of(name: str) -> Number | None:
     if name in known:
         return known[name]
     named = re.sub(r"@\d+$", "@K", name)
-    return known.get(named) or _own().get(key(CUTOFF.sub("", name)))
+    own = _own()
+    printed = re.sub(r"[._]\d+$", "", name)  # P_10, as trec_eval prints it, or P.10
+    return known.get(named) or own.get(key(CUTOFF.sub("", name))) or own.get(key(printed))
 
 
 def meanings(name: str) -> tuple[Meaning, ...]:
