@@ -586,6 +586,11 @@ WORLDS |= {
         settings(strict=0.2),
         *other_generator,
     ),
+    "served_model_and_prompt": (
+        "judging | rules | judge changed | m1-2026-07-01 in b",
+        *SERVED,
+        settings(prompt="rules", strict=0.2),
+    ),
     "served_model_alike": ("judge changed | m1-2026-07-01 in b | !because", *SERVED),
     "judge_behind_its_name": (
         f"judge changed | questions moved up | {NOT_SAME} | !disagree with",

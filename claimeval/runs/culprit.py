@@ -277,12 +277,11 @@ class Case:
     @cached_property
     def _judge_changed(self) -> str:
         """Whether the judge behind a name changed, in words; empty if nothing shows it."""
-        if self._judging:  # other settings are said by themselves
-            return ""
         before, after = ((manifest, summary) for _, manifest, summary in self.runs)
         if served := served_otherwise(before, after):
             return "; ".join(served)
-        return self._moved_one_way(DRIFT)
+        # other settings are said by themselves, and move labels one way
+        return "" if self._judging else self._moved_one_way(DRIFT)
 
     def _moved_one_way(self, chance: float) -> str:
         """Return that the judge changed, if labels of the same claims and evidence moved one way
