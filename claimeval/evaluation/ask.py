@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
+from claimeval.judging.replies import LOOP
 from claimeval.judging.reply_values import ParsedReply
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -249,6 +250,8 @@ def _batches_to_re_ask(subjects: Sequence[S], reading: ParsedReply[T]) -> list[t
     if reading.failure.reason == "truncated" and len(missing) > 1:
         middle = len(missing) // 2
         return [missing[:middle], missing[middle:]]
+    if reading.failure.message == LOOP:
+        return []  # a longer reply would only be more of the same
     return [missing]
 
 

@@ -16,6 +16,7 @@ from claimeval import providers
 from claimeval.execution.learning import advice
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
+from claimeval.judging.replies import loops
 from claimeval.judging.reply_values import after_reasoning, json_object
 from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
@@ -77,6 +78,8 @@ MANY = {
 }
 """Twenty claims, and whether the lighthouse's document supports them."""
 TOP_LOGPROBS = 5
+SMALL_REPLY = 1024
+"""Tokens of a reply of a model that loops."""
 _THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
 
 
@@ -323,6 +326,9 @@ def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue
         settings["structured"] = False
     if result.context_tokens and not judge.context_tokens:
         settings["context_tokens"] = result.context_tokens
-    if any(reply.finish_reason in ("length", "model_length") for reply in trial.replies):
+    cut = [reply for reply in trial.replies if reply.finish_reason in ("length", "model_length")]
+    if any(loops(reply.text or "") for reply in cut):
+        settings |= {"claims_per_call": 1, "max_tokens": SMALL_REPLY}
+    elif cut:
         settings["max_tokens"] = 4 * judge.max_tokens
     return settings

@@ -52,6 +52,12 @@ _HELP = (
 """What helps, by what the message about an unreadable reply says."""
 
 
+_LESS = (
+    "ask a small model for less: `claims_per_call: 1` and `max_tokens: 512` in a judge file, and"
+    " `--extractor local:lexical`"
+)
+
+
 @dataclass
 class _ReplyCounts:
     """The first replies of a judge to one prompt."""
@@ -187,7 +193,8 @@ class ReviewingExecutor(Executor):
 def advice(failure: Failure) -> str:
     """Return what helps against replies that cannot be read."""
     if failure.reason == "truncated":
-        return "raise max_tokens in a judge file"
+        looping = "repeats itself" in failure.message
+        return _LESS if looping else "raise max_tokens in a judge file"
     problem = failure.message or failure.reason
     return next(
         (help_ for cause, help_ in _HELP if cause.search(problem)),

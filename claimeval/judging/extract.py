@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from claimeval.judging import replies
@@ -13,6 +13,7 @@ from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import UNCLEAR, ExtractedClaim, shown
 from claimeval.judging.requests import (
     TEXT,
+    Schema,
     build_request,
     list_schema,
     object_schema,
@@ -26,14 +27,30 @@ from claimeval.types.records import BETWEEN, Claim, Part
 from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Request
 
 Claims = tuple[Claim, ...]
+CLAIMS_PER_SENTENCE = 20
+"""Claims of a sentence, at most, unless it has more words: a list of names may make a claim each.
+An extractor that loops makes thousands, and each would be paid for."""
+MOST_CLAIMS = 40
+"""Claims in a reply to a schema with bounds. A reply with so many may lack others, so the text is
+asked about in parts."""
+# The bounds are the same for all texts, so that the schema stays in the provider's cache. Small
+# models loop without them: over sentence numbers up to any number, or over one claim.
 _CLAIM = {
-    "claim": TEXT,
-    "sentences": {"type": "array", "items": {"type": "integer"}},
-    "quote": TEXT,
+    "claim": {"type": "string", "maxLength": 600},
+    "sentences": {"type": "array", "items": {"type": "integer"}, "maxItems": 10},
+    "quote": {"type": "string", "maxLength": 600},
 }
-_SCHEMA = schema_text(list_schema("claims", _CLAIM), sort_keys=True)
+
+
+def _bounded(properties: Mapping[str, Schema]) -> Schema:
+    listed = list_schema("claims", properties)
+    listed["properties"]["claims"]["maxItems"] = MOST_CLAIMS
+    return listed
+
+
+_SCHEMA = schema_text(_bounded(_CLAIM), sort_keys=True)
 _WITHOUT_QUOTE = schema_text(
-    list_schema("claims", {name: of for name, of in _CLAIM.items() if name != "quote"}),
+    _bounded({name: of for name, of in _CLAIM.items() if name != "quote"}),
     sort_keys=True,
 )
 _PHRASE = {"sentence": {"type": "integer"}, "phrase": TEXT}
@@ -200,6 +217,10 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):
         return entries
+    is_bounded = f'"maxItems":{MOST_CLAIMS}' in (request.schema_sent or "")
+    if is_bounded and len(entries) == MOST_CLAIMS and len(task.sentences) > 1:
+        message = f"the reply has {MOST_CLAIMS} claims, the most that its schema allows"
+        return Failure(reason="too_long", message=message)
     claims: dict[str, Claim] = {}
     for entry in entries:
         folded = _folded(entry.text)
@@ -219,6 +240,15 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
             span=match.span,
             grounding=match.grounding,
             missing_numbers=match.missing_numbers,
+        )
+    most = max(CLAIMS_PER_SENTENCE * len(task.sentences), len(task.text.split()))
+    if len(claims) > most:
+        return Failure(
+            reason="too_many_claims",
+            message=(
+                f"{len(claims):,} claims from {len(task.sentences)} sentences; at most {most:,} are"
+                " plausible, so none is judged"
+            ),
         )
     return tuple(claims.values())
 

@@ -15,6 +15,7 @@ but the other verdicts of the reply count. A reply that cannot be trusted as a w
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -405,11 +406,28 @@ def shown(request: Request) -> tuple[str, ...]:
     return tuple([message.content for message in request.messages])
 
 
+LOOP = "the reply repeats itself up to the token limit"
+_LOOP_LENGTH = 1_500
+_DIGITS = re.compile(rb"\d+")
+_LOOP_RATIO = 0.14
+"""The end of a reply that loops compresses to this share; that of other JSON to .25 and more."""
+
+
+def loops(text: str) -> bool:
+    """Return whether a text ends in a loop: the same words again and again, maybe with a number
+    that counts."""
+    end = text[-_LOOP_LENGTH:].encode("utf-8", "replace")
+    same = _DIGITS.sub(b"0", end)
+    return len(end) >= _LOOP_LENGTH and len(zlib.compress(same, 9)) < _LOOP_RATIO * len(end)
+
+
 def reply_text(completion: Completion, request: Request) -> str | Failure:
     """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a
     failure."""
     finish = completion.finish_reason
     if finish in ("length", "model_length"):
+        if loops(completion.text or ""):
+            return Failure(reason="truncated", message=LOOP)
         return Failure(
             reason="truncated", message="the reply was cut at the token limit; raise max_tokens"
         )

@@ -1,0 +1,121 @@
+"""Extractors that loop: bounded by the schema, recognized when read, and not followed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from claimeval.execution.learning import advice
+from claimeval.judging import extract, prompts
+from claimeval.judging.replies import LOOP, loops
+from claimeval.types.records import Claim
+from claimeval.types.requests import Completion, Failure, Judge
+
+JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
+TEXT = "The tower is old. It is 63 m high. Anna built it in 1899."
+
+
+def read(claims: list[dict[str, object]], text: str = TEXT) -> tuple[Claim, ...] | Failure:
+    request = extract.ask(prompts.load("extract", "atomic"), JUDGE, "answer", text, "What is it?")
+    reply = Completion(b"", json.dumps({"claims": claims}), finish_reason="stop")
+    return extract.read(reply, request, "answer", "What is it?")
+
+
+def counted(number: int) -> list[dict[str, object]]:
+    return [{"claim": f"The tower is {n} m high.", "sentences": [2]} for n in range(number)]
+
+
+def test_three_thousand_claims_of_three_sentences_are_none() -> None:
+    found = read(counted(3_000))
+    assert isinstance(found, Failure)
+    assert found.reason == "too_many_claims"
+    assert "3,000 claims from 3 sentences; at most 60 are plausible" in found.message
+
+
+@pytest.mark.parametrize("number", [0, 1, 39, 41, 60])
+def test_up_to_twenty_claims_a_sentence_are_read(number: int) -> None:
+    found = read(counted(number))
+    assert not isinstance(found, Failure)
+    assert len(found) == number
+
+
+def test_a_sentence_may_make_a_claim_of_each_word() -> None:
+    names = [f"Name{n}" for n in range(300)]
+    text = f"The members are {', '.join(names)}."
+    claims: list[dict[str, object]] = [{"claim": f"{name} is a member."} for name in names]
+    found = read(claims, text)
+    assert not isinstance(found, Failure)
+    assert len(found) == 300
+
+
+def test_as_many_claims_as_the_schema_allows_are_asked_for_in_parts() -> None:
+    found = read(counted(extract.MOST_CLAIMS))
+    assert isinstance(found, Failure)
+    assert found.reason == "too_long"
+
+
+def test_the_schema_is_bounded_and_the_same_for_all_texts() -> None:
+    prompt = prompts.load("extract", "atomic")
+    asked = [extract.ask(prompt, JUDGE, "answer", text, "q") for text in (TEXT, "One sentence.")]
+    assert asked[0].response_schema == asked[1].response_schema
+    claims = json.loads(asked[0].response_schema or "")["properties"]["claims"]
+    assert claims["maxItems"] == 40
+    assert claims["items"]["properties"]["sentences"]["maxItems"] == 10
+    assert claims["items"]["properties"]["claim"]["maxLength"] == 600
+
+
+LOOPS = [
+    '{"claims":[{"claim":"It is old.","sentences":[' + ",".join(map(str, range(1, 900))),
+    json.dumps({"claims": [{"claim": "The walk takes 40 minutes.", "sentences": [1]}] * 60}),
+    "the same words again " * 200,
+    "a" * 3_000,
+]
+NAMES = [
+    "Anna",
+    "Ben",
+    "Carla",
+    "Dora",
+    "Emil",
+    "Fritz",
+    "Gina",
+    "Hans",
+    "Ida",
+    "Jon",
+    "Karl",
+    "Lea",
+]
+PRIZES = ["physics", "chemistry", "peace", "medicine", "literature", "economics"]
+WHOLE = [
+    json.dumps(
+        {
+            "claims": [
+                {
+                    "claim": f"{name} won the prize for {PRIZES[n % 6]} in {1900 + 7 * n}.",
+                    "sentences": [n],
+                    "quote": f"{name} ({PRIZES[n % 6]}, {1900 + 7 * n})",
+                }
+                for n, name in enumerate(NAMES * 2)
+            ]
+        }
+    ),
+    "short " * 20,
+    "",
+]
+
+
+@pytest.mark.parametrize("text", LOOPS)
+def test_a_reply_that_loops_is_known(text: str) -> None:
+    assert loops(text)
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_a_reply_of_many_claims_is_no_loop(text: str) -> None:
+    assert not loops(text)
+
+
+def test_the_advice_against_a_loop_is_not_more_of_it() -> None:
+    help_ = advice(Failure(reason="truncated", message=LOOP))
+    assert "max_tokens: 512" in help_
+    assert "--extractor local:lexical" in help_
+    assert "raise" not in help_
