@@ -26,7 +26,15 @@ def replies(*texts: str, finish: str = "stop") -> Lessons:
     return lessons
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n', '<think>hm {</think>{"a": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}',
+        ' {"a": 1}\n',
+        '<think>hm {</think>{"a": 1}',
+        '{"claim": "It ends with </think>."}',
+    ],
+)
 def test_one_json_object_honours_the_schema(text: str, caplog: pytest.LogCaptureFixture) -> None:
     assert replies(text).learned([JUDGE])["j"].schema_honoured is True
     assert caplog.text == ""
