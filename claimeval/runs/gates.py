@@ -176,7 +176,8 @@ def _on_mean(gate: Gate, metric: MetricSummary) -> GateResult:
     else:
         beyond = is_below(value, gate.limit) if is_under else is_below(gate.limit, value)
         outcome = "failed" if beyond else "passed"
-        side = word if outcome == "failed" else ("at least" if is_under else "at most")
+        held = "at least" if is_under else "at most"
+        side = word if outcome == "failed" else held
         says = f"is {decimal(value)}, {side} {gate.limit:g}"
         if bound is not None and outcome == "failed":
             says = (
