@@ -197,7 +197,9 @@ class _Table:
         for questions in (self._known_names, self._second_columns, self._contents):
             for question in questions():
                 asked.setdefault(question.field, question)
-        named = {name for each in asked.values() for reading in each.readings for name in reading}
+        named: set[str] = set()
+        for question in asked.values():
+            named.update(chain.from_iterable(question.readings))
         missing = [name for name in FIELDS if name not in named and self._lacks(name)]
         found = self._search(missing, asked)
         for question in (*self._missing(found), *self._some_rows(asked)):
@@ -475,7 +477,7 @@ class _Table:
         for row, text in texts.items():
             contexts = " ".join(self._evidence(row)).casefold()
             others = [self._paths[name].texts(row) for name in columns if name in self._paths]
-            longest = max((len(other) for each in others for other in each), default=0)
+            longest = max(map(len, chain.from_iterable(others)), default=0)
             words = str(text).strip().rstrip(".").casefold()
             quoted += bool(words) and words in contexts and len(str(text)) < longest
         return bool(texts) and 2 * quoted > len(texts)
@@ -497,10 +499,15 @@ class _Table:
         for field in FIELDS[:2]:
             if self._mapping.is_given(field):
                 continue
-            texts = [text for row in range(len(self._rows)) for text in self._texts_of(field, row)]
+            texts = self._all_texts(field)
             jsons = [text for text in texts if _is_json(text)]
             if texts and 2 * len(jsons) >= len(texts):
                 yield self._json(field)
+
+    def _all_texts(self, field: str) -> list[str]:
+        """Return the texts of all rows in a field."""
+        by_row = (self._texts_of(field, row) for row in range(len(self._rows)))
+        return list(chain.from_iterable(by_row))
 
     def _several_passages(self) -> Iterable[str]:
         """Notice contexts that are one text with several lines or paragraphs: an ordinary document,
@@ -509,7 +516,7 @@ class _Table:
         path = self._paths.get(column)
         if path is None or path.kind != "text" or self._mapping.is_given("contexts"):
             return
-        step = _step([text for row in path.values for text in self._texts_of("contexts", row)])
+        step = _step(self._all_texts("contexts"))
         if step:
             split = options({"contexts": f"{column}[{step}]"})
             yield (
@@ -552,7 +559,8 @@ class _Table:
         return Question(field, f"{field} is JSON text", readings)
 
     def _roots(self, path: str) -> tuple[str, ...]:
-        return tuple(name for row in self._rows for name in roots(tuple(row.fields), path))
+        by_row = (roots(tuple(row.fields), path) for row in self._rows)
+        return tuple(chain.from_iterable(by_row))
 
     def _path_read(self, field: str) -> str:
         """Return the path that a field is read from in the first row that has it."""
@@ -588,15 +596,7 @@ class _Table:
         self, missing: Sequence[str], asked: Mapping[str, Question]
     ) -> dict[str, list[Candidate]]:
         """Return the candidates of the missing fields, the likeliest first, no path for two."""
-        taken = self._taken(but=self._objects)
-        for question in asked.values():
-            for reading in question.readings:
-                taken.update(path for path in reading.values() if isinstance(path, str))
-            # what stands beside an answer within its JSON may be another field
-            likeliest = [path for path in question.readings[0].values() if isinstance(path, str)]
-            taken -= {
-                column for column in taken if any(_leads_into(at, [column]) for at in likeliest)
-            }
+        taken = self._taken_by(asked)
         found: dict[str, list[Candidate]] = {}
         fields = [*missing, *(name for name in REFERENCES if self._lacks(name))]
         if "question" in missing or "answer" in missing:
@@ -610,11 +610,24 @@ class _Table:
         for field in fields:
             candidates = self._named(field, taken)
             if not candidates and field in FIELDS:
-                candidates = self._by_shape(field, taken, found)
+                candidates = self._by_shape(field, taken)
             found[field] = candidates
             if candidates:
                 taken.add(candidates[0].path)
         return found
+
+    def _taken_by(self, asked: Mapping[str, Question]) -> set[str]:
+        """Return the paths that other fields have, as they are read or asked about."""
+        taken = self._taken(but=self._objects)
+        for question in asked.values():
+            for reading in question.readings:
+                taken.update(path for path in reading.values() if isinstance(path, str))
+            # what stands beside an answer within its JSON may be another field
+            likeliest = [path for path in question.readings[0].values() if isinstance(path, str)]
+            taken -= {
+                column for column in taken if any(_leads_into(at, [column]) for at in likeliest)
+            }
+        return taken
 
     def _roles(self, path: str) -> set[str]:
         """Return the fields that conversations at a path have."""
@@ -697,27 +710,13 @@ class _Table:
             repeats += bool(texts) and texts <= others
         return 2 * repeats > len(path.values)
 
-    def _by_shape(
-        self, field: str, taken: Collection[str], found: Mapping[str, object]
-    ) -> list[Candidate]:
+    def _by_shape(self, field: str, taken: Collection[str]) -> list[Candidate]:
         """Return the likeliest path of a field by what the paths hold: questions end with a
         question mark, and answers are the longest other texts."""
-        free = [
-            path
-            for path in self._paths.values()
-            if path.path not in taken
-            and not self._is_within(path, taken)
-            and not describes(words_of(path.keys[-1]))
-            and not is_gold(_all_words(path))
-            and not self._is_one_of_many(path)
-        ]
-        texts = [path for path in free if path.kind == "text" and _has_spaces(path)]
+        free = [path for path in self._paths.values() if self._is_free(path, taken)]
         if field == "contexts":
-            free = [path for path in free if not self._is_no_evidence(path, taken)]
-            listed = [path for path in free if path.kind in ("documents", "texts")]
-            listed = [path for path in listed if path.kind == "documents" or _has_spaces(path)]
-            listed.sort(key=lambda path: (path.kind != "documents", len(path.keys), path.path))
-            return [Candidate(path.path, "a list of texts") for path in listed]
+            return self._lists_by_shape(free, taken)
+        texts = [path for path in free if path.kind == "text" and _has_spaces(path)]
         if field == "question":
             asking = [path for path in texts if _asks(path)]
             asking.sort(key=lambda path: (-_asks(path), len(path.keys), path.path))
@@ -726,6 +725,23 @@ class _Table:
             texts = [path for path in texts if _are_sentences(path)]
         texts.sort(key=lambda path: (-_length(path), path.path))
         return [Candidate(path.path, "the longest texts") for path in texts]
+
+    def _is_free(self, path: PathValues, taken: Collection[str]) -> bool:
+        """Return whether a path may be any field, as far as its name says."""
+        if path.path in taken or self._is_within(path, taken) or self._is_one_of_many(path):
+            return False
+        return not describes(words_of(path.keys[-1])) and not is_gold(_all_words(path))
+
+    def _lists_by_shape(
+        self, free: Iterable[PathValues], taken: Collection[str]
+    ) -> list[Candidate]:
+        lists: list[PathValues] = []
+        for path in free:
+            is_list = path.kind == "documents" or (path.kind == "texts" and _has_spaces(path))
+            if is_list and not self._is_no_evidence(path, taken):
+                lists.append(path)
+        lists.sort(key=lambda path: (path.kind != "documents", len(path.keys), path.path))
+        return [Candidate(path.path, "a list of texts") for path in lists]
 
     def _is_one_of_many(self, path: PathValues) -> bool:
         """Return whether the name of a path has a number, and several others differ only in it, as
@@ -757,7 +773,7 @@ class _Table:
         known = self._knows_a_column()
         problem = f"{_and(names)} would not be read, and may be in other fields"
         if not known:
-            columns = dict.fromkeys(name for row in self._rows for name in row.fields)
+            columns = dict.fromkeys(chain.from_iterable(row.fields for row in self._rows))
             problem = f"{NO_COLUMN}; it has {', '.join(columns)}"
         for field, readings in certain.items():
             yield Question(field, problem, tuple(readings), skippable=known and field != "messages")
@@ -784,7 +800,7 @@ class _Table:
         return any(self._columns[field] for field in FIELDS) or any(self._samples)
 
     def _stop(self, asked: Collection[str]) -> str | None:
-        """Return what is wrong with the contexts that are read, for which there is no other path."""
+        """Return what is wrong with the contexts that are read, which no other path mends."""
         if self._mapping.is_given("contexts") or "contexts" in asked:
             return None
         lists = [
@@ -973,7 +989,7 @@ def _rank(field: str, path: PathValues) -> tuple[int, ...] | None:
 
 
 def _all_words(path: PathValues) -> set[str]:
-    return {word for key in path.keys for word in words_of(key)}
+    return set(chain.from_iterable(map(words_of, path.keys)))
 
 
 def _rank_of_references(field: str, path: PathValues) -> tuple[int, ...] | None:
@@ -988,28 +1004,47 @@ def _rank_of_references(field: str, path: PathValues) -> tuple[int, ...] | None:
 
 
 def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
-    words = _all_words(path)
+    """Return how well a path fits contexts: documents go before lists of texts, and these before
+    one text."""
+    if path.kind == "messages" or _is_gold_evidence(path):
+        return None
+    if path.kind == "text":
+        return _rank_of_one_text(path)
     last = words_of(path.keys[-1])
     depth = len(path.keys)
-    several = path.kind in ("documents", "texts")
-    # `references` may be documents; `referenceResponses` and a text `reference` are gold
-    if is_gold(words) and not (
-        several and "reference" in last[-1:] and not is_gold(words - set(last))
-    ):
-        return None
-    named = speaks_of_documents(words) or speaks_of_documents(_telling(path), listed=several)
-    if path.kind == "documents":
-        first = next(iter(path.values.values()))
-        first = first[0] if isinstance(first, (list, tuple)) else first
-        typed = isinstance(first, Mapping) and not _OF_DOCUMENTS.isdisjoint(first)
-        by_name = 0 if speaks_of_documents(last, listed=True) else 1
-        return (by_name if by_name == 0 or named or typed else _UNNAMED, depth)
+    telling = speaks_of_documents(_telling(path), listed=True)
+    named = telling or speaks_of_documents(_all_words(path))
     if path.kind == "texts":
         return (1, depth) if named and _are_passages(path) and not describes(last) else None
-    if path.kind == "messages" or describes(last):
-        return None
-    long = _are_sentences(path)
+    if speaks_of_documents(last, listed=True):
+        return (0, depth)
+    return (1 if named or _is_typed(path) else _UNNAMED, depth)
+
+
+def _is_gold_evidence(path: PathValues) -> bool:
+    """Return whether a path leads to references. A list `references` may be documents, while
+    `referenceResponses` and a text `reference` are gold answers."""
+    words = _all_words(path)
+    last = words_of(path.keys[-1])
+    may_be_documents = path.kind != "text" and last[-1:] == ("reference",)
+    if may_be_documents:
+        words -= set(last)
+    return is_gold(words)
+
+
+def _is_typed(path: PathValues) -> bool:
+    """Return whether the first document has a key that only documents have."""
+    first = next(iter(path.values.values()))
+    first = first[0] if isinstance(first, (list, tuple)) else first
+    return isinstance(first, Mapping) and not _OF_DOCUMENTS.isdisjoint(first)
+
+
+def _rank_of_one_text(path: PathValues) -> tuple[int, ...] | None:
     name = path.keys[-1]
+    if describes(words_of(name)):
+        return None
+    depth = len(path.keys)
+    long = _are_sentences(path)
     several = not is_singular(name) and "[" not in path.path
     if names_documents(name, in_sentences=False) and (long or several):
         return (3, depth)
@@ -1080,7 +1115,7 @@ def _has_letters(path: PathValues) -> bool:
 
 
 def _has_spaces(path: PathValues) -> bool:
-    return any(" " in text for row in path.values for text in path.texts(row))
+    return any(" " in text for text in chain.from_iterable(map(path.texts, path.values)))
 
 
 def _length(path: PathValues) -> float:

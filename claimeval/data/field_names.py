@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import chain
 
 Words = tuple[str, ...]
 
@@ -195,24 +196,32 @@ def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:
     """
     words = _WORDS[field]
     last = keys[-1]
-    if describes(last) or is_gold({word for each in keys for word in each}):
+    if describes(last) or is_gold(set(chain.from_iterable(keys))):
         return None
-    depth = len(keys)
+    matches = _matches(field, keys)
+    spoken = max((at for at, each in enumerate(keys) if _SPOKEN & {*each}), default=-1)
+    retrieved = max((at for at, each in enumerate(keys) if speaks_of_documents(each)), default=-1)
+    if not matches or retrieved > spoken:
+        return None
+    # a query within the output is the model's, and an answer within the input an example
+    other = _WORDS["answer" if field == "question" else "question"]
+    crossing = any(_speaks_of(each, other) and not _speaks_of(each, words) for each in keys[:-1])
+    return (crossing, min(matches), len(keys), len(last))
+
+
+def _matches(field: str, keys: Sequence[Words]) -> list[int]:
+    """Return the places, among the words of a field, of those in the last key, or in the keys above
+    if the last one says nothing."""
+    words = _WORDS[field]
+    last = keys[-1]
     matches = [words.index(word) for word in last if word in words]
-    if is_generic(last) and depth > 1:
+    if is_generic(last) and len(keys) > 1:
         matches = []  # what a `text` is stands in the key above
     if not matches and last[-1] in _GENERIC | _SPOKEN:
         matches = _named_above(words, keys)
     if not matches and last == ("message",) and field == "question":
         matches = [words.index("message")]
-    spoken = max((at for at, each in enumerate(keys) if _SPOKEN & {*each}), default=-1)
-    retrieved = max((at for at, each in enumerate(keys) if speaks_of_documents(each)), default=-1)
-    if not matches or retrieved > spoken:
-        return None
-    other = _WORDS["answer" if field == "question" else "question"]
-    # a query within the output is the model's, and an answer within the input an example
-    crossing = any(_speaks_of(each, other) and not _speaks_of(each, words) for each in keys[:-1])
-    return (crossing, min(matches), depth, len(last))
+    return matches
 
 
 def _speaks_of(words: Words, of: Collection[str]) -> bool:

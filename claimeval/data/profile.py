@@ -160,7 +160,7 @@ def _of_items(
         for key, inner in item.items():
             for at, inner_keys, kind, value in _walk(inner, f"{path}.{key}", (*keys, str(key))):
                 together = gathered.setdefault(f"{kind} {at}", (inner_keys, []))[1]
-                together += [value] if kind == "text" else value if kind == "texts" else [value]
+                together += value if kind == "texts" else [value]
     for name, (inner_keys, values) in gathered.items():
         holds, _, at = name.partition(" ")
         if holds == "text" and "[*]" not in at:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast, get_args
 
@@ -91,7 +91,9 @@ RAGChecker."""
 NUGGETS: dict[str, tuple[str, ...]] = {"id": ("qid",), "answer": ("answer_text",)}
 """Further names in rows with `nuggets`, as nuggetizer writes them."""
 
-_FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
+_FIELD_OF: dict[str, str] = {}
+for _field, _aliases in ALIASES.items():
+    _FIELD_OF.update(dict.fromkeys(_aliases, _field))
 
 _ANSWERABLE = dict.fromkeys(("answerable", "true", "yes", "1"), True)
 _ANSWERABLE |= dict.fromkeys(("unanswerable", "false", "no", "0"), False)
@@ -284,7 +286,7 @@ def rows_of_file(
         on_error: Called with the error of a row that cannot be read.
         positions: The rows to read, from 0. None: all.
     """
-    texts = {*_FIELD_OF, *(path for paths in mapping.fields.values() for path in paths)}
+    texts = {*_FIELD_OF, *chain.from_iterable(mapping.fields.values())}
     return read_rows(
         path,
         on_error,
@@ -411,7 +413,7 @@ def resolved(given: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
     """
     if given.preset or not rows:
         return given
-    named = {path for paths in given.fields.values() for path in paths}
+    named = set(chain.from_iterable(given.fields.values()))
     if kind := trace_kind(rows[0].fields):
         read_as = f"read as {kind}, one sample a trace"
         known = RowMapping(preset=kind, read_as=read_as)
@@ -641,7 +643,7 @@ def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) ->
         )
         if present and field not in requested:
             fields[field] = present
-    used = {name for candidates in fields.values() for name in candidates}
+    used = set(chain.from_iterable(fields.values()))
     other = tuple(name for name in names if name not in used)
     has_content = not _CONTENT.isdisjoint([*fields, *map(_FIELD_OF.get, names)])
     return _Assignment(tuple(fields.items()), other, has_content)
@@ -681,7 +683,8 @@ class _CellValues:
                     raise self._error(
                         f"{both}: add {options({field: first})} or {options({field: column})}"
                     )
-                self.present[field], self._columns[field] = value, column
+                self.present[field] = value
+                self._columns[field] = column
         self._id_column = dict(assigned.fields).get("id", ("",))[0]
         if not assigned.known:
             names = ", ".join(fields) or "none"
@@ -1136,13 +1139,9 @@ def _kind(value: object) -> str:
 
 def _written(value: str | float | bool) -> str:
     """Return a text unchanged, and numbers, true and false as JSON writes them."""
-    return (
-        value
-        if isinstance(value, str)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def _finite(value: Any) -> Any:
