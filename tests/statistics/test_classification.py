@@ -87,6 +87,15 @@ def test_balanced_accuracy_has_an_interval_if_only_one_item_is_wrong() -> None:
     assert (estimate.low, estimate.high) == (pytest.approx(low, abs=1e-5), 1.0)
 
 
+def test_f1_without_an_error_is_not_certain() -> None:
+    """As of 30 shares that are all 1: at most 1 - .05^(1/30) = .095 of all items may differ."""
+    f1 = binary_report([True] * 30, [True] * 30).f1
+    assert (f1.value, f1.high, f1.n) == (1.0, 1.0, 30)
+    assert f1.low == pytest.approx(1 - 0.0950, abs=1e-4)
+    undefined = binary_report([False] * 5, [False] * 5).f1
+    assert (undefined.value, undefined.because) == (None, "one of the labels never occurs")
+
+
 def test_unassessed_items_are_counted_and_unlabelled_ones_are_not() -> None:
     report = binary_report([True, None, False, True], [True, True, False, None])
     assert (report.accuracy.n, report.accuracy.value, report.unassessed) == (2, 1.0, 1)
