@@ -291,6 +291,10 @@ def measure_run(
     if not manifest.of_claims:
         if labels is None and not label_files(run):
             raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
+        if evidence or by:
+            raise UsageError(
+                f"evidence and by are for claims, and {run} is a run of {manifest.job}"
+            )
         question = rated_question(run, manifest, rating)
         given = [labels] if labels else label_files(run, question.name)
         words = LabelFile(*given, words=question.scale.words, place=LabelPlaces(run))

@@ -41,6 +41,11 @@ Scale = Literal["nominal", "ordinal", "interval"]
 _ONE_LABEL = "both raters use only one label"
 
 
+MANY_RARE = 7
+"""Items of the rarer labels that the interval of alpha and of a difference of two kappas needs. With
+five it covers 84 to 86 % of 50 items; kappa covers 94 to 100 % with `MIN_CLUSTERS`."""
+
+
 def label_scale(
     used: Sequence[Hashable], labels: Sequence[Hashable] | None
 ) -> tuple[Hashable, ...]:
@@ -205,8 +210,21 @@ def kappa_difference(
         resampling,
         because=_ONE_LABEL if used.any() else "no item has labels of all",
         symmetric=True,
+        no_interval_because=_rare_because(
+            _shares([human, before, after], scale)[used],
+            np.ones(int(used.sum()), np.int64),
+            keys,
+            MANY_RARE,
+        ),
     )
     return estimate
+
+
+def _shares(raters: Sequence[Labels], scale: Sequence[Hashable]) -> Floats:
+    """Return for each item the share of these raters that give it each label."""
+    codes = np.array([label_codes(labels, scale) for labels in raters])
+    columns = [(codes == label).mean(axis=0) for label in range(len(scale))]
+    return np.column_stack(columns).astype(np.float64)
 
 
 def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float | None]:
@@ -359,7 +377,15 @@ def krippendorff_alpha(
     reason = "no item has two labels" if not rated.any() else "only one label is used"
     shares = table / np.maximum(raters, 1)[:, None]
     return _estimate(
-        coincidences, rated, alpha, reason, clusters, counts, resampling, shares=shares
+        coincidences,
+        rated,
+        alpha,
+        reason,
+        clusters,
+        counts,
+        resampling,
+        shares=shares,
+        least=MANY_RARE,
     )
 
 
@@ -374,12 +400,13 @@ def _estimate(
     *,
     rated: Mask | None = None,
     shares: Floats | None = None,
+    least: int = MIN_CLUSTERS,
 ) -> IntervalEstimate:
     """Return the statistic of the rows in use, n being the number of those with enough labels,
     `rated`.
 
-    `shares[i, c]` is the share of raters who give item i label c: if given, rare labels are a
-    reason for no interval.
+    `shares[i, c]` is the share of raters who give item i label c: if given, fewer than `least`
+    items of the rarer labels are a reason for no interval.
     """
     if counts is not None and clusters is not None:
         raise UsageError(
@@ -401,14 +428,14 @@ def _estimate(
         resampling,
         because=because if used.any() else "no item has two labels",
         no_interval_because=(
-            None if shares is None else _rare_because(shares[used], times[used], keys)
+            None if shares is None else _rare_because(shares[used], times[used], keys, least)
         ),
     )
     return estimate
 
 
 def _rare_because(
-    shares: Floats, times: Integers, clusters: Sequence[Hashable] | None
+    shares: Floats, times: Integers, clusters: Sequence[Hashable] | None, least: int
 ) -> str | None:
     """Return the reason if the items of all labels but the most frequent one are too few, or in too
     few clusters."""
@@ -418,11 +445,10 @@ def _rare_because(
     items = float(times @ others[:, 0])
     if clusters is not None:
         items = min(items, int((cluster_sums(others, clusters) > 1e-9).sum()))
-    if items >= MIN_CLUSTERS - 1e-9:
+    if items >= least - 1e-9:
         return None
     return (
-        f"an interval needs {MIN_CLUSTERS} items of the rarer labels, a rater gives {items:.3g} on"
-        " average"
+        f"an interval needs {least} items of the rarer labels, a rater gives {items:.3g} on average"
     )
 
 

@@ -147,7 +147,7 @@ def test_alpha_with_one_rare_label_is_no_certain_zero(alike: int, rare: float) -
     assert (found.low, found.high, found.standard_error) == (None, None, None)
     assert (
         found.because
-        == f"an interval needs 5 items of the rarer labels, a rater gives {rare} on average"
+        == f"an interval needs 7 items of the rarer labels, a rater gives {rare} on average"
     )
 
 

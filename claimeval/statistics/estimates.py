@@ -1,0 +1,142 @@
+"""Every estimate that a command, a page or a file prints, and the method of its interval.
+
+`benchmarks/estimate_coverage.py` simulates each method, and a test compares this table with the
+fields of all records: an estimate that is not here has an interval that nobody has tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+COVERED = 92.0
+"""Percent of its simulated intervals that a method covers at least, unless its row has `least`."""
+
+
+class IntervalMethod(NamedTuple):
+    """How the 95% interval of a kind of estimate is made."""
+
+    function: str
+    """The function of `claimeval.statistics` that makes it; empty if there is no interval."""
+    words: str
+    """The method in words, with its source."""
+    least: float = COVERED
+    """Percent of the simulated intervals that cover the true value, in the worst shape."""
+
+
+METHODS: Mapping[str, IntervalMethod] = {
+    "mean": IntervalMethod(
+        "mean_interval",
+        "BCa bootstrap of questions (Efron 1987; Hesterberg 2015); Wilson's if hardly any value"
+        " differs; Student's t joined with Wilson's below ten questions",
+    ),
+    "share": IntervalMethod(
+        "ratio_interval", "as the mean, of hits over items that are summed by question"
+    ),
+    "difference": IntervalMethod(
+        "paired_difference",
+        "symmetric bootstrap of questions (Hall 1988), or Student's t for few",
+        90,
+    ),
+    "balanced_accuracy": IntervalMethod(
+        "binary_report", "MOVER of recall and specificity (Zou & Donner 2008)"
+    ),
+    "f1": IntervalMethod("binary_report", "as a share: 2 TP of 2 TP + FP + FN"),
+    "kappa": IntervalMethod("cohen_kappa", "BCa bootstrap of questions; none for rare labels"),
+    "weighted_kappa": IntervalMethod("cohen_kappa", "as kappa, with squared distances of grades"),
+    "kappa_difference": IntervalMethod(
+        "kappa_difference",
+        "symmetric bootstrap of questions over both raters; none for rare labels",
+    ),
+    "alpha": IntervalMethod(
+        "krippendorff_alpha", "BCa bootstrap of questions; none for rare labels"
+    ),
+    "ac1": IntervalMethod("gwet_ac1", "BCa bootstrap of questions", 90),
+    "auroc": IntervalMethod(
+        "auroc", "Wilson's on the effective number by DeLong's error (Obuchowski 1997)"
+    ),
+    "spearman": IntervalMethod("correlation", "BCa bootstrap of questions that ranks each draw"),
+    "pearson": IntervalMethod("correlation", "BCa bootstrap of questions"),
+    "corrected_micro": IntervalMethod(
+        "prediction_powered", "Wilson's on the effective number of labels (PPI++ 2311.01453)"
+    ),
+    "corrected_macro": IntervalMethod(
+        "weighted_correction",
+        "Wilson's on the effective number of labels by weight and by their part of the variance",
+        89,
+    ),
+    "rogan_gladen": IntervalMethod("rogan_gladen", "adjusted normal (Lee et al. 2511.21140)"),
+    "self_preference": IntervalMethod("self_preference", "symmetric bootstrap of questions"),
+    "independent_share": IntervalMethod("wilson_interval", "Wilson's of independent items"),
+    "none": IntervalMethod("", "a count or share without an interval"),
+}
+"""The methods by name."""
+
+ESTIMATES: Mapping[str, tuple[str, ...]] = {
+    "Agreement.ac1": ("ac1",),
+    "Agreement.alpha": ("alpha",),
+    "ArmMetric.difference": ("difference",),
+    "ArmMetric": ("mean",),
+    "CalibrationPoint": ("independent_share",),
+    "ChangeSlice.difference": ("difference",),
+    "CorrectedScore.corrected": ("corrected_micro", "corrected_macro", "rogan_gladen"),
+    "CorrectedScore.judged": ("mean", "share"),
+    "CorrectedScore.people": ("corrected_micro", "corrected_macro"),
+    "ExtractionSummary.measures": ("share",),
+    "ExtractionSummary.people": ("share",),
+    "GateResult": ("mean",),
+    "GraderReport.exact": ("mean",),
+    "GraderReport.kappa": ("kappa",),
+    "GraderReport.kappa_binary": ("kappa",),
+    "GraderReport.kappa_quadratic": ("weighted_kappa",),
+    "LabelAgreement.accuracy": ("mean",),
+    "LabelAgreement.balanced_accuracy": ("balanced_accuracy",),
+    "LabelAgreement.kappa": ("kappa",),
+    "LabelAgreement.same": ("mean",),
+    "LgtmEstimate": ("mean",),
+    "Members.alpha": ("alpha",),
+    "MetricComparison.difference": ("difference",),
+    "MetricSummary": ("mean",),
+    "OrderEffects.rate": ("mean",),
+    "PanelSummary.self_preference": ("self_preference",),
+    "PeopleCorrelation.spearman": ("spearman",),
+    "RaterPair.kappa": ("kappa",),
+    "RaterPair.raw": ("mean",),
+    "RaterReport.accuracy": ("mean",),
+    "RaterReport.advantage": ("none",),
+    "RaterReport.alt_test": ("none",),
+    "RaterReport.auroc": ("auroc",),
+    "RaterReport.balanced_accuracy": ("balanced_accuracy",),
+    "RaterReport.f1": ("f1",),
+    "RaterReport.kappa": ("kappa",),
+    "RaterReport.kappa_of_labels": ("kappa",),
+    "RaterReport.precision": ("share",),
+    "RaterReport.recall": ("share",),
+    "RaterReport.same": ("mean",),
+    "RaterReport.specificity": ("share",),
+    "RaterReport.weighted_kappa": ("weighted_kappa",),
+    "RaterSlice.kappa": ("kappa",),
+    "RaterSlice.same": ("mean",),
+    "Ratio": ("share",),
+    "RatingComparison.agreement": ("mean",),
+    "RatingComparison.claims": ("mean",),
+    "RatingComparison.kappa": ("kappa",),
+    "RatingComparison.whole": ("mean",),
+    "RatingCorrelation.agreeing": ("mean",),
+    "RatingCorrelation.pearson": ("pearson",),
+    "RatingCorrelation.spearman": ("spearman",),
+    "RunPoint": ("mean",),
+    "RunStep.difference": ("difference",),
+    "Selection.gain": ("difference",),
+    "Selection.kappa": ("kappa_difference",),
+    "SelfPreference": ("self_preference",),
+    "Slice.estimate": ("mean",),
+    "Summary.by": ("mean",),
+    "Trend.slope": ("difference",),
+    "Validity.exact": ("mean",),
+    "Validity.kappa": ("kappa",),
+    "Validity.kappa_binary": ("kappa",),
+    "Validity.kappa_quadratic": ("weighted_kappa",),
+}
+"""The methods of each printed estimate: of a field of a record, as `Record.field`, or of a record
+that is an estimate itself."""
