@@ -57,6 +57,7 @@ _UNSPOKEN = frozenset(
         "tool-call",
         "tool_call",
         "retry-prompt",
+        "web_search_result",
         "image",
         "image_url",
         "input_image",
@@ -392,14 +393,18 @@ def _returned(item: Mapping[str, Any]) -> list[Message]:
         return []
     if isinstance(value, str):
         return [Message("tool", value)]
-    items = value if isinstance(value, list) else [value]
+    given = value if isinstance(value, list) else [value]
+    items = [one for one in given if not isinstance(one, Mapping) or _type(one) not in _UNSPOKEN]
+    if not items:  # pictures, or addresses without texts
+        return []
     texts = [one for one in items if isinstance(one, str) or _is_text(one)]
     if len(texts) == len(items):
         return [Message("tool", "\n".join(map(_text, texts)))]
     pages = [_document_of(one) if _type(one) in _DOCUMENTS else one for one in _objects(items)]
     if len(pages) == len(items) and all(document(page) for page in pages):
         return [Message("tool", "", tuple(pages))]
-    return [Message("tool", json.dumps(value, ensure_ascii=False, default=str))]
+    written = items if isinstance(value, list) else value
+    return [Message("tool", json.dumps(written, ensure_ascii=False, default=str))]
 
 
 def _objects(items: Iterable[Any]) -> list[Mapping[str, Any]]:

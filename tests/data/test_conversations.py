@@ -415,6 +415,34 @@ def test_an_answer_that_is_a_list_of_items_or_parts_is_read() -> None:
     assert (sample.question, sample.answer) == ("How high?", "It is 63 m high.")
 
 
+@pytest.mark.parametrize(
+    ("returned", "texts"),
+    [
+        ("It is 63 m.", ["It is 63 m."]),
+        ([{"type": "text", "text": "It is"}, {"type": "text", "text": "63 m."}], ["It is\n63 m."]),
+        (
+            [{"type": "text", "text": "63 m."}, {"type": "image", "source": {"data": "iVBO"}}],
+            ["63 m."],
+        ),
+        ([{"type": "image", "source": {"data": "iVBO"}}], []),
+        ([{"type": "web_search_result", "url": "https://a", "encrypted_content": "Eq"}], []),
+        (DOCUMENTS, [document["text"] for document in DOCUMENTS]),
+        ({"results": DOCUMENTS}, [document["text"] for document in DOCUMENTS]),
+        ({"height": 63, "unit": "m"}, ['{"height": 63, "unit": "m"}']),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_what_a_tool_returned_is_read_as_texts_or_documents(
+    returned: Any, texts: list[str]
+) -> None:
+    result = {"type": "tool_result", "tool_use_id": "t", "content": returned}
+    messages = [ASKED, {"role": "user", "content": [result]}, SAID]
+    (sample,) = ce.read_samples([{"messages": messages}])
+    assert [document.text for document in sample.contexts or ()] == texts
+    assert (sample.question, sample.answer) == (ASKED["content"], SAID["content"])
+
+
 def test_the_parts_of_an_answer_with_citations_are_one_text() -> None:
     parts = [
         {"type": "text", "text": "It is "},
