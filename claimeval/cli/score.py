@@ -201,11 +201,13 @@ class ExperimentCommand:
     write its prompt."""
     anyway: bool = False
     """Select with fewer than 60 labels."""
+    details: bool = False
+    """Print all tables: every metric, cost, agreement with people, and claims that flipped."""
     output: Output = Output()
     options: shared.Asking = RunOptions()
 
     def do(self) -> int:
-        from claimeval.runs.views.experiment import view
+        from claimeval.runs.views.experiment import first, view
 
         output = self.output
         with ProgressLine(quiet=output.quiet) as line:
@@ -214,6 +216,7 @@ class ExperimentCommand:
             stopped = None
             try:
                 settings = shared.arguments(self, out=self.out or "experiments/", options=options)
+                del settings["details"]
                 result = ce.experiment(settings.pop("file"), **settings)
             except StoppedEarly as early:
                 if early.run is None:
@@ -226,8 +229,9 @@ class ExperimentCommand:
         assert table, "an experiment has a table"
         assert path, "the arms are on disk"
         folder = path.parent.parent
-        output.draw(view(table))
+        output.draw(view(table) if self.details else first(table))
         output.line()
+        output.lines(None if self.details else "All tables: --details")
         output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
         if stopped and (output.quiet or not table.failed):
             say(*stopped.splitlines())

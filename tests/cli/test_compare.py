@@ -78,7 +78,7 @@ def test_a_prompt_with_fewer_labels_flips_nothing(
     # count 0
     assert "\n0 of 6 claims flipped\n" in done.stdout
     assert "Not counted as flips: 1 have another label that counts the same" in done.stdout
-    assert "metric only in a only in b p faithfulness 0 0 1.000" in " ".join(done.stdout.split())
+    assert "Claims that one run alone supports" not in done.stdout, "there is nothing to test"
     assert "assess prompt: assess/three_way" in done.stdout
     assert (runs / "both.html").stat().st_size > 1000
     assert all(len(line) <= 80 for line in done.stdout.splitlines()[2:]), (
@@ -181,7 +181,7 @@ def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(
     page = (topics / "trend.html").read_text()
     markdown = (topics / "trend.md").read_text()
     against = next(line.strip() for line in told.splitlines() if "three against two" in line)
-    trend = next(line.strip() for line in told.splitlines() if "per run" in line)
+    trend = next(line.strip() for line in told.splitlines() if line.strip().startswith("trend:"))
     # x falls and rises, so that the slope of every sample is 0
     assert (
         trend

@@ -239,7 +239,7 @@ def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: 
     browser.open(page)
     assert browser.texts("section[aria-labelledby=derived] tbody th") == [
         "faithfulness_per_document",
-        "contradiction_rate",
+        "contradiction_rate ↓",
     ]
     assert "0.333" in browser.texts("section[aria-labelledby=derived] tbody tr")[0]
     browser.open(page, "#/sample/tower")

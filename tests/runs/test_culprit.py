@@ -313,9 +313,10 @@ def test_the_sentence_agrees_with_p_and_interval(
     blocks = list(front(pair))
     assert next(tables(blocks)).notes == notes
     assert not pair.flips
-    assert "Example: s0 Question 0?" in [
+    example = "Example: s0 Question 0?" in [
         "".join(block.parts) for block in blocks if isinstance(block, Line)
     ]
+    assert example == significant, "nothing is explained that may be chance"
 
 
 def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from claimeval.runs.views import (
 )
 from claimeval.runs.views.ratings import refused, validity
 from claimeval.runs.views.run import CONFUSIONS, disputes, judges
-from claimeval.statistics.formatting import decimal, number_of
+from claimeval.statistics.formatting import decimal, interval, number_of, percent
 from claimeval.types.clusters import cluster_noun
 from claimeval.types.estimates import Estimate
 
@@ -81,6 +81,7 @@ def view(
     yield heading(
         Data(source), f": {report.items} {what} on {report.questions} {cluster_noun(field)}"
     )
+    yield from with_people(report, names)
     yield from map(caution, report.notes)
     if report.raters:
         yield numbers(report.raters, names)
@@ -108,6 +109,24 @@ def view(
     if report.disputes:
         yield heading("Disputed claims", ", most divided first; --json has up to 20")
         yield from disputes(report.disputes, names, DISPUTES)
+
+
+def with_people(report: Agreement, names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield how often judges and people agree, or what is missing for it."""
+    if not report.raters:
+        yield line(
+            "How often judges agree with people is not known: `claimeval annotate RUN` draws claims"
+            " to label. Below, judges are compared with each other."
+        )
+    for rater in report.raters[:CONFUSIONS]:
+        if rater.same.value is None:
+            continue
+        within = f" (95% interval {interval(rater.same.reported)})" if rater.same.reported else ""
+        yield line(
+            Data(names[rater.rater]),
+            f" gives the label of people to {percent(rater.same.value)} of"
+            f" {number_of(rater.compared, 'item')}{within}",
+        )
 
 
 def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
@@ -224,6 +243,21 @@ CORRECTED = (
 _MICRO = {"claim": "micro", "sample": "share", "answer": "mean"}
 
 
+def quoted(found: Correction) -> Block:
+    """Return which number to quote."""
+    score = found.macro or found.micro
+    best = score.corrected
+    if best.value is None or not best.reported:
+        return line(
+            "Quote no number yet: too few labels for a corrected score with an interval. The judges"
+            f" alone say {decimal(score.judged.value, 2)}."
+        )
+    return line(
+        f"Quote {decimal(best.value, 2)} (95% interval {interval(best.reported)}): the judges' score"
+        f" {decimal(score.judged.value, 2)}, corrected with {number_of(found.labeled, 'label')}"
+    )
+
+
 def correction(found: Correction) -> Iterator[Block]:
     """Yield the numbers in the order in which `score` prints them, and what to know of them."""
     of = {
@@ -235,6 +269,7 @@ def correction(found: Correction) -> Iterator[Block]:
     yield heading(
         Data(found.metric), f"{what}: {found.items} {of}, {found.labeled} of them labeled"
     )
+    yield quoted(found)
     if stray := found.strays.words():
         yield caution(stray)
     rows = list[tuple[Cell, ...]]()

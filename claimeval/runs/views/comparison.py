@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from claimeval.metrics.flips import Flip, words
 from claimeval.runs.causes import Cause, CauseRow, of_whole_samples
@@ -101,9 +101,10 @@ def front(pair: PairedRuns) -> Iterator[Block]:
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
     yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown, notes=_by_chance(shown))
-    if head and head[0].because:
+    # Nothing is explained that may be chance.
+    if head and head[0].because and culprit.significant:
         yield why(head[0])
-        yield from _example(pair) if not pair.abstained else ()
+        yield from _example(pair, head[0]) if not pair.abstained else ()
 
 
 def _by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
@@ -205,12 +206,16 @@ def where(culprit: Culprit) -> Table:
     return table("where", columns, rows, f"Where it is: the named cause by {field}")
 
 
-def _example(pair: PairedRuns) -> Iterator[Block]:
-    """Yield the claim that counts most in the named cause, with its question."""
+def _example(pair: PairedRuns, metric: MetricComparison) -> Iterator[Block]:
+    """Yield the claim that counts most in the named cause, with its question; it went the way of
+    the difference."""
+    direction = metric.difference.value or 0.0
     parts = sorted(
         pair.culprit.causes, key=lambda part: (part.cause != pair.culprit.cause, -abs(part.value))
     )
-    for one in (one for part in parts for one in part.largest if one.claim):
+    for one in chain.from_iterable(part.largest for part in parts):
+        if not one.claim or one.value * direction <= 0:
+            continue
         labels = " → ".join(
             "absent" if label is None else label.replace("_", " ") for label in (one.a, one.b)
         )
@@ -256,7 +261,12 @@ def results(pair: PairedRuns) -> Iterator[Table]:
     """Yield a row for each metric, and the claims that only one run supports if claims are in
     both."""
     yield table("differences", COLUMNS, pair.metrics)
-    if of_claims := [metric for metric in pair.metrics if metric.discordant]:
+    of_claims = list[MetricComparison]()
+    for metric in pair.metrics:
+        counts = metric.discordant
+        if counts and counts.only_a + counts.only_b:  # else there is nothing to test
+            of_claims.append(metric)
+    if of_claims:
         note = "p: McNemar's test, claims taken as independent"
         yield table(
             "discordant", DISCORDANT, of_claims, "Claims that one run alone supports", (note,)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from claimeval.metrics.derived import directed
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
@@ -16,6 +17,7 @@ from claimeval.runs.views import (
     Data,
     Entries,
     Named,
+    Sentence,
     Table,
     caution,
     confusion,
@@ -27,7 +29,14 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.views.comparison import flip
-from claimeval.statistics.formatting import decimal, number_of, p_value, signed, signed_interval
+from claimeval.statistics.formatting import (
+    decimal,
+    number_of,
+    p_value,
+    percent,
+    signed,
+    signed_interval,
+)
 from claimeval.types.clusters import sample_count
 
 FLIPS = 5
@@ -55,6 +64,85 @@ def view(result: ExperimentResult, flips: Sequence[Flip] = ()) -> Iterator[Block
         yield from selected(result.selection, result.baseline)
     if flips:
         yield Entries(f"Claims that flipped in {arms[-1].name}", tuple(map(flip, flips[:FLIPS])))
+
+
+def first(result: ExperimentResult) -> Iterator[Block]:
+    """Yield what a reader sees first: which arm to take and why, and a row for each arm."""
+    samples = sample_count(result.samples, result.clusters, result.cluster)
+    head = f": {samples}, {number_of(len(result.arms), 'arm')}"
+    yield heading(Data(Path(result.data).name), head)
+    yield from map(caution, failures(result))
+    if not result.arms:
+        return
+    yield line(Sentence(advice(result)))
+    metric = next(iter(result.arms[0].metrics))
+
+    def difference(arm: ArmResult) -> Cell:
+        if arm.name == result.baseline:
+            return "baseline"
+        change = arm.metrics[metric].difference
+        return change.value if change else None
+
+    def ends(arm: ArmResult) -> Cell:
+        return arm.metrics[metric].difference or ""
+
+    def agrees(arm: ArmResult) -> Cell:
+        found = arm.label_agreement
+        return found.same.value if found else None
+
+    labeled = any(arm.label_agreement for arm in result.arms)
+    columns = (
+        Column("arm", at="name"),
+        Column(Data(directed(metric)), "number", at=lambda arm: arm.metrics[metric].mean),
+        Column("b - a", "signed", at=difference),
+        Column("95 % interval", "signed_ends", at=ends),
+        Column("as people", "percent", at=agrees, sparse=not labeled),
+        Column("unassessed", "percent", 1, "unassessed_rate"),
+        Column("cost", "dollars", at="cost.dollars"),
+    )
+    yield table("arms", columns, result.arms, notes=(f"b - a: difference to {result.baseline}",))
+    yield from map(caution, not_comparable(result))
+
+
+def advice(result: ExperimentResult) -> str:
+    """Return which arm to take, and why."""
+    if result.selection:
+        return chosen(result.selection, result.baseline)
+    rated = [
+        arm
+        for arm in result.arms
+        if arm.label_agreement and arm.label_agreement.same.value is not None
+    ]
+    if not rated:
+        return (
+            "Which arm to take is not known: without labels of people a higher score is no better."
+            " Label claims with `claimeval annotate`, then add --labels."
+        )
+    best = max(rated, key=_agreement)
+    found = best.label_agreement
+    assert found, "it is rated"
+    low = found.same.reported[0] if found.same.reported else _agreement(best)
+    alike = [arm for arm in rated if _agreement(arm) >= low and not arm.covers_less] or [best]
+    known = [arm for arm in alike if arm.cost.dollars is not None]
+    taken = min(known, key=lambda arm: (arm.cost.dollars or 0.0, -_agreement(arm)), default=best)
+    agreement = taken.label_agreement
+    assert agreement, "it is rated"
+    text = (
+        f"Take {taken.name}: it gives the label of people to {percent(_agreement(taken))} of"
+        f" {number_of(agreement.claims, 'claim')}"
+    )
+    if taken is best:
+        others = len(rated) - 1
+        return f"{text}, the most of {len(rated)} arms." if others else f"{text}."
+    return (
+        f"{text}, and costs less than {best.name}, whose {percent(_agreement(best))} may be better"
+        " by chance alone."
+    )
+
+
+def _agreement(arm: ArmResult) -> float:
+    found = arm.label_agreement
+    return found.same.value or 0.0 if found else 0.0
 
 
 CHANGES = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.series import MetricSeries, Series
-from claimeval.runs.views import Block, Cell, Column, Data, Table, line, remark, table
+from claimeval.runs.views import Block, Cell, Column, Data, Table, heading, line, remark, table
 from claimeval.runs.views.comparison import changes
 
 COLUMNS = (
@@ -34,6 +34,9 @@ CHANGED = 3
 
 def view(runs: Series, changed: int = CHANGED) -> Iterator[Block]:
     """Yield what is shown of a series, with at most `changed` samples for each step."""
+    for metric in runs.tracks:
+        if len(runs.runs) > 2:
+            yield heading(Data(metric.metric), ": ", metric.trend.in_words)
     for metric in runs.tracks:
         yield steps(metric)
         yield from sentences(runs, metric)
