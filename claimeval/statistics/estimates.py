@@ -43,7 +43,9 @@ METHODS: Mapping[str, IntervalMethod] = {
     ),
     "f1": IntervalMethod("binary_report", "as a share: 2 TP of 2 TP + FP + FN"),
     "kappa": IntervalMethod("cohen_kappa", "BCa bootstrap of questions; none for rare labels"),
-    "weighted_kappa": IntervalMethod("cohen_kappa", "as kappa, with squared distances of grades"),
+    "weighted_kappa": IntervalMethod(
+        "cohen_kappa", "as kappa, with squared distances of grades", 89
+    ),
     "kappa_difference": IntervalMethod(
         "kappa_difference",
         "symmetric bootstrap of questions over both raters; none for rare labels",
@@ -56,7 +58,7 @@ METHODS: Mapping[str, IntervalMethod] = {
         "auroc", "Wilson's on the effective number by DeLong's error (Obuchowski 1997)"
     ),
     "spearman": IntervalMethod("correlation", "BCa bootstrap of questions that ranks each draw"),
-    "pearson": IntervalMethod("correlation", "BCa bootstrap of questions"),
+    "pearson": IntervalMethod("correlation", "BCa bootstrap of questions", 81),
     "corrected_micro": IntervalMethod(
         "prediction_powered", "Wilson's on the effective number of labels (PPI++ 2311.01453)"
     ),
@@ -68,6 +70,9 @@ METHODS: Mapping[str, IntervalMethod] = {
     "rogan_gladen": IntervalMethod("rogan_gladen", "adjusted normal (Lee et al. 2511.21140)"),
     "self_preference": IntervalMethod("self_preference", "symmetric bootstrap of questions"),
     "independent_share": IntervalMethod("wilson_interval", "Wilson's of independent items"),
+    "slope": IntervalMethod(
+        "", "a straight line with errors by question, in `runs/by_rank.py`; not simulated here"
+    ),
     "none": IntervalMethod("", "a count or share without an interval"),
 }
 """The methods by name."""
@@ -77,6 +82,9 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "Agreement.alpha": ("alpha",),
     "ArmMetric.difference": ("difference",),
     "ArmMetric": ("mean",),
+    "ByRank.drop": ("slope",),
+    "ByRank.ends": ("mean",),
+    "ByRank.middle": ("mean",),
     "CalibrationPoint": ("independent_share",),
     "ChangeSlice.difference": ("difference",),
     "CorrectedScore.corrected": ("corrected_micro", "corrected_macro", "rogan_gladen"),
@@ -118,6 +126,7 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "RaterSlice.kappa": ("kappa",),
     "RaterSlice.same": ("mean",),
     "Ratio": ("share",),
+    "RankShare.share": ("mean",),
     "RatingComparison.agreement": ("mean",),
     "RatingComparison.claims": ("mean",),
     "RatingComparison.kappa": ("kappa",),
