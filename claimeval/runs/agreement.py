@@ -23,6 +23,7 @@ from claimeval.runs.labels import (
     HUMAN,
     PANEL,
     HumanLabelCounts,
+    LabelPlaces,
     RaterTable,
     StrayLabels,
     check_evidence,
@@ -31,7 +32,6 @@ from claimeval.runs.labels import (
     rated_question,
 )
 from claimeval.runs.overview import OverviewBuilder
-from claimeval.runs.pairing import LabelPlaces
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.slices import check_field
 from claimeval.statistics import (

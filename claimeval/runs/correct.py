@@ -34,6 +34,7 @@ from claimeval.runs.labeling import (
 )
 from claimeval.runs.labels import (
     HumanLabelCounts,
+    LabelPlaces,
     StrayLabels,
     Strays,
     added,
@@ -42,7 +43,6 @@ from claimeval.runs.labels import (
     ratings,
     rolled_up,
 )
-from claimeval.runs.pairing import LabelPlaces
 from claimeval.statistics import (
     CorrectedEstimate,
     mean_interval,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -21,6 +22,7 @@ from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, representative
 from claimeval.lexical.citations import without
+from claimeval.runs.pairing import Asked, folded
 from claimeval.runs.slices import value_of
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
@@ -552,3 +554,44 @@ def _which_evidence(pairs: Collection[tuple[Part, Part]]) -> str:
     words = " and ".join(f"{of} against {against}" for of, against in sorted(pairs))
     options = " or ".join(f"--evidence {name}" for name in sorted({part for _, part in pairs}))
     return f"the labels do not say which evidence they are about ({words}); give {options}"
+
+
+class LabelPlaces:
+    """Finds the samples of a run that human labels are about: those of their ids, unless these ask
+    another question than the label names and the run has that question elsewhere.
+
+    So labels of a run whose ids are row numbers are about the same questions in a run over the rows
+    in another order. Labels of samples with one question go to them in their order.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._taken: dict[tuple[str, str], str] = {}
+        """By id and question of labels, the sample that they are about."""
+
+    @cached_property
+    def _questions(self) -> dict[str, str]:
+        return Asked.alone(self._run)
+
+    @cached_property
+    def _samples(self) -> dict[str, list[str]]:
+        samples: dict[str, list[str]] = {}
+        for name, question in self._questions.items():
+            samples.setdefault(question, []).append(name)
+        return samples
+
+    def __call__(self, label: HumanLabel) -> HumanLabel:
+        """Return the label with the id of its sample in the run."""
+        if not label.question:
+            return label
+        question = folded(label.question)
+        if self._questions.get(label.sample) == question or question not in self._samples:
+            return label
+        key = label.sample, question
+        if key not in self._taken:
+            used = sum(asked == question for _, asked in self._taken)
+            samples = self._samples[question]
+            if used >= len(samples):
+                return label
+            self._taken[key] = samples[used]
+        return label.model_copy(update={"sample": self._taken[key]})

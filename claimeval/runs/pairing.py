@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 from unicodedata import normalize
 
 from pydantic import Field, JsonValue
 
-from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import DataSource
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import UsageError
@@ -55,10 +53,11 @@ def question_of(sample: Sample | _AskedSample) -> str:
     asked = [turn.content for turn in sample.history if turn.role == "user"]
     asked.append(sample.question)
     turn = None if sample.history else sample.metadata.get("turn")
-    return json.dumps([*map(_folded, asked), turn], ensure_ascii=False)
+    return json.dumps([*map(folded, asked), turn], ensure_ascii=False)
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a question without case, and with single blanks."""
     return " ".join(normalize("NFC", text).casefold().split())
 
 
@@ -90,6 +89,13 @@ class Asked(NamedTuple):
     questions: Mapping[str, str]
     """The question of each sample, by id, in order."""
     data: DataSource
+
+    @staticmethod
+    def alone(folder: Path) -> dict[str, str]:
+        """Return the question of each sample of a run directory by id, folded, without the earlier
+        turns of its conversation."""
+        asked = RunResults.of(folder).lines(_Line)
+        return {line.sample.id: folded(line.sample.question) for line in asked}
 
     @classmethod
     def of(cls, folder: Path) -> Asked:
@@ -159,45 +165,3 @@ def check_paired(shared: int, samples: tuple[int, int], names: tuple[str, str]) 
         f" {found} can be paired, by id or by question. Compare runs over the same questions, or"
         " give both the same ids"
     )
-
-
-class LabelPlaces:
-    """Finds the samples of a run that human labels are about: those of their ids, unless these ask
-    another question than the label names and the run has that question elsewhere.
-
-    So labels of a run whose ids are row numbers are about the same questions in a run over the rows
-    in another order. Labels of samples with one question go to them in their order.
-    """
-
-    def __init__(self, run: Path) -> None:
-        self._run = run
-        self._taken: dict[tuple[str, str], str] = {}
-        """By id and question of labels, the sample that they are about."""
-
-    @cached_property
-    def _questions(self) -> dict[str, str]:
-        asked = RunResults.of(self._run).lines(_Line)
-        return {line.sample.id: _folded(line.sample.question) for line in asked}
-
-    @cached_property
-    def _samples(self) -> dict[str, list[str]]:
-        samples: dict[str, list[str]] = {}
-        for name, question in self._questions.items():
-            samples.setdefault(question, []).append(name)
-        return samples
-
-    def __call__(self, label: HumanLabel) -> HumanLabel:
-        """Return the label with the id of its sample in the run."""
-        if not label.question:
-            return label
-        question = _folded(label.question)
-        if self._questions.get(label.sample) == question or question not in self._samples:
-            return label
-        key = label.sample, question
-        if key not in self._taken:
-            used = sum(asked == question for _, asked in self._taken)
-            samples = self._samples[question]
-            if used >= len(samples):
-                return label
-            self._taken[key] = samples[used]
-        return label.model_copy(update={"sample": self._taken[key]})

@@ -16,7 +16,8 @@ import claimeval as ce
 from claimeval.data.labels import HumanLabel
 from claimeval.runs.compare import SharedSamples
 from claimeval.runs.directory import load_manifest
-from claimeval.runs.pairing import LabelPlaces, PairKeys, question_of
+from claimeval.runs.labels import LabelPlaces
+from claimeval.runs.pairing import PairKeys, question_of
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample, ScoredSample, Turn
 from tests.command_line import call
