@@ -3,7 +3,7 @@ in a shell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from click.shell_completion import CompletionItem, get_completion_class
@@ -77,16 +77,7 @@ class MetricsCommand(OutputOptions):
         elif not others:
             return self._explain_other(name)
         if others:
-            self.output.line()
-            word = "The same word elsewhere:" if number else "is the name of several numbers:"
-            self.output.line("" if number else f" {word}", bold=word if number else name)
-            self.output.pairs(
-                [
-                    (other.name, f"{', '.join(of)}: {other.question}")
-                    for other, of in others.items()
-                ],
-                indent=1,
-            )
+            self._draw_others(name, others, alone=number is None)
         shown = [*([number] if number else []), *others]
         record = {
             "metrics": [one.model_dump(mode="json") for one in shown],
@@ -95,6 +86,19 @@ class MetricsCommand(OutputOptions):
             ],
         }
         return self.output.result("metrics", record)
+
+    def _draw_others(
+        self, name: str, others: Mapping[names.Number, list[str]], *, alone: bool
+    ) -> None:
+        self.output.line()
+        if alone:
+            self.output.line(" is the name of several numbers:", bold=name)
+        else:
+            self.output.line(bold="The same word elsewhere:")
+        meanings = []
+        for other, sources in others.items():
+            meanings.append((other.name, f"{', '.join(sources)}: {other.question}"))
+        self.output.pairs(meanings, indent=1)
 
     def _draw(self, number: names.Number) -> None:
         self.output.line(f": {number.question}", bold=number.name)

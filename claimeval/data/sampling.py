@@ -195,9 +195,7 @@ def draw(
         words = " ".join(_WORDS.findall(question.casefold()))
         values = [_value(row, field) for field in fields]
         stratum = " / ".join(values)
-        if len(having) < len(fields):
-            of_row = zip(fields, values, strict=True)
-            having.update(field for field, value in of_row if value != NO_STRATUM)
+        having |= _with_values(fields, values)
         key = f"{row.number}" if keep_duplicates else words or question
         if stratify:
             key = f"{stratum}\n{key}"
@@ -215,12 +213,7 @@ def draw(
         raise DataError(
             f"The log has no rows{f' but {empty} with a blank question' if empty else ''}"
         )
-    for field in fields:
-        if field in having:
-            continue
-        some = next(iter(reservoirs.values())).smallest()[:LOOKED_AT]
-        advice = instead(field, [kept.row.fields for kept in some])
-        raise DataError(f"--stratify {field}: no row has this field.{advice}")
+    _check_fields(fields, having, reservoirs.values())
     counted = {
         name: kept.rows if keep_duplicates else kept.questions()
         for name, kept in sorted(reservoirs.items())
@@ -333,6 +326,22 @@ def _fields(names: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of fields, given as a list or as one text with commas."""
     listed = names.split(",") if isinstance(names, str) else names or ()
     return tuple(name.strip() for name in listed)
+
+
+def _with_values(fields: Sequence[str], values: Sequence[str]) -> set[str]:
+    named = zip(fields, values, strict=True)
+    return {field for field, value in named if value != NO_STRATUM}
+
+
+def _check_fields(
+    fields: Sequence[str], having: set[str], reservoirs: Iterable[_Reservoir]
+) -> None:
+    """Raise DataError for a field of the strata that no row has."""
+    for field in fields:
+        if field not in having:
+            some = next(iter(reservoirs)).smallest()[:LOOKED_AT]
+            advice = instead(field, [kept.row.fields for kept in some])
+            raise DataError(f"--stratify {field}: no row has this field.{advice}")
 
 
 def _value(row: SourceRow, field: str) -> str:

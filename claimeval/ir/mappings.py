@@ -460,17 +460,19 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
         for aliases in (_QUERY, _DOCUMENT, names)
     ]
     by_rank = next((column for column in _RANK if column in columns), None)
-    if what == "run" and names_of[2] is None and by_rank and None not in names_of[:2]:
-        queries, documents = (list(frame[columns[str(name)]]) for name in names_of[:2])
-        ranks = map(_number_in_text, frame[columns[by_rank]])
-        return zip(queries, documents, (-rank for rank in ranks), strict=True)
+    takes_rank = what == "run" and names_of[2] is None
+    if takes_rank:
+        names_of[2] = by_rank
     if None in names_of:
         raise DataError(
             f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or"
             f" other usual names{', or for a run rank' if what == 'run' else ''}); it has {', '.join(map(str, columns.values()))}"
         )
     queries, documents, numbers = (list(frame[columns[str(name)]]) for name in names_of)
-    return zip(queries, documents, map(_number_in_text, numbers), strict=True)
+    values = [_number_in_text(number) for number in numbers]
+    if takes_rank:
+        values = [-rank for rank in values]
+    return zip(queries, documents, values, strict=True)
 
 
 def _number_in_text(value: Any) -> Any:

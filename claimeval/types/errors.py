@@ -105,19 +105,21 @@ def unknown_name(
         allowed: The allowed names.
         error: Class of the error.
     """
-    from difflib import get_close_matches
-
     names = sorted(allowed)
     of_numbers = "metric" in kind or "measure" in kind
-    if of_numbers:
-        close = _misspelled(name, names)
-    else:
-        containing = sorted((known for known in names if len(name) > 3 and name in known), key=len)
-        close = containing or get_close_matches(name, names, n=1, cutoff=0.5)
+    close = _misspelled(name, names) if of_numbers else _nearest(name, names)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     if len(names) > LISTED and of_numbers:
         return error(f"unknown {kind} {name!r}.{hint} `claimeval metrics` lists all")
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
+
+
+def _nearest(name: str, names: Sequence[str]) -> list[str]:
+    """Return the names that contain this one, else the most similar one."""
+    from difflib import get_close_matches
+
+    containing = [known for known in names if len(name) > 3 and name in known]
+    return sorted(containing, key=len) or get_close_matches(name, names, n=1, cutoff=0.5)
 
 
 def _misspelled(name: str, names: Sequence[str]) -> list[str]:
