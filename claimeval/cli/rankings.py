@@ -86,7 +86,7 @@ class RankCommand:
 
     def do(self) -> int:
         from claimeval import ir
-        from claimeval.ir import evaluation, measures, output
+        from claimeval.ir import evaluation, output
         from claimeval.report import charts, rankings
         from claimeval.runs.jobs import relevant_from
 
@@ -101,14 +101,7 @@ class RankCommand:
             )
         if self.plot:
             charts.check_name(self.plot)
-        usual_measures = "official" if self.trec else ir.DEFAULT_MEASURES
-        listed = [*self.measures, *(["all_trec"] if self.all else [])]
-        requested = _read(listed or usual_measures)
-        if requested.left_out:
-            message = measures.unknown_measure_message(requested.left_out)
-            if not ((self.trec or self.all) and requested.measures):
-                raise UsageError(message)
-            say(message)
+        requested = self._requested()
         usual = (None if self.trec else relevant_from(self.qrels)) or 1
         is_folder = self.qrels.is_dir()
         judgments = ir.find_qrels(self.qrels, self.split) if is_folder else _source(self.qrels)
@@ -152,6 +145,22 @@ class RankCommand:
         text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
+
+    def _requested(self) -> MeasureList:
+        """Return the measures. Raises UsageError for those that only trec_eval has, unless all are
+        requested as there."""
+        from claimeval import ir
+        from claimeval.ir import measures
+
+        usual_measures = "official" if self.trec else ir.DEFAULT_MEASURES
+        listed = [*self.measures, *(["all_trec"] if self.all else [])]
+        requested = _read(listed or usual_measures)
+        if requested.left_out:
+            message = measures.unknown_measure_message(requested.left_out)
+            if not ((self.trec or self.all) and requested.measures):
+                raise UsageError(message)
+            say(message)
+        return requested
 
 
 class TableFile:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from claimeval.data.context_ids import has_ids
 from claimeval.metrics.rows import METRICS
@@ -128,10 +128,7 @@ def _claims(result: SampleResult) -> list[tuple[int, bool]]:
         elif one.against == "contexts":
             supported[one.subject] = one.support == "supported"
             documents[one.subject] = cited(one)
-    single: defaultdict[str, list[int]] = defaultdict(list)
-    for one in result.per_document:
-        if one.subject in claims and one.against == "contexts" and one.support == "supported":
-            single[one.subject].append(one.document or 1)
+    single = _single(result, claims)
     ids = [document.id for document in result.sample.contexts or ()]
     found = []
     for claim, covered in in_answer.items():
@@ -142,6 +139,15 @@ def _claims(result: SampleResult) -> list[tuple[int, bool]]:
         if ranks := named or single.get(claim) or _reference_ranks(result):
             found.append((min(ranks), covered))
     return found
+
+
+def _single(result: SampleResult, claims: Collection[str]) -> dict[str, list[int]]:
+    """Return the ranks of the documents that support each claim alone, if they were judged."""
+    single: defaultdict[str, list[int]] = defaultdict(list)
+    for one in result.per_document:
+        if one.subject in claims and one.against == "contexts" and one.support == "supported":
+            single[one.subject].append(one.document or 1)
+    return single
 
 
 def _reference_ranks(result: SampleResult) -> list[int]:
