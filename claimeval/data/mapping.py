@@ -31,6 +31,8 @@ Turns = Literal["last", "all"]
 MappingSpec = str | Path | Mapping[str, Any]
 """A YAML file, the name of a preset, or the content of a mapping."""
 _PRESETS = Path(__file__).with_name("presets.yaml")
+CONVERSATIONS = ("messages", "conversations")
+"""Names of columns with a conversation."""
 LOOKED_AT = 20
 """Rows that are looked at to recognize an export."""
 FIELDS = (
@@ -306,11 +308,16 @@ def _column(paths: Sequence[str]) -> str:
 def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     values = dict[str, object]()
     used = set[str]()
+    spoken = set[str]()
+    """Columns that have the question or the answer."""
+    whole = set[str]()
+    """Columns that a field has as they are, although another has a part of them."""
     names = tuple(row.fields)
     for field, paths in mapping.fields.items():
         column = _column(paths)
         is_column = len(paths) == 1 and (paths[0] in row.fields or not is_path(paths[0]))
         if is_column and not mapping.preset and not mapping.split:
+            whole.update(paths)
             continue  # a column by its name, or the error of a column that is not there
         starts = [roots(names, path) for path in paths]
         given = mapping.is_given(field)
@@ -320,9 +327,13 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
         if field == "id" and not given and values[column] is None:
             values[column] = row.number
         used.update(chain.from_iterable(starts))
+        if field in ("question", "answer", "messages"):
+            spoken.update(chain.from_iterable(starts))
         if field == "answer" and mapping.join is not None:
             parts = chain.from_iterable(values_at(row.fields, path) for path in paths if path)
             values["sentence_ends"] = _ends(map(_cited, parts), mapping.join)
+    # documents within a message leave the conversation as it is
+    used -= whole | (set(CONVERSATIONS) - spoken)
     kept = {name: value for name, value in row.fields.items() if name not in used}
     return row._replace(fields={**kept, **values}, raw=row.fields)
 

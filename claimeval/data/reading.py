@@ -37,6 +37,7 @@ from claimeval.data.decision import FIELDS, NO_COLUMN, Decision, Reading, decide
 from claimeval.data.field_names import describes, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import (
+    CONVERSATIONS,
     LOOKED_AT,
     NO_MAPPING,
     SETTINGS,
@@ -62,7 +63,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
     "question": ("question", "query", "user_input"),
     "history": ("history", "chat_history"),
-    "messages": ("messages", "conversations"),
+    "messages": CONVERSATIONS,
     "answer": ("answer", "response"),
     "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "source_nodes"),
     "context_ids": (*RETRIEVED_IDS, *DOCUMENT_IDS),

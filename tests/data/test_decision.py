@@ -487,3 +487,20 @@ def test_rows_by_their_ids_and_columns_by_their_names_are_told_apart() -> None:
 def test_documents_in_other_shapes_are_read(contexts: Any) -> None:
     row = {"question": QUESTIONS[0], "answer": ANSWERS[0], "contexts": contexts}
     assert read([row]) == truth()[:1]
+
+
+def test_a_path_into_a_message_leaves_the_conversation_as_it_is() -> None:
+    rows = [
+        {
+            "messages": [
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": answer, "found": texts},
+            ]
+        }
+        for question, answer, texts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    path = {"contexts": "messages[-1].found"}
+    assert read(rows, path) == truth()
+    assert read(rows, {**path, "messages": "messages"}) == truth()
+    named = {"question": "messages[1].content", "answer": "messages[0].content"}
+    assert read(rows, named) == [(a, q, [], []) for q, a in zip(QUESTIONS, ANSWERS, strict=True)]
