@@ -25,9 +25,9 @@ from claimeval.judging.panel import Panel
 from claimeval.runs.agreement import measure
 from claimeval.runs.directory import LABELS, RunResults
 from claimeval.runs.import_replies import ImportedRun, import_judged, open_file
-from claimeval.runs.labels import RaterTable, join, weights
+from claimeval.runs.labels import PANEL, RaterTable, join
 from claimeval.runs.revote import Revote
-from claimeval.statistics import NO_INTERVAL, IntervalEstimate, cohen_kappa
+from claimeval.statistics import NO_INTERVAL, IntervalEstimate, cohen_kappa, vote_weight
 from claimeval.types.records import SampleResult
 
 OPENQA: dict[str, Any] = {
@@ -159,6 +159,22 @@ def _in_first_half(query: str) -> bool:
     """Whether the last hexadecimal digit of the SHA-256 is even: stable over runs, machines and
     file order."""
     return int(hashlib.sha256(query.casefold().encode()).hexdigest()[-1], 16) % 2 == 0
+
+
+def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
+    """Return the vote weight of each judge from its accuracy on human labels; 0 for a judge worse
+    than chance."""
+    value = panel.scale.value
+    words = {value(word) for word in panel.scale.words}
+    weight_of = {}
+    for judge, votes in joined.raters.items():
+        if judge == PANEL:
+            continue
+        pairs = zip(votes, joined.human, strict=True)
+        both = [(value(a), value(b)) for a, b in pairs if a is not None and b is not None]
+        correct = sum(a == b for a, b in both)
+        weight_of[judge] = max(0.0, vote_weight(correct, len(both), labels=max(2, len(words))))
+    return weight_of
 
 
 def _cross_fitted(
