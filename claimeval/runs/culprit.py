@@ -501,14 +501,7 @@ class Case:
                 settings = f": {'; '.join(self._extraction)}"
             return f"because other claims are taken from the same texts{settings}", cause, None
         if cause in RETRIEVAL:
-            alone, along = (
-                abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True)
-            )
-            word, tail = "because", ""
-            if alone < along:
-                word, tail = "where", ", and the answers changed together with it"
-            fields = self._changes.fields(samples)
-            return f"{word} {self._retrieval(name, cause)}{fields}{place}{tail}", cause, None
+            return self._by_documents(name, cause, samples), cause, None
         if cause in REASONS:
             counts = {
                 kind: f"{self._changes.of_all(self._changes.count(kind))} questions"
@@ -518,6 +511,18 @@ class Case:
             inputs = self._changes.in_words()
             return REASONS[cause].format(own=own, inputs=inputs, **counts) + place, cause, None
         return f"{self._changes.of_answers(cause, samples)}{place}", cause, None
+
+    def _by_documents(self, name: str, cause: Cause, samples: Mapping[int, float]) -> str:
+        """Return what retrieval does otherwise, and whether answers changed together with it more
+        than the verdicts on the same answers."""
+        alone, along = (
+            abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True)
+        )
+        changed = f"{self._retrieval(name, cause)}{self._changes.fields(samples)}"
+        changed += self._place(samples)
+        if alone < along:
+            return f"where {changed}, and the answers changed together with it"
+        return f"because {changed}"
 
     def _judged_otherwise(self, samples: Mapping[int, float]) -> str:
         """Return what is said where labels of the same claims and evidence make most of a
