@@ -384,27 +384,43 @@ def _document_of(part: Mapping[str, Any]) -> dict[str, Any]:
 
 def _returned(item: Mapping[str, Any]) -> list[Message]:
     """Return what a tool returned: a text, or one message with its documents."""
-    value: Any = next((item[name] for name in _OUTPUTS if item.get(name) is not None), None)
-    if isinstance(value, Mapping) and "value" in value and "type" in value:
-        value = value["value"]  # the output of a tool in Vercel's AI SDK
-    while isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _OUTPUTS:
-        value = next(iter(value.values()))
-    if value in (None, "", [], {}):
-        return []
+    value = _output(item)
     if isinstance(value, str):
-        return [Message("tool", value)]
+        return [Message("tool", value)] if value else []
     given = value if isinstance(value, list) else [value]
-    items = [one for one in given if not isinstance(one, Mapping) or _type(one) not in _UNSPOKEN]
-    if not items:  # pictures, or addresses without texts
+    items = [one for one in given if not _is_unspoken(one)]
+    if not items:
         return []
     texts = [one for one in items if isinstance(one, str) or _is_text(one)]
     if len(texts) == len(items):
         return [Message("tool", "\n".join(map(_text, texts)))]
-    pages = [_document_of(one) if _type(one) in _DOCUMENTS else one for one in _objects(items)]
-    if len(pages) == len(items) and all(document(page) for page in pages):
-        return [Message("tool", "", tuple(pages))]
+    if pages := _documents_of(items):
+        return [Message("tool", "", pages)]
     written = items if isinstance(value, list) else value
     return [Message("tool", json.dumps(written, ensure_ascii=False, default=str))]
+
+
+def _output(item: Mapping[str, Any]) -> Any:
+    """Return what is under the first name of an output, without objects around it."""
+    value: Any = next((item[name] for name in _OUTPUTS if item.get(name) is not None), None)
+    if isinstance(value, Mapping) and {"type", "value"} <= value.keys():
+        value = value["value"]  # the output of a tool in Vercel's AI SDK
+    while isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _OUTPUTS:
+        value = next(iter(value.values()))
+    return value
+
+
+def _is_unspoken(part: Any) -> bool:
+    """Return whether a part is nothing, a picture, or an address without a text."""
+    return part in (None, {}) or (isinstance(part, Mapping) and _type(part) in _UNSPOKEN)
+
+
+def _documents_of(items: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the documents in a list; empty if one of its items is none."""
+    pages = [_document_of(one) if _type(one) in _DOCUMENTS else one for one in _objects(items)]
+    if len(pages) < len(items) or not all(map(document, pages)):
+        return ()
+    return tuple(pages)
 
 
 def _objects(items: Iterable[Any]) -> list[Mapping[str, Any]]:

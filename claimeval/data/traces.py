@@ -524,6 +524,21 @@ class _Parts(NamedTuple):
         return [*reversed(self.top), *reversed(self.calls), *reversed(self.speaking)]
 
     @property
+    def last(self) -> _Span | None:
+        """The span with the answer."""
+        return next((span for span in self.saying if span.answer), None)
+
+    @property
+    def object_said(self) -> str | None:
+        """The object with texts that came out, if there is no answer."""
+        return next((span.said for span in self.saying if span.said), None)
+
+    @property
+    def response(self) -> str | None:
+        """The provider's id of the answer."""
+        return next((span.response for span in reversed(self.calls) if span.response), None)
+
+    @property
     def documents(self) -> Sequence[dict[str, Any]] | None:
         """What was retrieved, by the last reranker if there is one; else what stands beside a
         question or an answer."""
@@ -551,18 +566,15 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     spans = sorted(trace.spans, key=_start)
     parts = _Parts.of(spans)
     question = parts.question
-    last = next((span for span in parts.saying if span.answer), None)
-    answer = last.answer if last else None
-    if answer is None:
-        answer = next((span.said for span in parts.saying if span.said), None)
+    last = parts.last
+    answer = last.answer if last else parts.object_said
     if question is None and answer is None:
         return None
-    responses = (span.response for span in reversed(parts.calls))
     metadata = {
         "trace_id": name,
         "span_id": (last or (parts.top or parts.retrievals or spans)[-1]).id,
         "conversation": trace.session,
-        "response_id": next(filter(None, responses), None),
+        "response_id": parts.response,
     }
     contexts = parts.documents
     reference = next((span.reference for span in parts.top if span.reference), None)
