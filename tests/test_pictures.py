@@ -13,7 +13,7 @@ import pytest
 from tests.report.conftest import Browser, _tab, browser  # noqa: F401  # fixtures
 
 ROOT = Path(__file__).parents[1]
-LIKE = 0.06
+LIKE = 0.05
 """Mean difference of pixels, of 1: other fonts and browsers differ less, another page more."""
 COMPARE = """
 const [first, second, done] = arguments;

@@ -249,8 +249,8 @@ def quoted(found: Correction) -> Block:
     best = score.corrected
     if best.value is None or not best.reported:
         return line(
-            "Quote no number yet: too few labels for a corrected score with an interval. The judges"
-            f" alone say {decimal(score.judged.value, 2)}."
+            f"Quote no number yet: {best.because or 'the corrected score has no interval'}. The"
+            f" judges alone say {decimal(score.judged.value, 2)}."
         )
     return line(
         f"Quote {decimal(best.value, 2)} (95% interval {interval(best.reported)}): the judges' score"
