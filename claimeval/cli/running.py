@@ -35,6 +35,8 @@ from claimeval.types.records import SampleResult
 
 MANY = 20_000
 """Number of samples above which claims to read are not printed."""
+LAST_WORDS = 200
+"""Characters of a server's message that are printed with `--quiet`."""
 LINES = 50
 """Lines of the first screen where there is no terminal. With fewer claims to read, it holds more
 metrics."""
@@ -119,6 +121,11 @@ class Finished(NamedTuple):
                 self.output.line(report_line(run.path))
         for line in self.ending.lines:
             say(line)
+        if self.output.scores_alone and self.ending.failed:
+            # nothing else says with --quiet why a judge has not answered
+            for reason, example in run.record.lost.items():
+                excerpt = visible(example.excerpt, LAST_WORDS)
+                say(f"{reason}: {example.judge} on {example.sample}: {excerpt or 'nothing'}")
         if self.of_shard:
             return screen
         report = run.path and run.path / "report.html"

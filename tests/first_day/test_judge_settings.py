@@ -424,3 +424,17 @@ def test_replies_with_a_schema_that_is_ignored_are_told_if_it_can_be_enforced(
     assert manifest(tmp_path)["judges"][0]["learned"].get("schema_honoured") is (
         False if told else None
     )
+
+
+def test_a_failed_gate_keeps_the_servers_last_words_when_quiet(tmp_path: Path) -> None:
+    answers = [refusal("no such luck")]
+
+    def respond(body: Body) -> Answer:
+        return answers.pop() if answers else judged(body)
+
+    with serve(respond) as server:
+        gate = ("-q", "--fail-under", "faithfulness=0.9")
+        done = score(f"openai:judge@{server.url}", tmp_path, *gate)
+    assert done.returncode == 1
+    assert "gate failed" in done.stderr
+    assert "status 400: no such luck" in done.stderr
