@@ -172,71 +172,29 @@ def draw(
         DataError: If a row has no question, no row has the field of the strata, or the log is
             empty.
     """
-    if every is not None and (count is not None or stratify):
-        raise UsageError(
-            f"every draws the same share of all questions; leave out {'n' if count else 'stratify'}"
-        )
-    if every is not None and every < 1:
-        raise UsageError(f"every: {every!r}; it needs 1 or more")
+    _check_request(count, every, stratify)
     count = COUNT if count is None else count
-    if count < 1:
-        raise UsageError(f"Cannot draw {count} rows; draw at least 1")
     keep_duplicates = duplicate_threshold is None
-    reservoirs: dict[str, _Reservoir] = {}
     fields = _fields(stratify)
-    empty = 0
-    having: set[str] = set()
-    """The fields of `stratify` that some row has."""
+    log = _Log(count, every, seed, fields, keep_duplicates=keep_duplicates)
     for row in rows:
-        question = _question(row, question_field)
-        if not question.strip():
-            empty += 1
-            continue
-        words = " ".join(_WORDS.findall(question.casefold()))
-        values = [_value(row, field) for field in fields]
-        stratum = " / ".join(values)
-        having |= _with_values(fields, values)
-        key = f"{row.number}" if keep_duplicates else words or question
-        if stratify:
-            key = f"{stratum}\n{key}"
-        if stratum not in reservoirs:
-            if len(reservoirs) == count:
-                raise UsageError(
-                    f"--stratify {','.join(fields)}: more than {count} values up to {row.location}, so not"
-                    " every stratum can have a row. Draw more rows, or use a field with fewer"
-                    " values"
-                )
-            size = math.inf if every else max(MIN_KEPT, RESERVE * count)
-            reservoirs[stratum] = _Reservoir(size, 1 / every if every else 1.0)
-        reservoirs[stratum].offer(seeded(key, seed) / 2**64, row, words)
-    if not reservoirs:
-        raise DataError(
-            f"The log has no rows{f' but {empty} with a blank question' if empty else ''}"
-        )
-    _check_fields(fields, having, reservoirs.values())
+        log.add(row, _question(row, question_field))
+    log.check()
     counted = {
         name: kept.rows if keep_duplicates else kept.questions()
-        for name, kept in sorted(reservoirs.items())
+        for name, kept in sorted(log.reservoirs.items())
     }
-    sizes = counted
-    if every is not None:
-        count = len(reservoirs[""].smallest())
-        asked = reservoirs[""].rows
-        if not count:
-            raise UsageError(
-                f"every {every}: none of {asked} questions was drawn; use a smaller number, or"
-                " another seed"
-            )
-        sizes = {"": count}
-    total = sum(sizes.values())
-    shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
+    # `every` has one stratum, from which all rows are drawn whose number is small enough
+    sizes = counted if every is None else {"": log.drawn_of_every()}
+    count = min(count if every is None else sizes[""], sum(sizes.values()))
+    shares = allocate(list(sizes.values()), count, min_per_stratum if stratify else 1)
     distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
     drawn: list[dict[str, Any]] = []
     strata = {}
-    for (name, size), share in sorted(
-        zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]
-    ):
-        reservoir = reservoirs[name]
+    # small strata choose first: a near duplicate then costs the stratum that has more to choose from
+    by_size = sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1])
+    for (name, size), share in by_size:
+        reservoir = log.reservoirs[name]
         candidates, duplicates = _without_duplicates(reservoir.smallest(), share, distinct)
         probability = 1 / every if every else min(1.0, len(candidates) / max(1, size - duplicates))
         of_stratum = {"stratum": name} if stratify else {}
@@ -245,9 +203,94 @@ def draw(
         ]
         exact = keep_duplicates or reservoir.exact
         strata[name] = LogStratum(reservoir.rows, counted[name], exact, len(candidates), duplicates)
-    return DrawnRows(
-        sorted(drawn, key=lambda row: row["drawn"]["row"]), dict(sorted(strata.items())), empty
-    )
+    in_order = sorted(drawn, key=lambda row: row["drawn"]["row"])
+    return DrawnRows(in_order, dict(sorted(strata.items())), log.empty)
+
+
+def _check_request(
+    count: int | None, every: int | None, stratify: str | Sequence[str] | None
+) -> None:
+    """Raise UsageError for numbers that cannot be drawn, or that exclude each other."""
+    if every is not None and (count is not None or stratify):
+        raise UsageError(
+            f"every draws the same share of all questions; leave out {'n' if count else 'stratify'}"
+        )
+    if every is not None and every < 1:
+        raise UsageError(f"every: {every!r}; it needs 1 or more")
+    if count is not None and count < 1:
+        raise UsageError(f"Cannot draw {count} rows; draw at least 1")
+
+
+class _Log:
+    """The rows of a log that may be drawn, by stratum."""
+
+    def __init__(
+        self,
+        count: int,
+        every: int | None,
+        seed: int,
+        fields: Sequence[str],
+        *,
+        keep_duplicates: bool,
+    ) -> None:
+        self.reservoirs: dict[str, _Reservoir] = {}
+        self.empty = 0
+        """Number of rows with a blank question."""
+        self._count = count
+        self._every = every
+        self._seed = seed
+        self._fields = fields
+        self._keep_duplicates = keep_duplicates
+        self._having: set[str] = set()
+        """The fields of the strata that some row has."""
+
+    def add(self, row: SourceRow, question: str) -> None:
+        """Offer a row to its stratum."""
+        if not question.strip():
+            self.empty += 1
+            return
+        words = " ".join(_WORDS.findall(question.casefold()))
+        values = [_value(row, field) for field in self._fields]
+        self._having |= _with_values(self._fields, values)
+        stratum = " / ".join(values)
+        # equal questions get the same number, so that a question is drawn once however often it
+        # was asked
+        key = f"{row.number}" if self._keep_duplicates else words or question
+        if self._fields:
+            key = f"{stratum}\n{key}"
+        number = seeded(key, self._seed) / 2**64
+        self._reservoir(stratum, row).offer(number, row, words)
+
+    def _reservoir(self, stratum: str, row: SourceRow) -> _Reservoir:
+        if stratum not in self.reservoirs:
+            if len(self.reservoirs) == self._count:
+                raise UsageError(
+                    f"--stratify {','.join(self._fields)}: more than {self._count} values up to"
+                    f" {row.location}, so not every stratum can have a row. Draw more rows, or use"
+                    " a field with fewer values"
+                )
+            size = math.inf if self._every else max(MIN_KEPT, RESERVE * self._count)
+            share = 1 / self._every if self._every else 1.0
+            self.reservoirs[stratum] = _Reservoir(size, share)
+        return self.reservoirs[stratum]
+
+    def check(self) -> None:
+        """Raise DataError for a log without rows, or without the fields of the strata."""
+        if not self.reservoirs:
+            blank = f" but {self.empty} with a blank question" if self.empty else ""
+            raise DataError(f"The log has no rows{blank}")
+        _check_fields(self._fields, self._having, self.reservoirs.values())
+
+    def drawn_of_every(self) -> int:
+        """Return how many questions one in `every` are. Raises UsageError for none."""
+        reservoir = self.reservoirs[""]
+        drawn = len(reservoir.smallest())
+        if not drawn:
+            raise UsageError(
+                f"every {self._every}: none of {reservoir.rows} questions was drawn; use a smaller"
+                " number, or another seed"
+            )
+        return drawn
 
 
 def with_origin(
