@@ -25,6 +25,7 @@ from typing import IO, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
 from claimeval.metrics.derived import LOWER_IS_BETTER
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures, series
@@ -91,6 +92,8 @@ class RunEntry(NamedTuple):
     """Labels that people gave."""
     system: str = ""
     """What answered: the generator of its samples, else the data file."""
+    stopped: str = ""
+    """Why the run has fewer results than samples; empty for a complete run."""
 
 
 class ExperimentEntry(NamedTuple):
@@ -252,8 +255,16 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
         notes=(*_notes(path), *summary.notes),
         experiment=experiment,
         system=found.generator or data_name(manifest) or "",
+        stopped=_stopped(summary),
     )
     return _ReadRun(written, entry, manifest, metrics, found)
+
+
+def _stopped(summary: Summary) -> str:
+    if summary.complete:
+        return ""
+    decided = summary.stopped if summary.decided else None
+    return decided or "stopped early"
 
 
 def _begun(manifest: Manifest) -> float | None:

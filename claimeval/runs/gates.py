@@ -10,7 +10,7 @@ from claimeval.evaluation.manifest import DataSource
 from claimeval.metrics.derived import ZERO_IS_BEST
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs.directory import RunResults, load_manifest
+from claimeval.runs.directory import RunResults, load_manifest, load_summary
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.pairing import Asked, check_paired, paired_by, question_of
 from claimeval.statistics.formatting import decimal, interval, p_value, percent
@@ -35,6 +35,8 @@ class Baseline:
     """By sample id and metric."""
     asked: Asked
     """What its samples ask."""
+    stopped: str = ""
+    """Why it has fewer results than samples, if its own gates were decided before the end."""
 
     def paired(self, asked: Asked) -> Baseline:
         """Return the same values by the ids of another run, as `compare` pairs samples.
@@ -58,7 +60,10 @@ class Baseline:
             DataError: The directory holds no run.
         """
         data = load_manifest(folder).data
-        return cls.of_results(str(folder), RunResults.of(folder).scored(), data)
+        read = cls.of_results(str(folder), RunResults.of(folder).scored(), data)
+        summary = load_summary(folder)
+        stopped = summary.stopped if summary.decided else None
+        return replace(read, stopped=stopped or "")
 
     @classmethod
     def of_results(
@@ -239,7 +244,7 @@ def _on_drop(
         pairs=compared.n,
         unpaired=unpaired,
         p=compared.p,
-        says=_drop_in_words(gate, value, ends, compared, unpaired, baseline.name, outcome),
+        says=_drop_in_words(gate, value, ends, compared, unpaired, baseline, outcome),
     )
 
 
@@ -249,18 +254,21 @@ def _drop_in_words(
     ends: tuple[float, float] | None,
     compared: MetricComparison,
     unpaired: int,
-    baseline: str,
+    baseline: Baseline,
     outcome: Outcome,
 ) -> str:
     worse = "higher" if gate.metric in ZERO_IS_BEST else "lower"
+    run = baseline.name
     if value is None:
-        return f"{gate.metric} has no value in both runs, so its loss against {baseline} is unknown"
+        return f"{gate.metric} has no value in both runs, so its loss against {run} is unknown"
     amount = f"{decimal(abs(value))} {worse}"
     if value < 0:
         amount = f"{decimal(-value)} {'lower' if worse == 'higher' else 'higher'}"
     of_pairs = f"over {compared.n:,} samples"
     if unpaired:
         of_pairs += f" ({unpaired:,} have no partner)"
+    if baseline.stopped:
+        of_pairs += f" (the baseline {baseline.stopped})"
     beside = f"; 95% interval of the loss {interval(ends)}" if ends else ""
     if compared.p is not None:
         beside += f", {p_value(compared.p)}"
@@ -268,7 +276,7 @@ def _drop_in_words(
         beside += ", within chance"
     allowed = f"{gate.limit:g} allowed"
     side = f"more than the {allowed}" if outcome == "failed" else allowed
-    return f"{gate.metric} is {amount} than in {baseline}, {side}, {of_pairs}{beside}"
+    return f"{gate.metric} is {amount} than in {run}, {side}, {of_pairs}{beside}"
 
 
 def _on_losses(most: float, summary: Mapping[str, MetricSummary]) -> list[GateResult]:

@@ -69,7 +69,7 @@ export const COLUMNS = {
     value: (run) => run.samples,
     cell: (run) => [
       run.samples.toLocaleString("en"),
-      run.complete ? null : [" ", span("flag", "stopped early")],
+      run.stopped ? [" ", span("flag", run.stopped)] : null,
     ],
   },
   cost: {

@@ -12,6 +12,7 @@ import { data } from "./text.js";
 export function panelSection(facts, panel, run) {
   const short = judgeNames(facts);
   const labeled = panel.unanimous + panel.split;
+  const worth = (run === 0 && report.agreement?.effective_votes) || null;
   const figures = [
     [
       "unanimous",
@@ -26,6 +27,13 @@ export function panelSection(facts, panel, run) {
     ],
     ["Krippendorff's alpha", number(panel.alpha), "agreement beyond chance; 1 is full agreement"],
     ["Gwet's AC1", number(panel.ac1), "the same, less affected by a frequent label"],
+    [
+      "independent votes",
+      worth === null ? "–" : number(worth, 1),
+      worth === null
+        ? "shown by labels of people: claimeval agreement"
+        : "what the judges are worth, by the errors that labels of people show",
+    ],
   ];
   return section(
     "panel",
