@@ -89,8 +89,8 @@ def score(
     """Judge answers claim by claim.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows, or a
-            table.
+        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows,
+            or a table.
         judges: `provider:model`, `openai:model@URL`, YAML files, their content, or `Judge`; several
             are a panel. There is no default.
         metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `NAME=CLAIMS_OF:AGAINST` or `Metric`.

@@ -112,8 +112,8 @@ def read_samples(
     """Read samples one by one; JSON Lines and CSV files are streamed.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows, or a
-            table.
+        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows,
+            or a table.
         mapping: As for `score`; takes precedence over the default names.
         group: As for `score`.
         turns: As for `score`.

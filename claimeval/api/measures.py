@@ -46,8 +46,8 @@ def measure(
     functions.
 
     Args:
-        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows, or a
-            table.
+        data: A file (.jsonl, .json, .csv, .xlsx, .parquet), a run or its directory, samples, rows,
+            or a table.
         metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `overlap`,
             `retrieval`, `perplexity`, `reward`, `similarity`), as a list or one text with commas;
             or functions by name, which return None for an undefined value.

@@ -32,7 +32,7 @@ class MetricsCommand(OutputOptions):
     """
 
     name: Annotated[str | None, "NAME"] = None
-    """A metric or measure, a name of it in another tool, a group, or a vote rule.  [default: all]"""
+    """A metric or measure, its name in another tool, a group, or a vote rule.  [default: all]"""
     all: bool = False
     """Also list variants, counts, groups and vote rules."""
 

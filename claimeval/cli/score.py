@@ -86,7 +86,7 @@ class RejudgeCommand(shared.JobOptions):
     counted again without a call.
 
     \b
-    Add a judge:          claimeval rejudge runs/a -j mistral:mistral-large-latest --keep-verdicts -o runs/b
+    Add a judge:          claimeval rejudge runs/a -j mistral:NAME --keep-verdicts -o runs/b
     Try another prompt:   claimeval rejudge runs/a --assess-prompt binary -o runs/c
     Only vote again:      claimeval rejudge runs/b --vote unanimous -o runs/d
     """

@@ -1,4 +1,4 @@
-"""Ids of retrieved documents: the columns that hold them, and how many gold ids occur among them."""
+"""Ids of retrieved documents: the columns that hold them, and how many gold ids are among them."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def draw(
     distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
     drawn: list[dict[str, Any]] = []
     strata = {}
-    # small strata choose first: a near duplicate then costs the stratum that has more to choose from
+    # small strata choose first: a near duplicate then costs the stratum with more to choose from
     by_size = sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1])
     for (name, size), share in by_size:
         reservoir = log.reservoirs[name]

@@ -1,4 +1,4 @@
-"""Where in the documents the evidence of a verdict is: one finder for results, pages and screens."""
+"""Where in the documents the evidence of a verdict is: found once for results, pages, screens."""
 
 from __future__ import annotations
 

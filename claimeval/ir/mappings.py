@@ -464,9 +464,10 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
     if takes_rank:
         names_of[2] = by_rank
     if None in names_of:
+        or_rank = ", or for a run rank" if what == "run" else ""
         raise DataError(
             f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or"
-            f" other usual names{', or for a run rank' if what == 'run' else ''}); it has {', '.join(map(str, columns.values()))}"
+            f" other usual names{or_rank}); it has {', '.join(map(str, columns.values()))}"
         )
     queries, documents, numbers = (list(frame[columns[str(name)]]) for name in names_of)
     values = [_number_in_text(number) for number in numbers]

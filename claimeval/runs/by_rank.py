@@ -1,5 +1,5 @@
-"""Gold claims in the answer by the rank of their evidence: whether a system loses what stands in the
-middle of its retrieved documents, without a further call.
+"""Gold claims in the answer by the rank of their evidence: whether a system loses what stands in
+the middle of its retrieved documents, without a further call.
 
 The page that named it "lost in the middle" means the answer (Liu et al. 2023). Other orders of the
 documents ask another thing: whether the judge's verdicts depend on the order.
@@ -57,9 +57,9 @@ class ByRank(Record):
             return None
         return (
             "Lost in the middle: the answers have"
-            f" {decimal(self.middle.value, 2)} of the gold claims whose evidence stands in the inner"
-            f" half of the retrieved documents, {decimal(self.ends.value, 2)} of the others; the fall"
-            f" from the ends to the center is {decimal(self.drop.value, 2)}"
+            f" {decimal(self.middle.value, 2)} of the gold claims whose evidence stands in the"
+            f" inner half of the retrieved documents, {decimal(self.ends.value, 2)} of the others;"
+            f" the fall from the ends to the center is {decimal(self.drop.value, 2)}"
             f" (95% interval {interval(ends)})"
         )
 

@@ -39,11 +39,11 @@ class SequentialMean:
 
     For each threshold, two players bet on every score before it is read: one that the mean is
     above, one that it is below. After i of N scores with sum s, the other scores have the mean
-    `m = (N t - s) / (N - i)` if the mean of all is the threshold t. A player's capital is multiplied
-    by `1 + l (x - m)`, with l chosen from the scores before x. If the mean is t, no player can expect
-    to win, so that a capital of 1 / (1 - confidence) is reached with a probability of at most
-    `1 - confidence`, at any time. Where m is below 0 or above 1, arithmetic decides. Source:
-    Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting", section
+    `m = (N t - s) / (N - i)` if the mean of all is the threshold t. A player's capital is
+    multiplied by `1 + l (x - m)`, with l chosen from the scores before x. If the mean is t, no
+    player can expect to win, so that a capital of 1 / (1 - confidence) is reached with a
+    probability of at most `1 - confidence`, at any time. Where m is below 0 or above 1, arithmetic
+    decides. Source: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting", section
     on sampling without replacement.
 
     * A sample without a score counts as the threshold itself: it moves the sum of `x - t` by

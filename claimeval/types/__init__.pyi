@@ -1,4 +1,4 @@
-"""What type checkers and editors know of `claimeval.types`: the names of `_HOMES`, with their types."""
+"""What type checkers know of `claimeval.types`: the names of `_HOMES`, with their types."""
 
 from claimeval.data.survey import Survey as Survey
 from claimeval.evaluation.forecast import Forecast as Forecast

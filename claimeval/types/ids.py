@@ -1,4 +1,4 @@
-"""Ids of queries, documents and samples as text: one reading for files, tables, dicts and tuples."""
+"""Ids of queries, documents and samples as text: read alike in files, tables, dicts and tuples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One decision for a whole file: what it reads, what it asks, and its laws over generated tables."""
+"""One decision for a whole file: what it reads and asks, and its laws over generated tables."""
 
 from __future__ import annotations
 

@@ -123,7 +123,10 @@ WORLDS = {
     "contradictions of the gold answer alone": (
         ALL,
         [Group(2, answer=(0, "x1"), documents=(0, "x1")), Group(8)],
-        "2 of 10 answers contradict the gold answer; for 2 questions the documents lack a part of it.",
+        (
+            "2 of 10 answers contradict the gold answer;"
+            " for 2 questions the documents lack a part of it."
+        ),
     ),
     "two contradictions in an answer": (
         ALL,

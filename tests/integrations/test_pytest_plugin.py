@@ -140,7 +140,8 @@ def test_a_failed_gate_fails_the_test(pytester: pytest.Pytester) -> None:
 import claimeval as ce
 
 def test_held(claimeval):
-    run = claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", fail_under={"faithfulness": 0.75})
+    limits = {"faithfulness": 0.75}
+    run = claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", fail_under=limits)
     assert [gate.outcome for gate in run.record.gates] == ["passed"]
 
 def test_lost(claimeval):
@@ -150,13 +151,15 @@ def test_lost(claimeval):
         max_drop={"faithfulness": 0.1})
 
 def test_gates(claimeval):
-    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", gates=ce.Gates(fail_over={"faithfulness": 0.7}))
+    gates = ce.Gates(fail_over={"faithfulness": 0.7})
+    claimeval.score(ROWS, judges=JUDGE, metrics="faithfulness", gates=gates)
 """
     done = session(pytester, TESTS + ROWS + tests)
     done.assert_outcomes(passed=2, failed=2)
     done.stdout.fnmatch_lines(
         [
-            "E       AssertionError: gate failed: faithfulness is 0.250 lower than in *main, more than the 0.1 allowed*",
+            "E       AssertionError: gate failed: faithfulness is 0.250 lower than in *main,"
+            " more than the 0.1 allowed*",
             "E       AssertionError: gate failed: faithfulness is 0.750, above 0.7",
         ]
     )

@@ -13,7 +13,7 @@ TOWER = (
     " engineer Thomas Garrow. Its lamp can be seen for 20 miles."
 )
 SHIPS = "Ships use the harbor. The lighthouse was painted red in 1990."
-CJK = "建物は1902年に建てられた。設計者は田中である。入場は無料である。"  # noqa: RUF001
+CJK = "建物は1902年に建てられた。設計者は田中である。入場は無料である。"
 
 
 def found(claim: str, reason: str, *texts: str, among: tuple[int, ...] = ()) -> str | None:

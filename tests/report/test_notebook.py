@@ -83,7 +83,8 @@ def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
     """Of three claims one is supported: 1/2 and 0/1, mean 0.25; the third sample has no claim."""
     page = text(run._repr_html_())
     assert page.startswith(
-        "3 samples, judged by scripted 1 of 2 answers contradicts the documents, 1 makes claims that no document supports"
+        "3 samples, judged by scripted 1 of 2 answers contradicts the documents,"
+        " 1 makes claims that no document supports"
     )
     assert re.search(
         r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*without a score: 1 no_claims", page

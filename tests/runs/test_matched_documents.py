@@ -12,7 +12,10 @@ TICKETS = "Tickets\nA ticket costs five euros, and children under six years go f
 CAFE = "Cafe\nThe cafe closes at six and serves soup, bread and three kinds of cake."
 NINE = OPENING.replace("ten", "nine")
 LONG = " ".join(f"word{i}" for i in range(200))
-JAPANESE = "本館は午前十時に開館し午後六時に閉館します月曜日は休館日です入館料は五ユーロで六歳未満のお子様は無料です"
+JAPANESE = (
+    "本館は午前十時に開館し午後六時に閉館します月曜日は休館日です"
+    "入館料は五ユーロで六歳未満のお子様は無料です"
+)
 RANKS = ("1", "2", "3")
 LOST = {0: "lost"}
 EDITED = {0: "rewritten"}

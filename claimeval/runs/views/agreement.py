@@ -252,9 +252,10 @@ def quoted(found: Correction) -> Block:
             f"Quote no number yet: {best.because or 'the corrected score has no interval'}. The"
             f" judges alone say {decimal(score.judged.value, 2)}."
         )
+    labels = number_of(found.labeled, "label")
     return line(
         f"Quote {decimal(best.value, 2)} (95% interval {interval(best.reported)}): the judges' score"
-        f" {decimal(score.judged.value, 2)}, corrected with {number_of(found.labeled, 'label')}"
+        f" {decimal(score.judged.value, 2)}, corrected with {labels}"
     )
 
 

@@ -343,7 +343,8 @@ def _agreement(found: PanelSummary) -> Iterator[Block]:
     )
     yield line(f"Krippendorff's alpha {decimal(found.alpha)}, Gwet's AC1 {decimal(found.ac1)}")
     yield remark(
-        "How many independent votes they are worth is shown by labels of people: claimeval agreement"
+        "How many independent votes they are worth is shown by labels of people:"
+        " claimeval agreement"
     )
 
 
