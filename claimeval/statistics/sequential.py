@@ -43,8 +43,8 @@ class SequentialMean:
     multiplied by `1 + l (x - m)`, with l chosen from the scores before x. If the mean is t, no
     player can expect to win, so that a capital of 1 / (1 - confidence) is reached with a
     probability of at most `1 - confidence`, at any time. Where m is below 0 or above 1, arithmetic
-    decides. Source: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting", section
-    on sampling without replacement.
+    decides. Source: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random
+    variables by betting", section on sampling without replacement.
 
     * A sample without a score counts as the threshold itself: it moves the sum of `x - t` by
       nothing, as it does in the mean over samples with a score, whose number nobody knows before

@@ -254,8 +254,8 @@ def quoted(found: Correction) -> Block:
         )
     labels = number_of(found.labeled, "label")
     return line(
-        f"Quote {decimal(best.value, 2)} (95% interval {interval(best.reported)}): the judges' score"
-        f" {decimal(score.judged.value, 2)}, corrected with {labels}"
+        f"Quote {decimal(best.value, 2)} (95% interval {interval(best.reported)}): the judges'"
+        f" score {decimal(score.judged.value, 2)}, corrected with {labels}"
     )
 
 
