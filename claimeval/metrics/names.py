@@ -19,6 +19,8 @@ from claimeval.types.records import Record
 
 CUTOFF = re.compile(r"@.*|\(.*")
 _TOP = re.compile(r"^top\d+")
+UNNAMED = ("grade", "perplexity", "reward", "extraction", "agreement", "correct", "compare")
+"""Commands that compute all their numbers at once, without `-m`."""
 _AT_END = re.compile(r"at(k|\d+)$")
 
 
@@ -31,6 +33,8 @@ class Number(Record):
     """The commands that compute it, separated by commas, with the options that it needs."""
     also: tuple[str, ...] = ()
     """Other names that the commands accept."""
+    fields: tuple[str, ...] = ()
+    """Fields of records of the Python API that have it, as in `RaterReport.kappa`."""
     needs: str
     """What the data must have."""
     question: str
@@ -61,7 +65,7 @@ class Number(Record):
         concrete = re.sub("@[KN]$", "@10", self.name).replace("@R", "@0.5")
         calls = []
         for command in self.command.split(", "):
-            by_name = " " not in command and command not in ("grade", "perplexity", "reward")
+            by_name = " " not in command and command not in UNNAMED
             named = by_name or command.startswith("score --")
             calls.append(f"claimeval {command}{f' -m {concrete}' if named else ''}")
         return tuple(calls)

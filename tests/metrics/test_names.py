@@ -46,7 +46,9 @@ def test_every_number_that_a_command_prints_is_explained(name: str) -> None:
 
 def test_every_explained_number_is_one_that_a_command_prints() -> None:
     known = {names.CUTOFF.sub("", name) for name in printed()}
-    assert {number.base for number in names.numbers().values()} <= known
+    of_records = {one.base for one in names.numbers().values() if one.fields}
+    of_records.add("rogan_gladen")  # a method of `corrected`
+    assert {number.base for number in names.numbers().values()} <= known | of_records
 
 
 @pytest.mark.parametrize("name", names.numbers())
