@@ -697,6 +697,7 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
             f"extractor and judge are both called {extractor.name!r} but differ; give one another"
             " name"
         )
+    specs.check_extractor(extractor)
     extract_prompt, prompt = _load_prompts(options, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(

@@ -43,7 +43,9 @@ from claimeval.types.requests import (
     Judge,
     Outcome,
     Request,
+    question_size,
 )
+from claimeval.types.scales import THREE_WAY
 
 NOTHING = Range(0, 0)
 
@@ -224,7 +226,9 @@ class StepWorkload:
         )
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
-            prompt = output = (0, 0)
+            output = (0, 0)
+        if not provider(self.judge.model).costs:
+            prompt = (0, 0)
         price = self.price if high.calls else FREE
         return StepForecast(
             step=self.step,
@@ -247,6 +251,13 @@ class StepWorkload:
             basis=self._basis(counted, recorded) if any(prompt) else (),
         )
 
+    @property
+    def _line_frame(self) -> int:
+        """The bytes around a claim in a request."""
+        if reads_prompts(self.judge):
+            return estimates.LINE_FRAME
+        return question_size(THREE_WAY)  # the longest meanings of the scales for claims
+
     def _sum(
         self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float
     ) -> _RequestCounts:
@@ -263,9 +274,7 @@ class StepWorkload:
                 calls = chunks * texts.count
                 verdicts = claims * texts.count
                 size = (
-                    chunks * texts.frames
-                    + texts.bytes * claim_bytes
-                    + verdicts * estimates.LINE_FRAME
+                    chunks * texts.frames + texts.bytes * claim_bytes + verdicts * self._line_frame
                 )
                 output = estimates.verdicts(self.judge, calls, verdicts, self.prompt.parameters)
                 tokens = size + calls * overhead(self.judge, 2)

@@ -38,7 +38,7 @@ from claimeval.judging.requests import (
     verdict_of,
 )
 from claimeval.types.chat_format import TokenLogprobs, read_tokens
-from claimeval.types.records import Claim, Document, ReadVerdict
+from claimeval.types.records import Claim, Document, ReadVerdict, Reason
 from claimeval.types.requests import AssessTask, Completion, Judge, Request
 from claimeval.types.scales import Scale
 
@@ -303,7 +303,9 @@ def read(
     def parse(text: str) -> ParsedReply[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
         if as_json:
-            return replies.verdicts_json(text, tuple(claims), scale, shown(request))
+            return replies.verdicts_json(
+                text, tuple(claims), scale, shown(request), computed=computed
+            )
         return replies.verdicts_tags(text, lines, scale)
 
     def cited(evidence: Sequence[str]) -> tuple[str, ...]:
@@ -319,7 +321,7 @@ def read(
                 completion,
                 request,
                 **scale.labeled(parsed.label),
-                unassessed=None if parsed.label else "unsure",
+                unassessed=_unassessed(parsed),
                 probability=parsed.probability if computed else probabilities.get(name),
                 explanation=parsed.explanation,
                 cites=cited(parsed.evidence) if parsed.evidence else (),
@@ -327,3 +329,10 @@ def read(
         )
 
     return read_entries(completion, request, claims, parse, verdict)
+
+
+def _unassessed(parsed: ParsedVerdict) -> Reason | None:
+    """Return why an entry of a reply has no label; None if it has one."""
+    if parsed.label:
+        return None
+    return "refused" if parsed.refused else "unsure"

@@ -62,6 +62,8 @@ class ParsedVerdict(NamedTuple):
     explanation: str | None
     evidence: tuple[str, ...]
     probability: float | None
+    refused: bool = False
+    """Whether an engine declined to answer about this claim."""
 
 
 class ParsedGrade(NamedTuple):
@@ -201,7 +203,12 @@ def _spaced(text: str) -> str:
 
 
 def verdicts_json(
-    text: str, ids: Sequence[str], scale: Scale, shown: Iterable[str] = ()
+    text: str,
+    ids: Sequence[str],
+    scale: Scale,
+    shown: Iterable[str] = (),
+    *,
+    computed: bool = False,
 ) -> ParsedReply[ParsedVerdict]:
     """Read `{"verdicts": [{"id", "label", "reason", "evidence"}]}`, by id.
 
@@ -210,6 +217,8 @@ def verdicts_json(
         ids: The ids in the request.
         scale: The scale whose words are labels.
         shown: The texts of the prompt.
+        computed: Whether an engine wrote the reply, whose entries can also have `refused` and
+            `problem`, as a language model's cannot.
 
     Raises:
         Unparsable: If the reply is not about these ids.
@@ -222,6 +231,8 @@ def verdicts_json(
 
     def read(entry: Mapping[str, object]) -> tuple[str, ParsedVerdict]:
         """Read the verdict on one claim."""
+        if computed and entry.get("problem"):
+            raise Unparsable(str(entry["problem"]))
         word = _word(entry, "label", words)
         evidence = entry.get("evidence", [])
         probability = entry.get("probability")
@@ -231,6 +242,7 @@ def verdicts_json(
             _reason(entry),
             tuple([document for document in cited if isinstance(document, str)]),
             probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
+            computed and entry.get("refused") is True,
         )
 
     entries = find(text, _VERDICTS, shown)

@@ -77,6 +77,10 @@ class Provider:
     reads_prompts: bool = True
     """Whether its models read prompts. Engines that do not read the typed task of a request, only
     assess claims, and compute the probability that they state."""
+    extracts: bool = True
+    """Whether its models can extract claims from a text, by a prompt or by rules."""
+    most_claims: int = MAX_CLAIMS_PER_CALL
+    """The most claims in one request to a judge that reads no prompts."""
     endpoint: str | None = None
     """The default server."""
     endpoint_variable: str | None = None
@@ -159,6 +163,7 @@ PROVIDERS = {
     "gemini": "claimeval.providers.openai:GEMINI",
     "ollama": "claimeval.providers.openai:OLLAMA",
     "openrouter": "claimeval.providers.openai:OPENROUTER",
+    "decisions": "claimeval.providers.decisions",
     "local": "claimeval.providers.local",
     "recorded": "claimeval.providers.recorded",
     "callable": "claimeval.providers.callables",
@@ -309,7 +314,7 @@ def claims_per_call(judge: Judge) -> int:
     `auto` is as many as the judge's `max_tokens` has room for, at most `AUTOMATIC_CLAIMS`.
     """
     if not reads_prompts(judge):
-        return MAX_CLAIMS_PER_CALL
+        return row_of(judge).most_claims
     if judge.claims_per_call == "auto":
         return min(AUTOMATIC_CLAIMS, max(1, judge.max_tokens // MOST_VERDICT_TOKENS))
     return judge.claims_per_call or CLAIMS_PER_CALL

@@ -128,7 +128,14 @@ def body(request: Request) -> dict[str, Any]:
 
 @asynccontextmanager
 async def connect(judge: Judge) -> AsyncIterator[OpenAIServer]:
-    """Connect to a judge's server for the duration of the block.
+    """Connect to a judge's server for the duration of the block."""
+    async with open_sdk(judge) as (sdk, key):
+        yield OpenAIServer(sdk, key)
+
+
+@asynccontextmanager
+async def open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, Secrets]]:
+    """Open a client of the SDK for a judge's server for the duration of the block.
 
     Headers that the SDK reads from the environment, and the provider's key, are not sent to servers
     of others.
@@ -136,8 +143,11 @@ async def connect(judge: Judge) -> AsyncIterator[OpenAIServer]:
     from openai import AsyncOpenAI, Omit
 
     assert judge.endpoint, "the judge is resolved"
-    key = Secrets(provider(judge.model).api_key(judge), judge.headers, judge.query)
-    is_provider_endpoint = judge.provider == PROVIDER.name and PROVIDER.owns(judge.endpoint)
+    row = provider(judge.model)
+    key = Secrets(row.api_key(judge), judge.headers, judge.query)
+    is_provider_endpoint = row.key_variable == PROVIDER.key_variable and PROVIDER.owns(
+        judge.endpoint
+    )
     named = ["OpenAI-Organization", "OpenAI-Project", *header_names("OPENAI_CUSTOM_HEADERS")]
     headers: dict[str, Any] = {} if is_provider_endpoint else dict.fromkeys(named, Omit())
     headers |= {
@@ -149,7 +159,7 @@ async def connect(judge: Judge) -> AsyncIterator[OpenAIServer]:
     if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
     async with client(judge.endpoint, key) as http:
-        yield OpenAIServer(AsyncOpenAI(**sdk_settings(judge, key, http, headers)), key)
+        yield AsyncOpenAI(**sdk_settings(judge, key, http, headers)), key
 
 
 LIMITS = FileLimits(50_000, 200_000_000)

@@ -288,6 +288,16 @@ def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge,
     return judges
 
 
+def check_extractor(extractor: Judge) -> None:
+    """Raise UsageError if a judge cannot extract claims."""
+    if not providers.row_of(extractor).extracts:
+        raise UsageError(
+            f"{extractor.name!r} answers questions about claims and cannot extract them; name what"
+            " does: a language model, as in --extractor openai:gpt-5-mini, or rules, as in"
+            " --extractor local:lexical"
+        )
+
+
 def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Panel:
     """Validate panel settings for a scale, without checking the judges."""
     try:

@@ -88,6 +88,8 @@ class JudgePrice(Record):
     output: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False)
 
 
+QUESTION_FRAME = 40
+"""Bytes of JSON around a document, a typed question or one of its choices, at most."""
 ENGINES: set[str] = {"local"}
 """Providers whose judges read no prompts; their rows add them."""
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
@@ -365,6 +367,11 @@ class ExtractTask:
         """Return the texts that the reply depends on."""
         return iter((self.text,))
 
+    @property
+    def frames(self) -> int:
+        """Return 0: engines read the text alone."""
+        return 0
+
 
 @dataclass(frozen=True)
 class AssessTask:
@@ -383,10 +390,24 @@ class AssessTask:
     def texts(self) -> Iterator[str]:
         """Return the texts that the reply depends on."""
         yield f"{len(self.claims)} {self.alternatives} {'/'.join(self.scale.offered)}"
+        yield from self.scale.meanings
         yield from [claim.text for claim in self.claims]
         for document in self.documents:
             yield document.title or ""
             yield document.text
+
+    @property
+    def frames(self) -> int:
+        """Return an upper bound of the bytes around claims and documents in typed questions."""
+        documents = QUESTION_FRAME * (1 + len(self.documents))
+        return documents + len(self.claims) * question_size(self.scale)
+
+
+def question_size(scale: Scale) -> int:
+    """Return an upper bound of the bytes that a typed question with this scale has besides its
+    claim."""
+    words = [*scale.offered, *scale.meanings]
+    return QUESTION_FRAME * (1 + len(scale.words)) + sum(len(word.encode()) for word in words)
 
 
 class Beginning(NamedTuple):
@@ -471,11 +492,15 @@ class Request:
     @property
     def size(self) -> int:
         """Return the UTF-8 length of everything that the model may read: messages, schema and
-        `extra`."""
+        `extra`, or for an engine its typed task."""
         texts = [message.content for message in self.messages]
         texts += [schema] if (schema := self.schema_sent) else []
         texts += [json.dumps(self.judge.extra)] if self.judge.extra else []
-        return sum(
+        frames = 0
+        if self.task is not None and self.judge.is_engine:
+            texts += self.task.texts
+            frames = self.task.frames
+        return frames + sum(
             len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
             for text in texts
         )

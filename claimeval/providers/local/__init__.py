@@ -197,6 +197,10 @@ class EngineAnswer(NamedTuple):
     documents: Sequence[int]
     """Indices of the documents it relied on."""
     reason: str
+    refused: bool = False
+    """Whether it declined to answer about this claim."""
+    problem: str | None = None
+    """Why its answer about this claim cannot be read."""
 
 
 def completed(
@@ -258,6 +262,8 @@ def write_verdicts(
             "evidence": [f"d{index + 1}" for index in answer.documents],
             "label": word,
             "probability": answer.probability,
+            **({"refused": True} if answer.refused else {}),
+            **({"problem": answer.problem} if answer.problem else {}),
         }
         for number, answer, word in answered
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claimeval.evaluation.forecast import Forecast, StepForecast
 from claimeval.evaluation.manifest import Manifest
-from claimeval.providers import reads_prompts
+from claimeval.providers import row_of
 from claimeval.providers.prices import example_row
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, heading, line, table
@@ -150,7 +150,7 @@ def _basis(manifest: Manifest, forecast: Forecast, names: Mapping[str, str]) -> 
                 f"price of {part.judge}: unknown; state it in a file by a line such as {row} and"
                 " give --prices FILE"
             )
-        elif reads_prompts(judge):
+        elif row_of(judge).costs:
             date = f", stated on {part.price.as_of}" if part.price.as_of else ""
             rate = " in batches" if part.batched else ""
             amounts = f"${part.price.input:g} in, ${part.price.output:g} out"
