@@ -42,6 +42,7 @@ from scipy.stats import rankdata
 
 from benchmarks.fit_local_lexical import Floats, Labeled, data_folder, fit, folds, load, measured
 from claimeval import lexical
+from claimeval.lexical import content_words as words
 from claimeval.lexical.sentences import sentences
 from claimeval.lexical.support import (
     ENGINE,
@@ -51,7 +52,6 @@ from claimeval.lexical.support import (
     label,
     prepare,
     score_claim,
-    words,
 )
 
 Bools = NDArray[np.bool_]

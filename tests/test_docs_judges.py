@@ -135,7 +135,9 @@ HOSTS = {
     ),
     "Bedrock": Host("https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1/chat/completions"),
     "OpenRouter": Host("https://openrouter.ai/api/v1/chat/completions"),
-    "Groq": Host("https://api.groq.com/openai/v1/chat/completions", refuses=of_groq),
+    "Groq": Host(
+        "https://api.groq.com/openai/v1/chat/completions", refuses=of_groq, learned=("maxItems",)
+    ),
     "DeepSeek": Host(
         "https://api.deepseek.com/chat/completions",
         refuses=no_schema("This response_format type is unavailable now"),

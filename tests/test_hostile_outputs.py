@@ -166,6 +166,7 @@ BY = ("--by", "metadata.topic")
 JUDGED = ("--judge", "judge.yaml", "--cache", "store")
 ELSEWHERE = {
     "demo": "its data are ours",
+    "cache repair": "it prints numbers of entries and its own file names",
     "metrics": "it reads no data",
     "completion": "it reads no data",
     "view": "tests/report reads its pages",

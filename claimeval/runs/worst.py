@@ -158,9 +158,9 @@ class WorstClaims:
         """Add a sample; at most one claim of its answer is kept.
 
         Samples rank by the number of contradicted claims, then by that of claims that are not
-        supported, then by score; claims of a
-        sample by label, then by the number of judges that agree on it. A claim that a short gold
-        answer leaves out is none of them if the contexts support it.
+        supported, then by score; claims of a sample by label, then by the number of judges that
+        agree on it. A claim that a short gold answer leaves out is none of them if the contexts
+        support it.
         """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}

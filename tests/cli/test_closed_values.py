@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def command(folder: Path) -> Command:
-    return partial(call, folder=folder)  # type: ignore[return-value]  # `folder` is bound
+    return partial(call, folder=folder)
 
 
 LABELED = ("agreement", "a", "--labels", "labels.jsonl")

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimeval.judging.grounding import ground, numbers
+from claimeval.lexical import content_words as words
 from claimeval.lexical.claims import sentences, split_claims
 from claimeval.lexical.extraction import Statement, examine
-from claimeval.lexical.support import label, prepare, score_claim, words
+from claimeval.lexical.support import label, prepare, score_claim
 from claimeval.lexical.words import with_plain_numbers
 
 NUMBERS = {

@@ -92,7 +92,7 @@ def test_no_ranks_where_nothing_is_named_and_nothing_is_known(tmp_path: Path) ->
     assert gather(make(tmp_path / "run", [sample])).ranks == ()
 
 
-def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_scores(
+def test_answers_with_the_most_contradicted_claims_come_first_then_the_most_unsupported(
     tmp_path: Path,
 ) -> None:
     poet = TOWER.model_copy(update={"id": "poet", "answer": "Its keeper was a poet."})
@@ -101,15 +101,10 @@ def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_sco
     )
     facts = gather(make(tmp_path / "run", [high, poet, BRIDGE, TOWER]))
     assert [(t.sample_id, t.claim, t.label, t.supported, t.judged) for t in facts.front.read] == [
-        (
-            "tower",
-            "It is 90 metres high.",
-            "contradicted",
-            1,
-            3,
-        ),  # two claims that are not supported
-        ("poet", "Its keeper was a poet.", "not_found", 0, 1),  # one, and a score of 0
+        # One claim is contradicted, and another one is not found.
+        ("tower", "It is 90 metres high.", "contradicted", 1, 3),
         ("high", "It is 90 metres high.", "contradicted", 1, 2),
+        ("poet", "Its keeper was a poet.", "not_found", 0, 1),
     ]
     assert facts.front.read[0].explanation == "strict: contradicted"
     assert facts.front.read[0].standing == "faithfulness 0.333, 1 of 3 claims supported"

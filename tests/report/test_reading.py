@@ -314,7 +314,7 @@ def test_marks_of_citations_say_what_supports_the_sentence(
     ) == [
         ["[1]✓", "is-supported", "1 supports it"],
         ["[1]?", "is-not_found", "not supported by 1, supported by 2 instead"],
-        ["[7]?", "is-not_found", "no context is called 7"],
+        ["[7]○", "is-unassessed", "no context is called 7"],
     ]
     browser.one(".citation").click()
     assert browser.run("return document.querySelector('details.document').open") is True

@@ -77,7 +77,7 @@ def test_runs_without_a_shared_sample_or_metric_cannot_be_compared(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     strange = make(tmp_path / "strange", [TOWER])
-    with pytest.raises(UsageError, match="the runs a and strange have no sample id in common"):
+    with pytest.raises(UsageError, match="the runs a and strange are not over the same samples"):
         compare(runs[0], strange)
     with pytest.raises(
         UsageError,
