@@ -15,7 +15,7 @@ from claimeval.data.context_ids import has_ids
 from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import counted
 from claimeval.runs.inputs import cited
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import mean_interval
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
@@ -48,19 +48,20 @@ class ByRank(Record):
     drop: Estimate
     """How much the share falls from the first or last rank to the center, by a straight line
     through all claims; its interval takes the claims of a sample together."""
+    least: float | None = None
+    """The one-sided lower bound of `drop`, which it exceeds with 95% confidence."""
 
     @property
     def sentence(self) -> str | None:
         """That evidence in the middle is lost, if the share falls towards it beyond chance."""
-        ends = self.drop.reported
-        if ends is None or ends[0] <= 0:
+        if self.least is None or self.least <= 0:
             return None
         return (
             "Lost in the middle: the answers have"
             f" {decimal(self.middle.value, 2)} of the gold claims whose evidence stands in the"
             f" inner half of the retrieved documents, {decimal(self.ends.value, 2)} of the others;"
-            f" the fall from the ends to the center is {decimal(self.drop.value, 2)}"
-            f" (95% interval {interval(ends)})"
+            f" the fall from the ends to the center is {decimal(self.drop.value, 2)},"
+            f" with 95% confidence above {decimal(self.least, 2)}"
         )
 
 
@@ -93,13 +94,15 @@ class ByRankTally:
         for rank, nearness, covered, cluster in self._rows:
             at[rank].append((covered, cluster))
             (middle if nearness > 0.5 else ends).append((covered, cluster))
+        drop = _drop([row[1:] for row in self._rows])
         return ByRank(
             ranks=tuple(
                 RankShare(rank=rank, share=_share(at[rank])) for rank in sorted(at)[:RANKS]
             ),
             ends=_share(ends),
             middle=_share(middle),
-            drop=_drop([row[1:] for row in self._rows]),
+            drop=drop,
+            least=_least(drop),
         )
 
 
@@ -206,6 +209,17 @@ def _drop(rows: Sequence[tuple[float, float, int]]) -> Estimate:
         clusters=clusters,
         ends="interval",
     )
+
+
+def _least(drop: Estimate) -> float | None:
+    """Return the one-sided bound that belongs to the two-sided interval of a drop, because what is
+    asked is whether the middle is lost, not whether it differs."""
+    from scipy.stats import t
+
+    if drop.value is None or drop.low is None:
+        return None
+    two_sided, one_sided = t.ppf([0.975, 0.95], drop.clusters - 1)
+    return drop.value - (drop.value - drop.low) * float(one_sided / two_sided)
 
 
 def _slope(sums: Sequence[float]) -> float | None:

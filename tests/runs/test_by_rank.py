@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import claimeval as ce
-from claimeval.runs.by_rank import ByRank, _drop
+from claimeval.runs.by_rank import ByRank, _drop, _least
 from claimeval.types.records import Sample
 from tests.command_line import call
 
@@ -93,24 +93,41 @@ def test_without_coverage_there_is_nothing_to_count(tmp_path: Path) -> None:
     assert scored(lost()[:3], tmp_path, "context_recall").by_rank is None
 
 
-def planted(seed: int, dip: float) -> bool:
-    """Whether a fall is reported for 200 samples of 10 documents with 3 gold claims each."""
+def planted(seed: int, dip: float, claims: int = 3) -> bool:
+    """Whether a fall is reported for 200 samples of 10 documents with some gold claims each."""
     draw = random.Random(seed)
     rows = []
     for number in range(200):
-        for _ in range(3):
+        for _ in range(claims):
             rank = draw.randint(1, 10)
             nearness = 1 - abs(rank - 5.5) / 4.5
             chance = 0.8 - (dip if 4 <= rank <= 7 else 0)
             rows.append((nearness, float(draw.random() < chance), number))
     drop = _drop(rows)
-    return ByRank(ranks=(), ends=drop, middle=drop, drop=drop).sentence is not None
+    return (
+        ByRank(ranks=(), ends=drop, middle=drop, drop=drop, least=_least(drop)).sentence is not None
+    )
 
 
 def test_a_planted_dip_is_said_and_none_is_not() -> None:
     """The shares of 95 % and 5 %, with room for chance in 40 draws."""
     assert sum(planted(seed, 0.2) for seed in range(40)) >= 37
-    assert sum(planted(seed, 0.0) for seed in range(40)) <= 3
+    assert sum(planted(seed, 0.0) for seed in range(40)) <= 5
+
+
+def test_most_dips_are_said_with_one_claim_a_sample() -> None:
+    """By the normal distribution 85% of dips from .8 to .6 are seen."""
+    assert sum(planted(seed, 0.2, claims=1) for seed in range(40)) >= 28
+
+
+def test_a_rise_in_the_middle_is_not_said() -> None:
+    assert not any(planted(seed, -0.2, claims=1) for seed in range(20))
+
+
+def test_the_bound_is_that_of_a_two_sided_interval_of_90_percent() -> None:
+    # t with 10 degrees of freedom: 2.2281 of both sides, 1.8125 of one
+    drop = ce.Estimate(value=0.3, low=0.3 - 0.22281, high=0.52281, n=11, clusters=11)
+    assert _least(drop) == pytest.approx(0.3 - 0.18125, abs=1e-5)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=30))
