@@ -504,7 +504,11 @@ def _row(name: str) -> MeasureDefinition:
     row = _ROWS.get(_key(name))
     if row is None:
         first_names = chain.from_iterable((row.name, *row.aliases[:1]) for row in MEASURES)
-        raise unknown_name("measure", name, set(first_names))
+        error = unknown_name("measure", name, set(first_names))
+        if "Did you mean" in str(error):
+            raise error
+        # what other commands compute is known to them, and not to this library
+        raise UsageError(f"{error}, and `claimeval metrics {name}` says what computes that")
     return row
 
 

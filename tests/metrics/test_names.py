@@ -163,6 +163,21 @@ def test_a_name_of_another_command_is_answered_with_it(name: str, words: str) ->
         ce.score([SAMPLE], judges="local:lexical", metrics=name)
 
 
+def test_the_library_of_rankings_says_where_other_names_are_answered() -> None:
+    with pytest.raises(
+        UsageError, match="`claimeval metrics faithfulness` says what computes that"
+    ):
+        ir.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "faithfulness")
+    assert "claimeval score -m faithfulness" in call("metrics", "faithfulness").stdout
+
+
+def test_chrf_plus_plus_is_not_taken_for_chrf() -> None:
+    assert "chrF++ adds words to chrF and is not computed" in call("metrics", "chrF++").stdout
+    with pytest.raises(UsageError, match="is not computed") as error:
+        ce.measure([SAMPLE], "chrF++")
+    assert "Did you mean" not in str(error.value)
+
+
 @pytest.mark.parametrize("name", ["f2", "rouge_3", "chrf2", "relevance_recall", "rrff"])
 def test_no_other_number_is_offered_for_a_name(name: str) -> None:
     with pytest.raises(UsageError) as error:
