@@ -233,7 +233,8 @@ def read_chat(
         finish_reason=finish,
         refusal=_str(message.get("refusal")),
         served_model=_str(reply.get("model")),
-        usage=usage_of(reply, has_text=bool(text or _written(message))),
+        # a decision's text was not written by the model, so that its count of 0 is one
+        usage=usage_of(reply, has_text="answers" not in reply and bool(text or _written(message))),
         latency=latency,
         cached=cached,
         rate_limits=rate_limits,

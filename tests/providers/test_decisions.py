@@ -121,7 +121,7 @@ def test_one_request_asks_about_all_claims_of_an_evidence(server: Server) -> Non
     (result,) = run
     assert [each.probability for each in result.assessments] == [0.8, 0.1, 0.1]
     call = result.calls[-1]
-    assert (call.prompt_tokens, call.cached_tokens, call.completion_tokens or 0) == (120, 40, 0)
+    assert (call.prompt_tokens, call.cached_tokens, call.completion_tokens) == (120, 40, 0)
 
 
 def test_each_document_alone_is_a_request_with_all_claims(server: Server) -> None:
