@@ -243,6 +243,17 @@ async def agrade(
     examination = Examination(samples, data, read, options)
     if against == "question":
         counts = survey(examination, human or {})
+        if human is not None and counts.without_id:
+            raise DataError(
+                f"{counts.without_id} of {counts.pairs} documents have no ids, so no grades of"
+                f" people in {qrels} are known to be theirs; give the ids of the contexts"
+                " (context_ids)"
+            )
+        if counts.without_id:
+            logger.info(
+                f"{counts.without_id} of {counts.pairs} documents have no ids: in the qrels they"
+                " are named by sample and rank, as q7-rank-2, and match no run"
+            )
         if human is not None and not counts.by_people:
             raise DataError(f"people graded none of these pairs in {qrels}; are the ids the same?")
         if counts.without_text:

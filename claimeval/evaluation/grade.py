@@ -92,6 +92,8 @@ class PoolCounts(NamedTuple):
     pairs: int
     without_text: int
     """Pairs that cannot be graded because the question or the document has no text."""
+    without_id: int
+    """Pairs whose document has no id but its rank."""
     by_people: int
     """Pairs that people graded."""
 
@@ -104,7 +106,7 @@ def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> Po
     """
     check_grades(human)
     queries: dict[str, set[str]] = {}
-    pairs = without_text = by_people = 0
+    pairs = without_text = without_id = by_people = 0
     for sample in samples:
         documents = queries.setdefault(sample.id, set())
         for document in sample.contexts or ():
@@ -119,6 +121,7 @@ def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> Po
             pairs += 1
             without_text += not gradable(sample.question, document)
             by_people += share_pairs([(sample.id, document.id)], human)
+        without_id += len(without_ids(sample))
     if not pairs:
         raise DataError("there is nothing to grade: no question has a document")
     if without_text == pairs:
@@ -126,7 +129,7 @@ def survey(samples: Iterable[Sample], human: Qrels = MappingProxyType({})) -> Po
             "no pair of question and document has both texts; check that the ids of the files are"
             " the same"
         )
-    return PoolCounts(pairs, without_text, by_people)
+    return PoolCounts(pairs, without_text, without_id, by_people)
 
 
 def gradable(question: str, document: Document) -> bool:
@@ -501,13 +504,25 @@ def _means(relevant: Sequence[bool | None], better: Callable[[float, float], flo
 
 
 def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
-    """Return the grades by sample and document, without unassessed documents."""
+    """Return the grades by sample and document, without unassessed documents.
+
+    A document without an id has the id of its sample and its rank (`q7-rank-2`): a mere rank would
+    match the ids 1, 2, 3 of other files.
+    """
     judged: dict[str, dict[str, int]] = {}
     for result in results:
+        sample = result.sample
+        made = {one.id: f"{sample.id}-rank-{one.id}" for one in without_ids(sample)}
         for vote in result.whole:
             if vote.question == "grade" and vote.label is not None:
-                judged.setdefault(result.sample.id, {})[vote.subject] = int(vote.label)
+                name = made.get(vote.subject, vote.subject)
+                judged.setdefault(sample.id, {})[name] = int(vote.label)
     return judged
+
+
+def without_ids(sample: Sample) -> list[Document]:
+    """Return the documents whose id is only their rank."""
+    return [document for document in sample.contexts or () if document.id_is_rank]
 
 
 KIND = JobKind(NAME, resume=job_of, qrels=lambda record, results: qrels(results))

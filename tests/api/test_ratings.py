@@ -136,6 +136,25 @@ def test_documents_are_graded_and_the_qrels_can_be_used_at_once(
     assert summarize_grades(found.results, found.manifest).counts.grades == {0: 1, 1: 1, 2: 1, 3: 1}
 
 
+def test_documents_without_ids_match_no_id_by_accident(
+    server: ThreadHandle, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    rows = [{**row, "context_ids": None} for row in SAMPLES]
+    found = ce.grade(rows, judges=judge(server), out=tmp_path / "grades")
+    named = {
+        "good": {"good-rank-1": 3, "good-rank-2": 0},
+        "bad": {"bad-rank-1": 1, "bad-rank-2": 2},
+    }
+    assert found.qrels == named == ir.read_qrels(tmp_path / "grades" / "qrels.txt")
+    assert "4 of 4 documents have no ids" in caplog.text
+    (tmp_path / "people.qrels").write_text("good 0 1 3\n")
+    with pytest.raises(DataError, match="documents have no ids, so no grades of people"):
+        ce.grade(rows, judges=judge(server), qrels=tmp_path / "people.qrels")
+    sent = server.exchanges()
+    assert len(sent) == 4, "the second run is refused before any call"
+
+
 def test_a_pair_that_was_not_graded_is_unassessed_and_not_in_the_qrels(
     start_server: StartServer,
 ) -> None:
