@@ -441,6 +441,10 @@ def correlation(
 
     Undefined if one of them is constant. Values equal `scipy.stats.pearsonr`, `spearmanr`.
 
+    Pearson's interval covers 82 to 90% of simulated sets of 20 to 50 items of which 3% are far from
+    the others: a set that happens to have none of them does not show that they exist, so no rule
+    on its values can withhold the interval. Spearman's is the better choice there.
+
     Args:
         x: One score of each item.
         y: The other score of each item.

@@ -149,3 +149,12 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
 }
 """The methods of each printed estimate: of a field of a record, as `Record.field`, or of a record
 that is an estimate itself."""
+
+
+def coverage_note(shown: str, estimate: str) -> str | None:
+    """Return what to say beside an estimate, `shown` by that name, whose interval covers too
+    little; `None` if all its methods cover at least `COVERED`."""
+    least = min(METHODS[method].least for method in ESTIMATES[estimate])
+    if least >= COVERED:
+        return None
+    return f"{shown}: in the worst of its simulations the 95% interval covers {least:.0f}%"

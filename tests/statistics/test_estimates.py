@@ -16,7 +16,7 @@ import claimeval
 from benchmarks.estimate_coverage import SHAPES, SIMULATIONS, Shape, coverage
 from claimeval import statistics
 from claimeval.statistics import agreement
-from claimeval.statistics.estimates import ESTIMATES, METHODS
+from claimeval.statistics.estimates import ESTIMATES, METHODS, coverage_note
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 
@@ -97,3 +97,10 @@ def test_the_shapes_are_those_of_few_and_many_items_rare_and_frequent_alone_and_
     assert {shape.right for shape in SHAPES} == {0.5, 0.9, 0.97}
     assert {(shape.per_question, shape.replicates) for shape in SHAPES} == {(1, 1), (5, 3)}
     assert not math.isnan(coverage("mean", SHAPES[0], 5).covered)
+
+
+def test_an_interval_that_covers_too_little_says_so() -> None:
+    """The figures of Pearson's and Spearman's rows in `docs/evidence/statistics.md`."""
+    said = coverage_note("Pearson", "RatingCorrelation.pearson")
+    assert said == "Pearson: in the worst of its simulations the 95% interval covers 81%"
+    assert coverage_note("Spearman", "RatingCorrelation.spearman") is None

@@ -25,6 +25,7 @@ from claimeval.runs.views import (
 )
 from claimeval.runs.views.ratings import refused, validity
 from claimeval.runs.views.run import CONFUSIONS, disputes, judges
+from claimeval.statistics.estimates import coverage_note
 from claimeval.statistics.formatting import decimal, interval, number_of, percent
 from claimeval.types.clusters import cluster_noun
 from claimeval.types.estimates import Estimate
@@ -216,7 +217,8 @@ def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
         Column("Pearson", "estimate", at="pearson"),
         *([Column("same preference", "estimate", at="agreeing")] if found.pairs else ()),
     )
-    yield table("ratings", columns, found.correlations)
+    note = coverage_note("Pearson", "RatingCorrelation.pearson")
+    yield table("ratings", columns, found.correlations, notes=(note,) if note else ())
     for pair in found.people:
         both = f": Spearman {text(pair.spearman, 'estimate')}, {pair.items} {what}"
         yield remark("two annotators of ", Data(pair.rating), " with each other", both)
