@@ -96,7 +96,13 @@ def view(
     if report.pairs:
         yield pairs(report, names)
     if report.alpha and report.ac1:
-        yield table("reliability", RELIABILITY, [report], "Judges with each other")
+        yield table(
+            "reliability",
+            RELIABILITY,
+            [report],
+            "Judges with each other",
+            covers("Gwet's AC1", "Agreement.ac1"),
+        )
     if report.effective_votes is not None:
         judged = sum(rater.rater != PANEL for rater in report.raters)
         yield remark(
@@ -203,6 +209,12 @@ def calibration(name: str, report: CalibrationReport) -> Table:
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
 
 
+def covers(shown: str, estimate: str) -> tuple[str, ...]:
+    """Return the note of a table on an estimate whose interval covers too little."""
+    note = coverage_note(shown, estimate)
+    return (note,) if note else ()
+
+
 def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     """Yield how scores of whole answers go with ratings by people."""
     what = "pairs of answers" if found.pairs else "answers"
@@ -217,8 +229,8 @@ def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
         Column("Pearson", "estimate", at="pearson"),
         *([Column("same preference", "estimate", at="agreeing")] if found.pairs else ()),
     )
-    note = coverage_note("Pearson", "RatingCorrelation.pearson")
-    yield table("ratings", columns, found.correlations, notes=(note,) if note else ())
+    notes = covers("Pearson", "RatingCorrelation.pearson")
+    yield table("ratings", columns, found.correlations, notes=notes)
     for pair in found.people:
         both = f": Spearman {text(pair.spearman, 'estimate')}, {pair.items} {what}"
         yield remark("two annotators of ", Data(pair.rating), " with each other", both)
@@ -283,7 +295,8 @@ def correction(found: Correction) -> Iterator[Block]:
                 ("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled)
             )
             rows.append(("", "people alone", *_cells(score.people), found.labeled))
-    yield table("corrected", CORRECTED, rows)
+    notes = covers("macro, corrected", "CorrectedScore.corrected") if found.macro else ()
+    yield table("corrected", CORRECTED, rows, notes=notes)
     scores = [score for score in (found.macro, found.micro) if score]
     for because in dict.fromkeys(score.corrected.because for score in scores):
         if because:
