@@ -115,6 +115,12 @@ def imports_between_rooms() -> list[tuple[str, str]]:
     ]
 
 
+def test_what_only_tests_need_is_not_imported() -> None:
+    """scipy, the reference of the statistics, is installed for tests alone."""
+    wrong = [path.name for path in FILES for module, _ in imports(path) if "scipy" in module]
+    assert wrong == []
+
+
 def test_every_room_stands_on_a_floor_and_every_floor_has_its_rooms() -> None:
     assert {room(module) for module in MODULES} - {"", "__main__", "testing"} == set(FLOORS)
 

@@ -17,6 +17,7 @@ from claimeval.metrics.scoring import counted
 from claimeval.runs.inputs import cited
 from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import mean_interval
+from claimeval.statistics.quantiles import critical_value
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record, SampleResult
@@ -180,8 +181,6 @@ def _drop(rows: Sequence[tuple[float, float, int]]) -> Estimate:
     The jackknife of clusters (CR3) is used because the claims of a sample are alike; other
     sandwich estimates are too narrow for few samples (Bell and McCaffrey 2002).
     """
-    from scipy.stats import t
-
     sums: defaultdict[int, list[float]] = defaultdict(lambda: [0.0] * 5)
     for x, y, cluster in rows:
         of = sums[cluster]
@@ -200,7 +199,7 @@ def _drop(rows: Sequence[tuple[float, float, int]]) -> Estimate:
     if len(slopes) < clusters:
         return Estimate(n=len(rows), clusters=clusters, because="too few ranks or samples")
     spread = sum((slope - value) ** 2 for slope in slopes)
-    reach = math.sqrt(spread * (clusters - 1) / clusters) * float(t.ppf(0.975, clusters - 1))
+    reach = math.sqrt(spread * (clusters - 1) / clusters) * critical_value(0.95, clusters - 1)
     return Estimate(
         value=-value,
         low=-value - reach,
@@ -214,12 +213,11 @@ def _drop(rows: Sequence[tuple[float, float, int]]) -> Estimate:
 def _least(drop: Estimate) -> float | None:
     """Return the one-sided bound that belongs to the two-sided interval of a drop, because what is
     asked is whether the middle is lost, not whether it differs."""
-    from scipy.stats import t
-
     if drop.value is None or drop.low is None:
         return None
-    two_sided, one_sided = t.ppf([0.975, 0.95], drop.clusters - 1)
-    return drop.value - (drop.value - drop.low) * float(one_sided / two_sided)
+    freedom = drop.clusters - 1
+    narrower = critical_value(0.9, freedom) / critical_value(0.95, freedom)
+    return drop.value - (drop.value - drop.low) * narrower
 
 
 def _slope(sums: Sequence[float]) -> float | None:
