@@ -196,7 +196,7 @@ def test_a_full_disk_ends_the_shard_as_it_ends_a_run(
                 await ce.ascore(data(tmp_path, SAMPLES), judges=judge)
 
     with serve_in_thread(judge=provider) as server:
-        monkeypatch.setattr(Store, "put", full)
+        monkeypatch.setattr(Store, "put_at_once", full)
         asyncio.run(asked(f"openai:model@{server.url}"))
     assert provider.asked.total() <= IN_FLIGHT
 
