@@ -376,9 +376,10 @@ def _entries(
     for name in only or filter(by_name.get, own_first):
         hint, annotations = _hint(record, name)
         under = [part for part in annotations if isinstance(part, Heading)]
-        if is_dataclass(hint):
+        if isinstance(hint, type) and is_dataclass(hint):
+            inner = by_name[name].default
             for part in under or [Heading(heading)]:
-                yield from _entries(hint, part.name, part.names, by_name[name].default)  # type: ignore[arg-type]
+                yield from _entries(hint, part.name, part.names, inner)
         else:
             default = getattr(defaults, name, by_name[name].default)
             yield CommandParameter(

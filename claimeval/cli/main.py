@@ -12,6 +12,7 @@ import gc
 import importlib
 import os
 import sys
+from itertools import chain
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
@@ -143,8 +144,7 @@ class Root(CommandGroup):
 
         listed = [
             pair
-            for rows in commands().values()
-            for pair in rows.items()
+            for pair in chain.from_iterable(rows.items() for rows in commands().values())
             if pair[0].startswith(incomplete)
         ]
         return [CompletionItem(name, help=text) for name, text in listed] or super().shell_complete(

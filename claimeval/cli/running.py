@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from types import MappingProxyType
@@ -265,7 +266,7 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
     more = [f" {text}" for text in (front.missing, front.few) if text]
     # Notes are never cut, so that the point of a caution, at its end, is not lost.
     above = ["", front.head, *_notes(output, front), "", *_scores(front, width), *more]
-    above = [line for text in above for line in _folded(output, text, width)]
+    above = list(chain.from_iterable(_folded(output, text, width) for text in above))
     if front.sentence:
         above += ["", *output.wrap(front.sentence, width)]
     read = _read_first(front)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from claimeval.data.cells import read_cell
@@ -246,7 +247,7 @@ def beside(fields: Mapping[str, Any]) -> list[Any]:
         if isinstance(value, Mapping) and document(value) is None:
             value = beside(value)  # as in `context: {"citations": [...]}`
         items = value if isinstance(value, list) else [value]
-        pages = [page for item in items for page in _pages(item)]
+        pages = list(chain.from_iterable(_pages(item) for item in items))
         is_text = name in _TEXTS_BESIDE
         if pages and all(_is_document(page, text=is_text) for page in pages):
             return pages

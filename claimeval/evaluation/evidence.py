@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from claimeval.lexical.evidence import EvidenceFinder
@@ -74,7 +75,7 @@ def shown_sentence(sample: Sample, assessment: Assessment, claim: str) -> ShownS
     verdict = deciding_verdict(assessment)
     if verdict and verdict.evidence:
         return ShownSentence(verdict.evidence, judged=True)
-    cites = [name for one in assessment.verdicts for name in one.cites]
+    cites = list(chain.from_iterable(one.cites for one in assessment.verdicts))
     span = _Search(sample).find(assessment, claim, "", cites)
     return ShownSentence(span, judged=False) if span else None
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from claimeval.lexical.sentences import sentences
@@ -66,7 +67,7 @@ class EvidenceFinder:
         return None
 
     def _best(self, claim: str, reason: str, places: Collection[int]) -> EvidenceSentence | None:
-        known = [one for place in places for one in self._sentences(place)]
+        known = list(chain.from_iterable(self._sentences(place) for place in places))
         sought = _sought(claim, reason)
         frequency = Counter[str]()
         for _, there in known:

@@ -53,8 +53,8 @@ def sentences(text: str) -> list[Span]:
 
 _TAG = re.compile(
     r"<(?P<close>/?)(?:(?P<block>address|article|aside|blockquote|br|caption|center|dd|details|div"
-    r"|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary|table"
-    r"|tbody|td|tfoot|th|thead|title|tr|ul)"
+    r"|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary"
+    r"|table|tbody|td|tfoot|th|thead|title|tr|ul)"
     r"|a|abbr|b|big|code|del|em|font|i|img|ins|kbd|mark|q|s|small|span|strong|sub|sup|u|var)"
     r"(?:\s[^<>]{0,200})?/?>",
     re.IGNORECASE,

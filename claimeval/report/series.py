@@ -4,6 +4,7 @@ script."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from urllib.parse import urlencode
 
 from claimeval.report import pictures
@@ -29,7 +30,7 @@ def parts(
         rebase: Returns the address of the series with another baseline; None for no links.
         heading: The element of headings.
     """
-    samples = max(point.n for metric in runs.tracks for point in metric.points)
+    samples = max(point.n for point in chain.from_iterable(metric.points for metric in runs.tracks))
     intro = (
         f"{len(runs.runs)} runs, the oldest first, over up to {samples:,} samples; the baseline is"
     )

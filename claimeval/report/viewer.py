@@ -19,6 +19,7 @@ from concurrent.futures import Future
 from datetime import datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
 from pathlib import Path
 from threading import Lock, Thread
 from typing import IO, NamedTuple
@@ -316,7 +317,7 @@ def _group(runs: Sequence[_ReadRun]) -> DataGroup:
     (name, _), *others = files.most_common()
     if others:
         name = f"{name or 'data given in Python'} and {len(others)} more"
-    counts = Counter(metric for run in runs for metric in run.metrics)
+    counts = Counter(metric for metric in chain.from_iterable(run.metrics for run in runs))
     most = [metric for metric, count in counts.most_common(PICTURES) if count > 1]
     by_job = [
         [run for run in runs if run.entry.job == job]

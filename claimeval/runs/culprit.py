@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from shlex import join
 from statistics import stdev
 from types import MappingProxyType
@@ -634,7 +635,7 @@ class Case:
     def _equal(self) -> bool:
         """Whether inputs, settings and scores of the samples in both runs are the same."""
         scores = all(
-            x == y for values in self.paired.values.values() for x, y in values
+            x == y for x, y in chain.from_iterable(values for values in self.paired.values.values())
         ) and not any(_value(metric) for metric in self.metrics.values())
         return scores and self._changes.none and not (self._judging or self._extraction)
 

@@ -160,12 +160,11 @@ def documents(pair: PairedRuns) -> Table:
     culprit = pair.culprit
     figures = dict[int, str]()
     others = list[tuple[Cell, ...]]()
-    causes = [
-        row
-        for metric in pair.metrics
-        if metric.metric == culprit.metric
-        for row in metric.cause_rows
-    ]
+    causes = list(
+        chain.from_iterable(
+            metric.cause_rows for metric in pair.metrics if metric.metric == culprit.metric
+        )
+    )
     for part, figure in ((row.part, row.figure) for row in causes if row.part and not row.inner):
         places = [i for i, one in enumerate(culprit.documents) if one.change == part.cause]
         values = [culprit.documents[i].value for i in places]

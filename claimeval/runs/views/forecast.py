@@ -4,6 +4,7 @@ on."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from claimeval.evaluation.forecast import Forecast, StepForecast
@@ -94,7 +95,7 @@ def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Itera
 def together(forecasts: Mapping[str, Forecast]) -> Forecast:
     """Return the forecasts of all arms as one."""
     first, *_ = forecasts.values()
-    lines = tuple(line for ahead in forecasts.values() for line in ahead.lines)
+    lines = tuple(line for line in chain.from_iterable(ahead.lines for ahead in forecasts.values()))
     return Forecast(samples=first.samples, lines=lines, basis=())
 
 
