@@ -10,6 +10,7 @@ import pytest
 
 from claimeval.report import pictures
 from claimeval.runs.series import Series, track
+from claimeval.runs.views import series
 from claimeval.types.records import Sample, SampleResult
 from tests.sample_runs import attach, scored
 
@@ -126,3 +127,17 @@ def test_the_picture_has_the_mean_of_every_run(tmp_path: Path) -> None:
         "r5: 0.750",
     ]
     assert drawn.title == "words"
+
+
+def test_tables_of_metrics_of_which_a_low_value_is_good_have_an_arrow(tmp_path: Path) -> None:
+    for place, value in enumerate((0.9, 0.8, 0.7)):
+        scores = scored({"hallucination": value, "words": value})
+        rows = [SampleResult.of(Sample(id="x", question="x"), scores=scores)]
+        attach(tmp_path, f"r{place}", rows, {"hallucination": "share", "words": "share"})
+
+    tracks = track([tmp_path / f"r{place}" for place in range(3)]).tracks
+
+    assert {one.metric: series.steps(one).title for one in tracks} == {
+        "hallucination": "hallucination ↓",
+        "words": "words",
+    }

@@ -170,7 +170,7 @@ def differences(result: ExperimentResult, metric: str) -> Table:
         Column("n", "count", 1, "n"),
     )
     rows = [Named(Data(arm.name), arm.metrics[metric]) for arm in result.arms]
-    return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(metric))
+    return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(directed(metric)))
 
 
 def costs(result: ExperimentResult) -> Table:

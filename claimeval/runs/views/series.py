@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from claimeval.metrics.derived import directed
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.series import MetricSeries, Series
 from claimeval.runs.views import Block, Cell, Column, Data, Table, heading, line, remark, table
@@ -36,7 +37,7 @@ def view(runs: Series, changed: int = CHANGED) -> Iterator[Block]:
     """Yield what is shown of a series, with at most `changed` samples for each step."""
     for metric in runs.tracks:
         if len(runs.runs) > 2:
-            yield heading(Data(metric.metric), ": ", metric.trend.in_words)
+            yield heading(Data(directed(metric.metric)), ": ", metric.trend.in_words)
     for metric in runs.tracks:
         yield steps(metric)
         yield from sentences(runs, metric)
@@ -53,7 +54,7 @@ def steps(metric: MetricSeries) -> Table:
             metric.points, (None, *metric.changes), metric.against, strict=True
         )
     ]
-    return table(f"series/{metric.metric}", COLUMNS, rows, Data(metric.metric))
+    return table(f"series/{metric.metric}", COLUMNS, rows, Data(directed(metric.metric)))
 
 
 def _step(change: MetricComparison | None) -> tuple[Cell, ...]:
