@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, OutputOptions
-from claimeval.cli.terminal import say, write_data, write_plain
+from claimeval.cli.terminal import on_terminal, say, write_data, write_plain
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -142,7 +142,11 @@ class RankCommand:
                 }
                 write_data(ir.trec_text(evaluated, **shape, prefix="Z" if self.z_scores else ""))
             return 0
-        text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
+        plain = self.per_query or self.no_summary or self.z_scores
+        if on_terminal() and not plain:
+            text = output.first_screen(shown, labels, paired=self.paired)
+        else:
+            text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
 

@@ -88,11 +88,16 @@ def write_data(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+def on_terminal() -> bool:
+    """Return whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
 def write_plain(text: str) -> None:
     """Write lines for people on standard output, escaped, without loading `rich`; folded where
     there is a terminal."""
     lines = list(map(escaped, text.split("\n")))
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+    if on_terminal() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
         wrapped = list[str]()
         for line in lines:

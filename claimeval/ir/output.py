@@ -11,6 +11,11 @@ from claimeval.ir.measures import Measure
 from claimeval.statistics.formatting import number_of, p_value, signed, signed_interval
 from claimeval.types.errors import escaped
 
+SHOWN_RUNS = 6
+"""Runs side by side on a terminal: with the names of measures, seven columns."""
+LOWEST = 3
+"""Queries to read first."""
+
 
 def labels(runs: Sequence[Path]) -> list[str]:
     """Return names for runs: their file names if these differ, else their paths."""
@@ -37,11 +42,79 @@ def text(
         ]
     if summary:
         parts.append(_of_means(evaluations, labels))
-    remarks = [
-        f"{label}: {'; '.join([counts_line(ev), *warnings(ev)])}\n"
-        for label, ev in zip(labels, evaluations, strict=True)
-    ]
+    remarks = [_remark(label, ev) for label, ev in zip(labels, evaluations, strict=True)]
     return "\n".join([*parts, "".join(remarks)])
+
+
+def first_screen(evaluations: Sequence[Evaluation], labels: Sequence[str], *, paired: bool) -> str:
+    """Format what a terminal shows: a sentence, the means, the queries to read, and the next step.
+
+    Args:
+        evaluations: The evaluation of each run, with the same measures.
+        labels: The name of each run.
+        paired: Whether the runs are compared with the first already.
+    """
+    starts = range(0, len(labels), SHOWN_RUNS)
+    tables = [
+        _of_means(evaluations[start : start + SHOWN_RUNS], labels[start : start + SHOWN_RUNS])
+        for start in starts
+    ]
+    remarks = [_remark(label, ev) for label, ev in zip(labels, evaluations, strict=True)]
+    means = [m.name for m in evaluations[0].measures if m.row.summary != "sum"]
+    name = next((n for n in means if any(ev.mean[n] is not None for ev in evaluations)), None)
+    if name is None:
+        sentence = "No query has a value of a measure that is a mean." if means else ""
+        opening = f"{sentence}\n\n" if sentence else ""
+        return opening + "\n".join([*tables, "".join(remarks)])
+    steps = "Next: -q shows the values of each query"
+    if len(labels) > 1 and not paired:
+        steps += ", --paired compares the runs with the first"
+    return "\n".join(
+        [
+            f"{_sentence(evaluations, labels, name)}\n",
+            *tables,
+            "".join(remarks),
+            *_lowest(evaluations[0], labels[0], name),
+            f"{steps}.\n",
+        ]
+    )
+
+
+def _sentence(evaluations: Sequence[Evaluation], labels: Sequence[str], name: str) -> str:
+    """Return which run has the highest mean. Runs with values for other queries are not ordered:
+    one that leaves out the hard queries would come first."""
+    queries = [
+        {query for query, values in ev.per_query.items() if values[name] is not None}
+        for ev in evaluations
+    ]
+    if len(labels) == 1:
+        mean = _format(evaluations[0].mean[name])
+        return f"{labels[0]} has {name} {mean} over {number_of(len(queries[0]), 'query')}."
+    if any(of_run != queries[0] for of_run in queries):
+        return f"The runs have {name} for different queries: their means do not compare."
+    over = f"over {number_of(len(queries[0]), 'query')}"
+    means = [evaluation.mean[name] or 0.0 for evaluation in evaluations]
+    highest = max(means)
+    first = [label for label, mean in zip(labels, means, strict=True) if mean == highest]
+    if len(first) > 1:
+        return f"{' and '.join(first)} have the highest {name}, {_format(highest)} {over}."
+    return f"{first[0]} has the highest {name}, {_format(highest)} {over}."
+
+
+def _lowest(evaluation: Evaluation, label: str, name: str) -> Iterator[str]:
+    """Yield a line with the queries of the lowest values."""
+    known = [
+        (value, query)
+        for query, values in evaluation.per_query.items()
+        if (value := values[name]) is not None
+    ]
+    if len(known) > LOWEST:
+        lowest = ", ".join(f"{query} {_format(value)}" for value, query in sorted(known)[:LOWEST])
+        yield f"Lowest {name} of {label}: {lowest}\n"
+
+
+def _remark(label: str, evaluation: Evaluation) -> str:
+    return f"{label}: {'; '.join([counts_line(evaluation), *warnings(evaluation)])}\n"
 
 
 def pairings_text(pairings: Sequence[Pairing], first: str) -> str:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.cli.terminal import Terminal
 from tests.command_line import call
 
 
@@ -230,3 +231,26 @@ def test_paired_needs_two_runs(eight: tuple[str, str, str]) -> None:
     result = call("rank", *eight[:2], "--paired", exits=2)
 
     assert "give two or more" in result.stderr
+
+
+def test_terminal_opens_with_a_sentence_and_ends_with_the_next_step(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 a 1\n")
+    (tmp_path / "one.run").write_text("q1 Q0 a 1 2 r\nq2 Q0 x 1 2 r\nq2 Q0 a 2 1 r\n")
+    (tmp_path / "two.run").write_text("q1 Q0 a 1 2 r\nq2 Q0 a 1 2 r\n")
+    arguments = ("rank", "qrels", "one.run", "two.run", "-m", "mrr")
+
+    with Terminal(tmp_path, *arguments, columns=80) as terminal:
+        shown = terminal.until("Next: ")
+
+    assert "two.run has the highest mrr, 1.0000 over 2 queries." in shown
+    assert "mrr       0.7500   1.0000" in shown
+
+
+def test_terminal_does_not_order_runs_with_values_for_other_queries(
+    files: tuple[str, str, str], tmp_path: Path
+) -> None:
+    with Terminal(tmp_path, "rank", *files, "-m", "mrr", columns=100) as terminal:
+        shown = terminal.until("Next: ")
+
+    assert "The runs have mrr for different queries: their means do not compare." in shown
+    assert "highest" not in shown
