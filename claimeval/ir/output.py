@@ -60,12 +60,11 @@ def first_screen(evaluations: Sequence[Evaluation], labels: Sequence[str], *, pa
         for start in starts
     ]
     remarks = [_remark(label, ev) for label, ev in zip(labels, evaluations, strict=True)]
-    means = [m.name for m in evaluations[0].measures if m.row.summary != "sum"]
-    name = next((n for n in means if any(ev.mean[n] is not None for ev in evaluations)), None)
+    name = _first_mean(evaluations)
     if name is None:
-        sentence = "No query has a value of a measure that is a mean." if means else ""
-        opening = f"{sentence}\n\n" if sentence else ""
-        return opening + "\n".join([*tables, "".join(remarks)])
+        means = any(measure.row.summary != "sum" for measure in evaluations[0].measures)
+        opening = ["No result: no query has a value.\n"] * means
+        return "\n".join([*opening, *tables, "".join(remarks)])
     steps = "Next: -q shows the values of each query"
     if len(labels) > 1 and not paired:
         steps += ", --paired compares the runs with the first"
@@ -93,12 +92,24 @@ def _sentence(evaluations: Sequence[Evaluation], labels: Sequence[str], name: st
     if any(of_run != queries[0] for of_run in queries):
         return f"The runs have {name} for different queries: their means do not compare."
     over = f"over {number_of(len(queries[0]), 'query')}"
+    return f"{_highest(evaluations, labels, name)} {over}."
+
+
+def _highest(evaluations: Sequence[Evaluation], labels: Sequence[str], name: str) -> str:
     means = [evaluation.mean[name] or 0.0 for evaluation in evaluations]
     highest = max(means)
     first = [label for label, mean in zip(labels, means, strict=True) if mean == highest]
-    if len(first) > 1:
-        return f"{' and '.join(first)} have the highest {name}, {_format(highest)} {over}."
-    return f"{first[0]} has the highest {name}, {_format(highest)} {over}."
+    has = "has" if len(first) == 1 else "have"
+    return f"{' and '.join(first)} {has} the highest {name}, {_format(highest)}"
+
+
+def _first_mean(evaluations: Sequence[Evaluation]) -> str | None:
+    """Return the first measure that is no count and has a value."""
+    for measure in evaluations[0].measures:
+        known = any(evaluation.mean[measure.name] is not None for evaluation in evaluations)
+        if known and measure.row.summary != "sum":
+            return measure.name
+    return None
 
 
 def _lowest(evaluation: Evaluation, label: str, name: str) -> Iterator[str]:
