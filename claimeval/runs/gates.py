@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 from claimeval.evaluation.manifest import DataSource
 from claimeval.metrics.derived import ZERO_IS_BEST
@@ -161,7 +162,14 @@ def evaluate(
         samples = list(results)
         paired = baseline.paired(Asked.of_results(samples, data))
         found += [
-            _on_drop(gate, samples, paired, cluster, beyond_chance=gates.beyond_chance)
+            _on_drop(
+                gate,
+                summary[gate.metric],
+                samples,
+                paired,
+                cluster,
+                beyond_chance=gates.beyond_chance,
+            )
             for gate in drops
         ]
     found += _on_losses(gates.max_missing, summary)
@@ -203,6 +211,7 @@ def _on_mean(gate: Gate, metric: MetricSummary) -> GateResult:
 
 def _on_drop(
     gate: Gate,
+    metric: MetricSummary,
     samples: Sequence[ScoredSample],
     baseline: Baseline,
     cluster: str | None,
@@ -210,7 +219,7 @@ def _on_drop(
     beyond_chance: bool,
 ) -> GateResult:
     """Compare the samples that both runs have: the loss is exact, and its interval stands beside
-    it."""
+    it. Where judges abstained on many claims, the loss is the largest possible one."""
     name = gate.metric
     shared = [sample for sample in samples if sample.id in baseline.values]
     unpaired = len(samples) + len(baseline.asked.questions) - 2 * len(shared)
@@ -229,6 +238,9 @@ def _on_drop(
     ends = difference.reported
     if ends and sign < 0:
         ends = (-ends[1], -ends[0])
+    is_bound = metric.ends == "bounds"
+    if is_bound:
+        value, ends = _largest_loss(metric, compared, baseline, shared), None
     by_chance = ends is not None and ends[0] <= 0 <= ends[1]
     outcome: Outcome = "passed"
     if value is None or is_below(gate.limit, value):
@@ -244,8 +256,24 @@ def _on_drop(
         pairs=compared.n,
         unpaired=unpaired,
         p=compared.p,
-        says=_drop_in_words(gate, value, ends, compared, unpaired, baseline, outcome),
+        says=_drop_in_words(
+            gate, value, ends, compared, unpaired, baseline, outcome, is_bound=is_bound
+        ),
     )
+
+
+def _largest_loss(
+    metric: MetricSummary,
+    compared: MetricComparison,
+    baseline: Baseline,
+    shared: Sequence[ScoredSample],
+) -> float | None:
+    """Return the loss if all claims without a verdict were as bad as possible."""
+    name = compared.metric
+    known = [baseline.value(one.id, name) for one in shared]
+    before = [value for value in known if value is not None]
+    worst = metric.high if name in ZERO_IS_BEST else metric.low
+    return None if not before or worst is None else loss(name, worst, fmean(before))
 
 
 def _drop_in_words(
@@ -256,6 +284,8 @@ def _drop_in_words(
     unpaired: int,
     baseline: Baseline,
     outcome: Outcome,
+    *,
+    is_bound: bool,
 ) -> str:
     worse = "higher" if gate.metric in ZERO_IS_BEST else "lower"
     run = baseline.name
@@ -269,13 +299,18 @@ def _drop_in_words(
         of_pairs += f" ({unpaired:,} have no partner)"
     if baseline.stopped:
         of_pairs += f" (the baseline {baseline.stopped})"
-    beside = f"; 95% interval of the loss {interval(ends)}" if ends else ""
-    if compared.p is not None:
-        beside += f", {p_value(compared.p)}"
-    if ends and ends[0] <= 0 <= ends[1]:
-        beside += ", within chance"
+    beside = ""
+    if ends:
+        beside = f"; 95% interval of the loss {interval(ends)}"
+        if compared.p is not None:
+            beside += f", p {p_value(compared.p)}"
+        if ends[0] <= 0 <= ends[1]:
+            beside += ", within chance"
     allowed = f"{gate.limit:g} allowed"
     side = f"more than the {allowed}" if outcome == "failed" else allowed
+    if is_bound:
+        abstained = "as judges abstained on many claims"
+        return f"{gate.metric} may be {amount} than in {run}, {abstained}, {side}"
     return f"{gate.metric} is {amount} than in {run}, {side}, {of_pairs}{beside}"
 
 

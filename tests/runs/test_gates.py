@@ -90,6 +90,21 @@ def test_a_sample_without_a_value_is_no_pair() -> None:
     assert "is unknown" in unknown.says
 
 
+def test_a_loss_is_the_largest_possible_one_where_judges_abstained() -> None:
+    """Before 0.8; the claims without a verdict may lower 0.8 to 0.5."""
+    values = [0.8] * 4
+    tally = MetricTally()
+    for number, result in enumerate(results(values)):
+        tally.add(result.scores[FAITHFULNESS], cluster=number)
+    metric = tally.summary().model_copy(update={"ends": "bounds", "low": 0.5, "high": 0.9})
+    gates = Gates(max_drop={FAITHFULNESS: 0.1}, baseline="main")
+    main = Baseline.of_results("main", results(values))
+    (found,) = evaluate(gates, {FAITHFULNESS: metric}, results(values), main)
+    assert found.failed
+    assert found.value == pytest.approx(0.3)
+    assert "may be 0.300 lower than in main, as judges abstained on many claims" in found.says
+
+
 def _pairs(seed: int, drop: float) -> tuple[list[float], list[float]]:
     """300 pairs whose differences have a standard deviation of about 0.30."""
     draw = random.Random(seed)
