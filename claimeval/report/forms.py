@@ -6,6 +6,7 @@ import errno
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, get_args
 
@@ -178,6 +179,7 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
 
 def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[object]]:
     """Return the rows of a CSV, the names of its columns first."""
+    from claimeval.metrics.derived import directed
     from claimeval.report import render, tables
     from claimeval.runs.compare import compare
     from claimeval.runs.views import comparison as of_two
@@ -185,7 +187,9 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
     from claimeval.runs.views import tables as among
 
     if name in get_args(tables.Rows) and not compared:
-        return tables.rows(load_manifest(run), RunResults.of(run), name)
+        rows = tables.rows(load_manifest(run), RunResults.of(run), name)
+        head = next(rows)
+        return chain([[directed(str(column)) for column in head]], rows)
     blocks = of_two.view(compare(run, compared)[2]) if compared else of_one.of(gather(run))[1]
     found = {table.name: table for table in among(blocks)}
     if name not in found:

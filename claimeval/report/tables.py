@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.metrics.derived import directed
 from claimeval.types.errors import unknown_name
 from claimeval.types.records import SampleResult, Verdict
 
@@ -45,9 +44,7 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
         "prompt_tokens",
         "completion_tokens",
     ]
-    for name in names:
-        head += [directed(name), *(f"{name}{part}" for part in parts[1:])]
-    yield list[Cell](head)
+    yield [*head, *(f"{name}{part}" for name in names for part in parts)]
     for result in results:
         sample = result.sample
         fields = json.dumps(sample.metadata, ensure_ascii=False) if sample.metadata else None
