@@ -71,13 +71,13 @@ class RowOptions:
     fields: Fields = field(default_factory=dict)
     """FIELD=PATH, as in answer=output.answer. Repeatable."""
     mapping: Path | None = None
-    """YAML file of fields; doctor --write-mapping writes it."""
+    """YAML of fields; doctor --write-mapping writes it."""
     group: str | None = None
     """Column that joins rows of one document each, or none."""
     turns: Turns | None = None
-    """Answers of a conversation that are samples: last, all.  [default: last]"""
+    """Turns that are samples: last, all.  [default: last]"""
     answer_reasoning: AnswerReasoning | None = None
-    """Reasoning such as <think> in answers: drop it, or keep it as a part."""
+    """<think> in answers: drop it, or keep it as a part."""
     sheet: str | None = None
     """The sheet of a spreadsheet that has several."""
 
@@ -115,15 +115,15 @@ class Gates:
     )
     """METRIC=X: exit 1 if worse than --baseline by more. Repeatable."""
     baseline: Path | None = None
-    """Run that --max-drop compares with, sample by sample."""
+    """Run that --max-drop compares with."""
     beyond_chance: bool = False
-    """--max-drop fails only if the interval excludes 0 too."""
+    """--max-drop fails only if the interval excludes 0."""
     max_missing: float = 0.01
     """Exit 1 if a larger share is lost to failures."""
     stop_when_decided: Annotated[float | None, "--stop-when-decided", WithoutValue(0.95)] = None
     """End as soon as the gates are decided with this certainty; 0.95 without a value."""
     by: str | None = None
-    """Also print a table by this field, as in metadata.topic."""
+    """Print a table by this field, as in metadata.topic."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "max_missing")
@@ -177,17 +177,17 @@ class ScoreQuestions:
     file."""
 
     extractor: str | None = None
-    """Model that extracts the claims.  [default: the first judge]"""
+    """Extracts the claims.  [default: the first judge]"""
     extract_prompt: str = "atomic"
     """atomic, bullets, or a .j2 file."""
     assess_prompt: str | None = None
-    """three_way, binary, or a .j2 file.  [default: three_way]"""
+    """three_way, binary or .j2 file.  [default: three_way]"""
     claims_per_call: ClaimsPerCall | None = None
-    """Claims in one question, or auto (up to 20).  [default: the judge's]"""
+    """Number, or auto (up to 20).  [default: the judge's]"""
     reasons: Literal["all", "unsupported", "none"] | None = None
     """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
     quotes: Literal["yes", "no"] | None = None
-    """Whether claims come with a quote: yes, no.  [default: yes]"""
+    """Claims come with a quote: yes, no.  [default: yes]"""
     language: str | None = None
     """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default:
     English]"""
