@@ -143,7 +143,7 @@ def test_worst_claims_name_question_claim_verdict_and_evidence(
     assert "question Who built it?" in after
     assert "The WRONG king paid." in after
     assert "contradicted by the contexts: judged by rule" in after
-    assert "[1] Ana Souto built the tower." in after
+    assert "evidence nothing like it in the documents" in after
 
 
 @pytest.mark.parametrize(
