@@ -227,8 +227,8 @@ class StepWorkload:
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
             output = (0, 0)
-        if not provider(self.judge.model).costs:
-            prompt = (0, 0)
+            if not provider(self.judge.model).costs:
+                prompt = (0, 0)
         price = self.price if high.calls else FREE
         return StepForecast(
             step=self.step,

@@ -102,6 +102,8 @@ def first(result: ExperimentResult) -> Iterator[Block]:
     )
     yield table("arms", columns, result.arms, notes=(f"b - a: difference to {result.baseline}",))
     yield from map(caution, not_comparable(result))
+    if result.selection:
+        yield from prompt_written(result.selection)
 
 
 def advice(result: ExperimentResult) -> str:
@@ -306,6 +308,11 @@ def selected(selection: Selection, baseline: str) -> Iterator[Block]:
     yield heading("", chosen(selection, baseline))
     if selection.unmatched:
         yield caution(f"{number_of(selection.unmatched, 'label')} of no claim that was judged")
+    yield from prompt_written(selection)
+
+
+def prompt_written(selection: Selection) -> Iterator[Block]:
+    """Yield where the prompt of the chosen arm was written, if it was."""
     if selection.written:
         yield line(
             "Prompt: ",
