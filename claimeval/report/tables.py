@@ -44,7 +44,9 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
         "prompt_tokens",
         "completion_tokens",
     ]
-    yield [*head, *(f"{name}{part}" for name in names for part in parts)]
+    for name in names:
+        head += [f"{name}{part}" for part in parts]
+    yield list[Cell](head)
     for result in results:
         sample = result.sample
         fields = json.dumps(sample.metadata, ensure_ascii=False) if sample.metadata else None
