@@ -147,6 +147,15 @@ def table(sets: dict[str, list[float]], gaps: Sequence[float], orders: int, low:
         )
 
 
+def pairs(systems: dict[str, dict[str, float]]) -> dict[str, list[float]]:
+    """Return by pair of systems the differences of what both have."""
+    found: dict[str, list[float]] = {}
+    for a, b in itertools.combinations(systems, 2):
+        shared = [name for name in systems[a] if name in systems[b]]
+        found[f"{a}, {b}"] = [systems[a][name] - systems[b][name] for name in shared]
+    return found
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
@@ -160,12 +169,10 @@ def main() -> None:
     topics = biographies(args.data)
     print(f"\nGates on biographies ({len(topics)} systems)\n")
     table({name: list(of.values()) for name, of in topics.items()}, GAPS, args.orders, 0.0)
-    pairs: dict[str, list[float]] = {}
-    for a, b in itertools.combinations(systems, 2):
-        shared = [name for name in systems[a] if name in systems[b]]
-        pairs[f"{a}, {b}"] = [systems[a][name] - systems[b][name] for name in shared]
-    print(f"\nPairs of systems ({len(pairs)}), at a distance from their difference\n")
-    table(pairs, GAPS, max(1, args.orders // 2), -1.0)
+    for what, runs in {"answers": systems, "biographies": topics}.items():
+        differences = pairs(runs)
+        print(f"\nPairs on {what} ({len(differences)}), at a distance from their difference\n")
+        table(differences, GAPS, args.orders, -1.0)
 
 
 if __name__ == "__main__":
