@@ -392,6 +392,40 @@ def test_a_name_is_read_by_its_last_word() -> None:
     assert not describes(words_of("system_answer"))
 
 
+@pytest.mark.parametrize("question", ["inputs", *QUESTION_NAMES])
+@pytest.mark.parametrize("contexts", [None, "contexts", "context"])
+def test_inputs_and_outputs_of_plain_texts_are_no_examples_without_answers(
+    question: str, contexts: str | None
+) -> None:
+    found = {question: QUESTIONS, "outputs": ANSWERS, **({contexts: CONTEXTS} if contexts else {})}
+    (asked, *_) = readings(table(found))
+    assert (asked["question"], asked["answer"]) == (question, "outputs")
+    assert [row[:2] for row in read(table(found), asked)] == [row[:2] for row in truth()]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "beside"), [({"chat_history": []}, {}), ({}, {"line_number": 0})], ids=str
+)
+def test_rows_of_prompt_flow_have_answers(
+    inputs: Mapping[str, Any], beside: Mapping[str, Any]
+) -> None:
+    rows = [
+        {"inputs": {"question": question, **inputs}, "outputs": {"answer": answer}, **beside}
+        for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
+    ]
+    (asked, *_) = readings(rows)
+    assert asked == {"question": "inputs.question", "answer": "outputs.answer"}
+    assert [row[:2] for row in read(rows, asked)] == [row[:2] for row in truth()]
+
+
+def test_row_numbers_of_a_frame_are_no_metadata() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"question": QUESTIONS, "answer": ANSWERS, "contexts": list(CONTEXTS)})
+    assert [sample.metadata for sample in ce.read_samples(frame)] == [{}] * 3
+    part = [sample.metadata for sample in ce.read_samples(frame[1:])]
+    assert part == [{"index": 1}, {"index": 2}]
+
+
 def test_scores_find_their_way_back_into_a_frame() -> None:
     pandas = pytest.importorskip("pandas")
     texts = ["It is 63 m high.", "It is green.", "It is 63 m high."]
