@@ -66,7 +66,7 @@ REASONS = {
     "order": "because the same documents are in another order, in {order}",
     "evidence": "because the evidence is another one, in {own}",
     "reference": "because the gold answers changed, in {gold}",
-    "question": "because the questions or their history changed, in {question}",
+    "question": "because the questions or their history changed, in {asked}",
 }
 """What is said of a cause that is described in one way."""
 ALSO = 0.25
@@ -81,7 +81,8 @@ GROUPS = {
     "recut": "documents are cut otherwise",
     "order": "the same documents are in another order",
     "gold": "the gold answers changed",
-    "question": "the questions or their history changed",
+    "question": "the questions changed",
+    "history": "the conversation before the question changed",
     "answer": "the answers changed on the same documents",
     "slice": "inputs changed in {},",
 }
@@ -509,8 +510,10 @@ class Case:
                 for kind in get_args(Kind)
             }
             own = number_of(sum(map(bool, samples.values())), "question")
+            asked = f"{self._changes.of_all(self._changes.count('question', 'history'))} questions"
             inputs = self._changes.in_words()
-            return REASONS[cause].format(own=own, inputs=inputs, **counts) + place, cause, None
+            said = REASONS[cause].format(own=own, inputs=inputs, asked=asked, **counts)
+            return f"{said}{place}", cause, None
         return f"{self._changes.of_answers(cause, samples)}{place}", cause, None
 
     def _by_documents(self, name: str, cause: Cause, samples: Mapping[int, float]) -> str:

@@ -21,6 +21,7 @@ INPUTS: dict[Kind, str] = {
     "documents": "other documents",
     "gold": "other gold answers",
     "question": "other questions",
+    "history": "another conversation before the question",
 }
 """Inputs that judges read, in words."""
 NAMED = {
@@ -88,9 +89,9 @@ class InputChanges:
         """Whether nothing that a judge reads differs, not even the order of documents."""
         return not any(of.kinds for of in self.facts)
 
-    def count(self, kind: Kind) -> int:
-        """Return the number of samples that differ in this."""
-        return sum(kind in of.kinds for of in self.facts)
+    def count(self, *kinds: Kind) -> int:
+        """Return the number of samples that differ in one of these."""
+        return sum(not of.kinds.isdisjoint(kinds) for of in self.facts)
 
     def of_all(self, count: int) -> str:
         """Return a number of samples beside that of all."""

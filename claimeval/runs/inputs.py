@@ -26,9 +26,9 @@ from claimeval.types.records import (
 Answer = Literal["missing", "refusal", "claimless", "longer", "shorter", "answer"]
 """How an answer differs: one run has none, or declines, or makes no claim, or one has all that the
 other says and more."""
-Kind = Literal["documents", "recut", "order", "answer", "gold", "question"]
+Kind = Literal["documents", "recut", "order", "answer", "gold", "question", "history"]
 """What differs: other documents, of which some may be cut otherwise, the same in another order, or
-another text."""
+another text. A question is its own text; `history` is another conversation before the same one."""
 Retrieval = Literal["lost", "gained", "rewritten"]
 KEPT = 0.8
 """Share of the sentences of an answer from which a longer one keeps it."""
@@ -292,7 +292,8 @@ class Facts(NamedTuple):
             "order": matched.moved and not matched.changed,
             "answer": answer,
             "gold": inputs.gold,
-            "question": inputs.question,
+            "question": a.question != b.question,
+            "history": inputs.question and a.question == b.question,
         }
         return cls(
             documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),

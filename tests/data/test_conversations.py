@@ -505,6 +505,10 @@ def test_conversations_of_ten_turns_go_from_file_to_compare(tmp_path: Path) -> N
     told = call("compare", "one", "two", folder=tmp_path).stdout
     assert "30 samples in both, 3 conversations" in told
     assert "30 (0 up, 6 down)" in told
+    # the third answer stands before the turns 4 to 10 of each conversation, and no question changed
+    words = " ".join(told.split())
+    assert "another conversation before the question (21 of 30)" in words
+    assert "other questions" not in words
 
 
 def test_another_cluster_and_a_mapping_file_are_followed(tmp_path: Path) -> None:
