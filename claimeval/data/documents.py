@@ -103,8 +103,10 @@ def document(item: Any) -> dict[str, Any] | None:
     if not isinstance(item, Mapping):
         return None
     for name in _AROUND:
-        if isinstance(item.get(name), Mapping):
-            item = {**item, **item[name]}
+        inner = item.get(name)
+        # most names are those of nothing or of a text, which are known sooner than an object
+        if inner is not None and not isinstance(inner, str) and isinstance(inner, Mapping):
+            item = {**item, **inner}
     metadata = item.get("metadata")
     text = _first(item, _TEXT, str)
     if text is None and isinstance(metadata, Mapping):
@@ -123,6 +125,8 @@ def document(item: Any) -> dict[str, Any] | None:
 def with_empty_texts(items: list[Any]) -> list[Any]:
     """Return documents in which an object whose text is empty, beside objects that have one under
     the same key, is a document without words: a source that could not be read."""
+    if not any(map(_has_empty, items)):  # every list of a file is looked at
+        return items
     keys: set[str] = set()
     for item in items:
         if isinstance(item, Mapping):
@@ -133,6 +137,13 @@ def with_empty_texts(items: list[Any]) -> list[Any]:
             empty = [key for key in keys if item.get(key) == ""]
             read[place] = {**item, empty[0]: " "} if empty else item
     return read
+
+
+def _has_empty(item: Any) -> bool:
+    """Return whether a value of an object is an empty text."""
+    if isinstance(item, str) or not isinstance(item, Mapping):
+        return False
+    return any(isinstance(value, str) and not value for value in item.values())
 
 
 def _text_keys(item: Mapping[str, Any]) -> list[str]:
@@ -207,7 +218,8 @@ def _first(fields: Mapping[str, Any], names: tuple[str, ...], kind: Any) -> Any:
     for name in names:
         value = fields.get(name)
         if (
-            isinstance(value, kind)
+            value is not None
+            and isinstance(value, kind)
             and not isinstance(value, bool)
             and value == value
             and value != ""
