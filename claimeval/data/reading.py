@@ -631,6 +631,8 @@ class _Assignment(NamedTuple):
     """Columns without a field."""
     known: bool
     """Whether a column has content of a sample."""
+    id_column: str
+    """The column of the id; empty if there is none."""
 
 
 @lru_cache(maxsize=64)
@@ -647,7 +649,8 @@ def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) ->
     used = set(chain.from_iterable(fields.values()))
     other = tuple(name for name in names if name not in used)
     has_content = not _CONTENT.isdisjoint([*fields, *map(_FIELD_OF.get, names)])
-    return _Assignment(tuple(fields.items()), other, has_content)
+    id_column = fields.get("id", ("",))[0]
+    return _Assignment(tuple(fields.items()), other, has_content, id_column)
 
 
 @lru_cache(maxsize=64)
@@ -686,7 +689,7 @@ class _CellValues:
                     )
                 self.present[field] = value
                 self._columns[field] = column
-        self._id_column = dict(assigned.fields).get("id", ("",))[0]
+        self._id_column = assigned.id_column
         if not assigned.known:
             names = ", ".join(fields) or "none"
             problem = f"{NO_COLUMN}; it has {names}. None of them has texts of a sample"

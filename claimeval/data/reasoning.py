@@ -77,7 +77,7 @@ def _find(text: str) -> _Reasoning | None:
             if begun := start.match(text):
                 ended = end.search(text, begun.end())
                 return _Reasoning(begun.group().strip(), ended.end() if ended else len(text))
-    if not any(end in text for end in _ENDS) or not _CLOSING.search(text):
+    if "/" not in text or not any(map(text.__contains__, _ENDS)) or not _CLOSING.search(text):
         return None
     closed = _LONE_END.search(text)
     if closed is None or _OPENED.search(text, 0, closed.start()):
