@@ -639,10 +639,13 @@ def _records(frame: Any) -> list[dict[str, Any]]:
         return [dict(row) for row in frame.to_dict("records")]
     rows: list[dict[str, Any]] = frame.to_dict("records")
     labels = frame.index.tolist()
-    are_numbers = labels == list(range(len(rows)))
-    if are_numbers or INDEX in frame.columns or frame.index.nlevels > 1:
+    if INDEX in frame.columns or frame.index.nlevels > 1:
         return rows
-    return [{**row, INDEX: label} for row, label in zip(rows, labels, strict=True)]
+    if labels == list(range(len(rows))):
+        return rows
+    for row, label in zip(rows, labels, strict=True):
+        row[INDEX] = label
+    return rows
 
 
 INDEX = "index"
