@@ -42,7 +42,7 @@ def answers(folder: Path) -> dict[str, dict[str, float]]:
         assert isinstance(of_row, list | dict), "answers of several systems"
         for name, answer in _named(of_row):
             human = answer["human"] if isinstance(answer, dict) else answer
-            by_system.setdefault(name, {})[str(row["question"])] = float(str(human))
+            by_system.setdefault(name, {})[str(row["question"])] = float(bool(human))
     return by_system
 
 

@@ -633,19 +633,14 @@ def _items(data: Any) -> Iterable[Any]:
 
 def _records(frame: Any) -> list[dict[str, Any]]:
     """Return the rows of a data frame, with its index: as columns if it has names, else as
-    `index`, by which scores find their way back into the frame. Row numbers are no such column."""
+    `index`, by which scores find their way back into the frame."""
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
         return [dict(row) for row in frame.to_dict("records")]
     rows: list[dict[str, Any]] = frame.to_dict("records")
-    labels = frame.index.tolist()
     if INDEX in frame.columns or frame.index.nlevels > 1:
         return rows
-    if labels == list(range(len(rows))):
-        return rows
-    for row, label in zip(rows, labels, strict=True):
-        row[INDEX] = label
-    return rows
+    return [{**row, INDEX: label} for row, label in zip(rows, frame.index.tolist(), strict=True)]
 
 
 INDEX = "index"

@@ -279,9 +279,8 @@ class Run:
 
         Args:
             table: `samples` has one row per sample, indexed by id, with value, reason and counts of
-                each metric, and the column `index` if the data were a data frame with an index
-                of its own, not row numbers; `claims` one row per claim and evidence; `verdicts`
-                one per verdict; `calls` one per call.
+                each metric, and the column `index` if the data were a data frame; `claims` one
+                row per claim and evidence; `verdicts` one per verdict; `calls` one per call.
 
         Raises:
             UsageError: pandas is not installed, or there is no such table.

@@ -418,14 +418,6 @@ def test_rows_of_prompt_flow_have_answers(
     assert [row[:2] for row in read(rows, asked)] == [row[:2] for row in truth()]
 
 
-def test_row_numbers_of_a_frame_are_no_metadata() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"question": QUESTIONS, "answer": ANSWERS, "contexts": list(CONTEXTS)})
-    assert [sample.metadata for sample in ce.read_samples(frame)] == [{}] * 3
-    part = [sample.metadata for sample in ce.read_samples(frame[1:])]
-    assert part == [{"index": 1}, {"index": 2}]
-
-
 def test_scores_find_their_way_back_into_a_frame() -> None:
     pandas = pytest.importorskip("pandas")
     texts = ["It is 63 m high.", "It is green.", "It is 63 m high."]
