@@ -283,7 +283,8 @@ def test_a_log_that_ends_with_the_result_of_a_tool_has_no_answer(
 def test_logs_are_read_from_cells_columns_and_frames(
     write: Callable[[Log], Row], form: str, tmp_path: Path
 ) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     log = [Exchange("One?", ("1 is one.",), "1."), Exchange("Two?", ("2 is two.", "So."), "2.")]
     # Parquet has no objects without keys
     rows = json.loads(json.dumps([write(log), write(log[1:])]).replace(": {}", ': {"k": "v"}'))
@@ -293,7 +294,6 @@ def test_logs_are_read_from_cells_columns_and_frames(
         cells = frame.map(lambda cell: cell if isinstance(cell, str) else json.dumps(cell))
         cells.to_csv(path, index=False)
     elif form == "parquet":
-        pytest.importorskip("pyarrow")
         frame.to_parquet(path)
     read = list(ce.read_samples(frame if form == "frame" else path, turns="all"))
     assert [

@@ -419,7 +419,8 @@ def test_rows_of_prompt_flow_have_answers(
 
 
 def test_scores_find_their_way_back_into_a_frame() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     texts = ["It is 63 m high.", "It is green.", "It is 63 m high."]
     frame = pandas.DataFrame(
         {"question": list("abc"), "answer": texts, "contexts": [["It is 63 m high."]] * 3}

@@ -166,7 +166,6 @@ def test_a_broken_compressed_file_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [write_xlsx, write_ods])
 def test_a_spreadsheet_is_read_and_several_sheets_are_asked_for(tmp_path: Path, write: Any) -> None:
-    pytest.importorskip("python_calamine")
     suffix = write.__name__.removeprefix("write_")
     assert read(write(tmp_path / f"one.{suffix}", {"Answers": TABLE, "Sheet2": []})) == EXPECTED
     two = write(tmp_path / f"two.{suffix}", {"v 1": TABLE, "Notes": [["remark"], ["good"]]})
@@ -179,7 +178,6 @@ def test_a_spreadsheet_is_read_and_several_sheets_are_asked_for(tmp_path: Path, 
 
 
 def test_numbers_empty_columns_and_empty_rows_of_a_spreadsheet(tmp_path: Path) -> None:
-    pytest.importorskip("python_calamine")
     table: list[list[Any]] = [
         [],
         ["id", "question", "", "answer", ""],
@@ -197,7 +195,6 @@ def test_numbers_empty_columns_and_empty_rows_of_a_spreadsheet(tmp_path: Path) -
 
 
 def test_labels_may_be_a_spreadsheet(tmp_path: Path) -> None:
-    pytest.importorskip("python_calamine")
     (tmp_path / "a.jsonl").write_text(LINES)
     score = ("score", "a.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run")
     call(*score, folder=tmp_path)
@@ -220,7 +217,7 @@ def test_a_table_saved_with_empty_columns_and_rows_is_read(tmp_path: Path) -> No
 
 
 def test_feather_and_arrow_files_are_read(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
     from pyarrow import feather, ipc
 
     table = pyarrow.Table.from_pylist(ROWS)

@@ -29,7 +29,8 @@ def test_rank_reads_a_table_of_items_ranks_and_gains(tmp_path: Path) -> None:
 
 
 def test_a_frame_with_ranks_alone_is_a_run() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     rows = [line.split(",") for line in TABLE.splitlines()]
     frame = pandas.DataFrame(rows[1:], columns=rows[0])
     values = ir.evaluate(frame, frame, "recip_rank").per_query
