@@ -420,11 +420,11 @@ NULL = "No difference"
 NOTHING = ("same_system_again", "sampled_answers", "other_replies", "shuffled")
 """Worlds without a cause."""
 DESIGNED: dict[str, World] = {
-    "lost_document": ("no longer brings | Travel policy", lost("travel", 0.86, 0.5)),
-    "lost_document_and_answers": ("no longer brings | Leave policy", lost("leave", 0.9, 1.0)),
+    "lost_document": ("retrieval lost | Travel policy", lost("travel", 0.86, 0.5)),
+    "lost_document_and_answers": ("retrieval lost | Leave policy", lost("leave", 0.9, 1.0)),
     "shuffled": (NULL, each(contexts=shuffled)),
     "fewer_documents": (
-        "fewer documents",
+        "retrieval lost",
         each(contexts=lambda draw, row: row.contexts[:2], answer=followed),
     ),
     "other_chunks": ("cut or written otherwise", each(contexts=cut_otherwise)),
@@ -455,9 +455,9 @@ DESIGNED: dict[str, World] = {
         unanswered(lambda a, b: [row for row in b.rows if len(row.answer) <= 3][:30]),
     ),
     "other_retriever": ("other documents", other_retriever),
-    "gained_document": ("now brings | Pay policy", lost("pay", 0.95, 0.5, run=0)),
+    "gained_document": ("retrieval gained | Pay policy", lost("pay", 0.95, 0.5, run=0)),
     "lost_document_and_few_answers": (
-        "no longer brings | Travel policy",
+        "retrieval lost | Travel policy",
         lost("travel", 1.0, 0.7),
         each(share=0.02, answer=lambda draw, row: [*row.answer[:1], row.wrong[0]]),
     ),
@@ -468,7 +468,7 @@ DESIGNED: dict[str, World] = {
         each(answer=lambda draw, row: [*row.answer, row.wrong[1]]),
     ),
     "fewer_documents_and_other_form": (
-        "fewer documents",
+        "retrieval lost",
         each(contexts=lambda draw, row: [text.replace("\n", " | ") for text in row.contexts[:2]]),
     ),
     "other_gold_and_reworded": (
@@ -486,7 +486,7 @@ DESIGNED: dict[str, World] = {
 """The worlds that the rules were written with."""
 WORLDS: dict[str, World] = DESIGNED | {
     "edited_document": (
-        "“Safety policy” with another text",
+        "“Safety policy” rewritten",
         each(having("topic", "safety"), contexts=edited),
     ),
     "nothing_retrieved": (
@@ -499,7 +499,7 @@ WORLDS: dict[str, World] = DESIGNED | {
         each(answer=lambda draw, row: [*row.wrong[:1], *row.answer][:2]),
     ),
     "empty_answers": ("lacks 24", each(lambda a, b: b.rows[:24], answer=lambda draw, row: [])),
-    "more_documents": ("more documents", each(of_a, contexts=lambda draw, row: row.contexts[:2])),
+    "more_documents": ("retrieval gained", each(of_a, contexts=lambda draw, row: row.contexts[:2])),
     "other_questions": (
         "questions or their history",
         each(
@@ -514,7 +514,7 @@ WORLDS: dict[str, World] = DESIGNED | {
         each(of_a, history=lambda draw, row: [f"I am number {row.id}."]),
         settings(strict=0.2),
     ),
-    "lost_document_with_id": ("no longer brings | kb-7", lost_document_with_id),
+    "lost_document_with_id": ("retrieval lost | kb-7", lost_document_with_id),
     "other_prompt_of_the_system": (
         "answers changed | prompt_version",
         each(of_a, metadata=lambda draw, row: row.metadata | {"prompt_version": "v1"}),
@@ -574,7 +574,7 @@ WORLDS |= {
         settings(noise=0.06, salt="again"),
         BETTER,
     ),
-    "two_documents_of_a_question": ("120 documents gone | 60 questions", two_lost),
+    "two_documents_of_a_question": ("lost 120 documents | 60 questions", two_lost),
     "served_model": (
         f"judge changed | m1-2026-01-10 in a | m1-2026-07-01 in b | {NOT_SAME}",
         *SERVED,

@@ -194,7 +194,7 @@ EVENTS: dict[str, Event] = {
         each(answer=lambda draw, row: [*row.answer[:-1], f"{row.answer[-1]} "]),
     ),
     "a_document_that_nobody_needs": (
-        other("“Imprint” added"),
+        other("“Imprint” gained"),
         *NO_NOISE,
         each(contexts=lambda draw, row: [*row.contexts, "Imprint\nCopyright of the town."]),
     ),

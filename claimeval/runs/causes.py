@@ -35,7 +35,7 @@ from claimeval.metrics.flips import ByText
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.inputs import Answer, Inputs, Retrieval
-from claimeval.statistics.formatting import adding_up, number_of, signed
+from claimeval.statistics.formatting import adding_up, signed
 from claimeval.types.records import (
     ASKED,
     CONTEXTS_AND_HISTORY,
@@ -77,12 +77,8 @@ CAUSES: dict[Cause, str] = {
     "samples": "samples of one run only",
 }
 """Causes and their names in tables, in table order."""
-RETRIEVAL: dict[Cause, str] = {
-    "lost": "retrieval lost",
-    "gained": "retrieval gained",
-    "rewritten": "rewritten:",
-}
-"""Causes that may name a document, and what stands before its name."""
+RETRIEVAL: tuple[Retrieval, ...] = get_args(Retrieval)
+"""Causes that may name a document."""
 UNPAIRED: tuple[Unpaired, ...] = get_args(Unpaired)
 OF_DOCUMENTS = ("grade", "retrieval")
 """Jobs whose scores are about the documents alone."""
@@ -136,12 +132,11 @@ class CausePart(Record):
         """The cause in words."""
         if self.cause == "score" and self.name:
             return f"{CAUSES[self.cause]} ({self.name})"
-        if not self.names:
+        if not self.names or self.name is None:
             return CAUSES[self.cause]
-        if self.name is None:
-            return f"{RETRIEVAL[self.cause]} {number_of(self.names, 'document')}"
-        others = f" and {number_of(self.names - 1, 'other')}" if self.names > 1 else ""
-        return f"{RETRIEVAL[self.cause]} “{self.name}”{others}"
+        # without a number: the sentence counts the documents, a part those that move its metric
+        others = " and others" if self.names > 1 else ""
+        return f"{CAUSES[self.cause]}: “{self.name}”{others}"
 
     @property
     def kind(self) -> str:

@@ -25,9 +25,9 @@ INPUTS: dict[Kind, str] = {
 }
 """Inputs that judges read, in words."""
 NAMED = {
-    "lost": "retrieval no longer brings “{}”",
-    "gained": "retrieval now brings “{}”",
-    "rewritten": "retrieval brings “{}” with another text",
+    "lost": "retrieval lost “{}”",
+    "gained": "retrieval gained “{}”",
+    "rewritten": "retrieval brings “{}” rewritten",
 }
 """What happened to one document, in words."""
 
@@ -73,8 +73,7 @@ class Sizes(NamedTuple):
         """How many documents there are in place of how many."""
         if self.same:
             return f"{number_of(round(self.now), 'document')} in place of {self.before:.0f}"
-        more = "more" if self.now > self.before else "fewer"
-        return f"{more} documents ({decimal(self.before, 1)} before, {decimal(self.now, 1)} now)"
+        return f"{decimal(self.now, 1)} documents in place of {decimal(self.before, 1)}"
 
 
 class InputChanges:
@@ -139,8 +138,8 @@ class InputChanges:
             return ""
         ((change, name),) = next(iter(of_all))
         if change == "rewritten":
-            return f"another text of “{name}”"
-        return f"“{name}” {'added' if change == 'gained' else 'gone'}"
+            return f"“{name}” rewritten"
+        return f"“{name}” {change}"
 
     def of_document(self, part: CausePart) -> str:
         """Return what happened to the document that makes most of a part."""
@@ -149,7 +148,7 @@ class InputChanges:
 
     def of_documents(self, cause: Cause) -> str:
         """Return what retrieval does otherwise where documents were lost, gained or rewritten: none
-        at all, fewer or more, or others. What is gone or new is counted by the documents."""
+        at all, fewer or more, or others. What was lost or gained is counted by the documents."""
         if cause == "rewritten":
             recut = (i for i, of in enumerate(self.facts) if "recut" in of.kinds)
             written = len({*self.having(cause), *recut})
@@ -167,14 +166,14 @@ class InputChanges:
             what = "nothing" if cause == "lost" else "something again"
             return f"retrieval brings {what} for {number_of(len(empty), 'question')}"
         names = frozenset[int]().union(*(of.alone[run] for of in with_it))
-        documents = f"{number_of(len(names), 'document')} {'gone' if cause == 'lost' else 'new'}"
+        documents = f"{cause} {number_of(len(names), 'document')}"
         sizes = Sizes.of(with_it)
         other_way = sum(bool(of.alone[1 - run]) for of in self.facts)
         one_way = other_way < max(2, MANY * self.samples)
         if one_way and sizes.differ and (sizes.now < sizes.before) == (cause == "lost"):
-            return f"retrieval brings {sizes.words} for {questions}: {documents}"
+            return f"retrieval {documents} for {questions} ({sizes.words})"
         changed = f"{self.of_all(self.count('documents'))} questions"
-        return f"retrieval brings other documents for {changed}: {documents}"
+        return f"retrieval {documents}, with other documents for {changed}"
 
     def of_answers(self, cause: Cause, samples: Mapping[int, float]) -> str:
         """Return what is said of other answers; `samples` are those whose value they move."""

@@ -185,7 +185,7 @@ class MetricComparison(Record):
     b: float | None
     difference: Estimate
     p: float | None
-    """Two-sided sign-flip permutation test."""
+    """Two-sided test of the difference, the one of its interval (`paired_difference`)."""
     p_adjusted: float | None = None
     """`p` after Holm's correction over all comparisons that were tested together."""
     increased: int

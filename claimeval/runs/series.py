@@ -18,9 +18,8 @@ from claimeval.runs.directory import (
 )
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.pairing import PairedBy, PairKeys
-from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
-from claimeval.statistics.intervals import UNBOUNDED
+from claimeval.statistics.intervals import UNBOUNDED, difference_and_test
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
@@ -48,7 +47,7 @@ class Trend(Record):
     slope: Estimate
     """The change per run; `n` counts the samples with a value in two or more runs."""
     p: float | None
-    """Two-sided sign-flip permutation test of the slopes."""
+    """Two-sided test of the slopes, the one of the interval."""
     p_adjusted: float | None = None
     """`p` after Holm's correction over the metrics."""
     rising: int
@@ -281,10 +280,10 @@ class _SampleValues:
         )
         support = (-steepest, steepest) if self._units.get(key) == "share" else UNBOUNDED
         clusters = [self._clusters[i] for i in values]
-        test = sign_flip_test(slopes, clusters=clusters)
+        tested = difference_and_test(slopes, clusters=clusters, support=support)
         return Trend(
-            slope=Estimate.of(difference_interval(slopes, clusters=clusters, support=support)),
-            p=test.p,
+            slope=Estimate.of(tested.mean),
+            p=tested.p,
             rising=sum(slope > FLAT for slope in slopes),
             falling=sum(slope < -FLAT for slope in slopes),
         )

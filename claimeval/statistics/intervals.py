@@ -10,9 +10,9 @@ unseen, and how far they can differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
@@ -40,6 +40,8 @@ ENOUGH_CLUSTERS = 20
 """Clusters from which on it gets the bootstrap's interval alone. In between, the interval goes over
 from one to the other: with values near both ends of the scale, the bootstrap of ten covers 90 %,
 and an interval of ten that is a quarter as wide as that of nine says nothing true of either."""
+P_STEPS = 10
+"""Halvings of the range of levels in which an interval begins to have 0: p to a thousandth."""
 UNBOUNDED = (math.inf, -math.inf)
 """The `support` of differences with unknown range."""
 UNSEEN = "hardly any values differ, and how far others may lie is not known"
@@ -381,17 +383,22 @@ def _ratio(sums: Floats) -> Floats:
     return quotients
 
 
+Tested = Literal["exact", "sampled", "interval", "none"]
+
+
 @dataclass(frozen=True, slots=True)
 class PairedComparison(IntervalEstimate):
     """The mean difference `a - b` over the `n` items that have a value in both arms, with its
     interval and a test."""
 
     p: float | None = None
-    """Two-sided p-value of the sign-flip permutation test."""
+    """Two-sided p-value: the larger of that of the sign-flip permutation test and that at which
+    the interval has 0 at its end. It is below `1 - level` only if the interval has no 0."""
     dropped: int = 0
     """Pairs left out because one arm has no value."""
-    test: Literal["exact", "sampled", "none"] = "none"
-    """Whether the test counted all sign patterns or sampled them."""
+    test: Tested = "none"
+    """Whether the test counted all sign patterns or sampled them, or `p` is that of the
+    interval."""
 
 
 def paired_difference(
@@ -405,9 +412,11 @@ def paired_difference(
 ) -> PairedComparison:
     """Return the mean of `a - b` over items that both arms scored, with interval and test.
 
-    The interval is that of `difference_interval`; for shares, it exists even if the arms differ on
-    few items or none. The p-value is that of `sign_flip_test`, which flips the signs of whole
-    clusters.
+    Interval and p-value are those of one test, which finds a difference only if both
+    `difference_interval` and `sign_flip_test`, which flips the signs of whole clusters, find it. So
+    an interval that has no 0 although signs may be chance is extended to 0, and p is that of the
+    interval where only the interval has a 0. Intervals of shares exist even if the arms differ on
+    few items or none.
 
     Args:
         a: One value per item; pairs in which one value is `None` are left out and counted.
@@ -438,11 +447,77 @@ def paired_difference(
     if shares is None:
         shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
     support = (-1.0, 1.0) if shares else UNBOUNDED
-    mean = difference_interval(
-        differences, clusters=pair_clusters, support=support, resampling=resampling
+    tested = difference_and_test(
+        differences, clusters=pair_clusters, support=support, resampling=resampling, flips=flips
     )
-    test = sign_flip_test(differences, clusters=pair_clusters, flips=flips, seed=resampling.seed)
-    return PairedComparison(**asdict(mean), p=test.p, dropped=len(a) - len(pairs), test=test.kind)
+    dropped = len(a) - len(pairs)
+    return PairedComparison(**asdict(tested.mean), p=tested.p, dropped=dropped, test=tested.test)
+
+
+class DifferenceTest(NamedTuple):
+    """The mean of differences with its interval, and the p-value of the same test."""
+
+    mean: IntervalEstimate
+    p: float | None
+    test: Tested
+
+
+def difference_and_test(
+    differences: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    support: tuple[float, float] = (-1.0, 1.0),
+    resampling: Resampling = STANDARD,
+    flips: int = 10_000,
+) -> DifferenceTest:
+    """Return the mean of differences with interval and p-value of one test, as in
+    `paired_difference`; the arguments are those of `difference_interval` and `sign_flip_test`."""
+
+    def at(level: float) -> IntervalEstimate:
+        return difference_interval(
+            differences,
+            clusters=clusters,
+            support=support,
+            resampling=resampling._replace(level=level),
+        )
+
+    mean = at(resampling.level)
+    p, kind = _of_signs(differences, clusters, flips, resampling.seed)
+    if p is None or mean.low is None or mean.high is None:
+        return DifferenceTest(mean, p, kind)
+    chance = 1 - resampling.level
+    beyond = mean.low > 0 or mean.high < 0
+    if beyond and p >= chance:
+        # Four samples that all rise by the same have p = .125, whatever they rise by.
+        mean = replace(mean, low=min(mean.low, 0.0), high=max(mean.high, 0.0))
+    elif not beyond and p < chance:
+        # Eleven samples that rise by .5 and one that falls have p = .006; but a twelfth of all
+        # may fall by 1.
+        p = max(chance, _p_of_interval(at, resampling.level))
+        kind = "interval"
+    return DifferenceTest(mean, p, kind)
+
+
+def _of_signs(
+    differences: Sequence[float], clusters: Sequence[Hashable] | None, flips: int, seed: int
+) -> tuple[float | None, Tested]:
+    found = sign_flip_test(differences, clusters=clusters, flips=flips, seed=seed)
+    return found.p, found.kind
+
+
+def _p_of_interval(at: Callable[[float], IntervalEstimate], level: float) -> float:
+    """Return one minus the level at which an interval begins to have 0; `at` returns the interval
+    of a level, and at `level` it has 0."""
+    without = 0.0
+    with_zero = level
+    for _ in range(P_STEPS):
+        middle = (without + with_zero) / 2
+        found = at(middle)
+        if found.low is None or found.high is None or found.low <= 0 <= found.high:
+            with_zero = middle
+        else:
+            without = middle
+    return 1 - with_zero
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,32 @@ def test_a_difference_of_shares_lies_between_minus_one_and_one(groups: list[floa
     assert -1 <= found.low < found.high <= 1
 
 
+def test_an_interval_has_a_zero_where_signs_may_be_chance() -> None:
+    """Four samples rise by about .5: t(3) ends far above 0, but of 16 patterns of signs 2 are as
+    extreme, p = .125."""
+    result = paired_difference([0.5, 0.6, 0.5, 0.6], [0.0, 0.0, 0.1, 0.1])
+    assert (result.p, result.test) == (0.125, "exact")
+    assert (result.low, result.value) == (0.0, pytest.approx(0.5))
+
+
+def test_p_is_that_of_the_interval_where_only_the_interval_has_a_zero() -> None:
+    """Of twelve samples eleven rise by .5 and one falls by .5: signs have p = 26 / 4096 = .0063,
+    but the part of all samples that falls, by up to 1, may be a third."""
+    result = paired_difference([0.5] * 11 + [0.0], [0.0] * 11 + [0.5])
+    assert result.low is not None
+    assert result.low < 0
+    assert result.test == "interval"
+    assert result.p is not None
+    assert 0.05 < result.p < 0.1
+    narrower = paired_difference(
+        [0.5] * 11 + [0.0],
+        [0.0] * 11 + [0.5],
+        resampling=Resampling(level=1 - result.p - 0.01),
+    )
+    assert narrower.low is not None
+    assert narrower.low > 0
+
+
 def test_a_constant_difference_of_unbounded_values_has_no_interval() -> None:
     result = paired_difference([2.5] * 9, [2.25] * 9)
     assert (result.value, result.low, result.because) == (

@@ -76,6 +76,29 @@ def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
     assert (result.low is None) == (result.because is not None)
 
 
+@settings(max_examples=80, deadline=None)
+@given(
+    some.lists(some.tuples(shares, shares, keys), min_size=2, max_size=30),
+    verdicts,
+    some.sampled_from([0.8, 0.95, 0.99]),
+)
+def test_p_and_interval_of_a_comparison_are_those_of_one_test(
+    rows: list[tuple[float, float, int]], clustered: bool, level: float
+) -> None:
+    result = paired_difference(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        clusters=[row[2] for row in rows] if clustered else None,
+        resampling=Resampling(level=level, resamples=50),
+        flips=100,
+    )
+    if result.p is not None and result.low is not None and result.high is not None:
+        has_zero = result.low <= 0 <= result.high
+        assert (result.p >= 1 - level) == has_zero
+        assert result.value is not None
+        assert result.low <= result.value <= result.high
+
+
 @settings(max_examples=60, deadline=None)
 @given(some.lists(some.tuples(labels, labels, labels, keys), max_size=12), verdicts)
 def test_agreement(

@@ -36,16 +36,33 @@ export function causeSection(headline) {
     "Why the other metrics changed",
     p(
       "quiet",
-      "What the difference b − a consists of. The parts add up to it; each links to its samples, largest first.",
+      "What the difference b − a consists of. The parts add up to it; each links to its samples, largest first. Bars of shares have one scale.",
     ),
     div("cards why", metrics.map(causeCard)),
+  );
+}
+
+/**
+ * The value of the longest bar. All metrics that are shares have one scale, so that bars of two
+ * metrics can be compared.
+ *
+ * @param {Page.MetricComparison} metric
+ */
+function reachOf(metric) {
+  const isShare = (/** @type {Page.MetricComparison} */ { a, b }) =>
+    [a ?? 0, b ?? 0].every((mean) => mean >= 0 && mean <= 1);
+  const shares = (report.comparison?.metrics ?? []).filter(isShare);
+  return Math.max(
+    ...(isShare(metric) ? shares : [metric]).flatMap(({ because }) =>
+      because.map(({ value }) => Math.abs(value)),
+    ),
   );
 }
 
 /** @param {Page.MetricComparison} metric */
 export function causeCard(metric) {
   const id = `why-${report.comparison?.metrics.indexOf(metric)}`;
-  const reach = Math.max(...metric.because.map(({ value }) => Math.abs(value)));
+  const reach = reachOf(metric);
   const unpaired = metric.because.some(({ cause }) => cause === "score" || cause === "samples");
   const means = report.runs.map(({ summary }) => number(summary.metrics[metric.metric]?.mean));
   const shared = `${number(metric.a)} → ${number(metric.b)}`;

@@ -103,10 +103,10 @@ function documentCounts(documents, runs) {
   return [
     `${same.length} in both`,
     moved && `${moved} of them at another rank`,
-    edited && `${edited} with another text`,
+    edited && `${edited} rewritten`,
     recut.some(Boolean) && `${recut.join(" and ")} cut otherwise`,
-    only[0] && `${only[0]} only in a`,
-    only[1] && `${only[1]} only in b`,
+    only[0] && `${only[0]} lost`,
+    only[1] && `${only[1]} gained`,
   ]
     .filter(Boolean)
     .join(", ");
@@ -208,7 +208,8 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
   const { ranks } = document;
   const two = ranks.length > 1;
   const only = two ? ranks.findIndex((_, i) => ranks[1 - i] === null) : -1;
-  const lone = `${"ab"[only]} ${document.edited ? "text" : document.recut ? "cut" : "only"}`;
+  const inOne = `${"ab"[only]} ${document.edited ? "text" : "cut"}`;
+  const lone = document.edited || document.recut ? inOne : only === 0 ? "lost" : "gained";
   const title = document.title && [data(document.title), " "];
   return el(
     "details",

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import chain, takewhile
 
 from claimeval.metrics.flips import Flip, words
-from claimeval.runs.causes import Cause, CauseRow, of_whole_samples
+from claimeval.runs.causes import RETRIEVAL, CauseRow, of_whole_samples
 from claimeval.runs.culprit import CHANCE, Culprit
 from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
 from claimeval.runs.slices import chance_of_many
@@ -144,13 +144,6 @@ def why(metric: MetricComparison) -> Table:
     )
 
 
-CHANGES: dict[Cause, str] = {
-    "lost": "only in a",
-    "gained": "only in b",
-    "rewritten": "another text in b",
-}
-
-
 def documents(pair: PairedRuns) -> Table:
     """Return the documents that retrieval lost or gained, or that were rewritten.
 
@@ -171,8 +164,8 @@ def documents(pair: PairedRuns) -> Table:
         rest = part.value - math.fsum(values)
         found = adding_up([*values, rest] if abs(rest) > ROUNDING else values, float(figure))
         figures |= dict(zip(places, found, strict=False))
-        if part.cause in CHANGES and len(found) > len(places):
-            others.append(("others, or several at once", CHANGES[part.cause], "", found[-1]))
+        if part.cause in RETRIEVAL and len(found) > len(places):
+            others.append(("others, or several at once", part.cause, "", found[-1]))
     columns = (
         Column("document"),
         Column("change"),
@@ -180,7 +173,7 @@ def documents(pair: PairedRuns) -> Table:
         Column("b - a", "signed"),
     )
     rows = [
-        (Data(one.name), CHANGES[one.change], one.samples, figures.get(i, one.value))
+        (Data(one.name), one.change, one.samples, figures.get(i, one.value))
         for i, one in enumerate(culprit.documents)
     ]
     title = f"Documents that changed, and what they add to {culprit.metric}"
