@@ -107,8 +107,8 @@ def score(
             file, else no.
         shuffle_contexts: Number of other document orders under which claims are also assessed, 0 or
             more.
-        claims_per_call: Claims per call, for every judge: 1 to 50, or `auto` for up to 20. None:
-            each judge's setting.
+        claims_per_call: Claims per call, for every judge: 1 to 50, or `auto` for the number of
+            the model, which is 20 if it is not known. None: each judge's setting.
         reasons: The verdicts that come with a reason: `all`, `unsupported` (those that are not
             support) or `none`: labels alone, without the documents that decide. Default:
             `unsupported`, where the prompt has the parameter.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +34,13 @@ SHOWN = 10
 WIDTH = 110
 
 
+def _write_yaml(path: Path, content: Mapping[str, object]) -> None:
+    import yaml
+
+    text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True)
+    path.write_text(text, encoding="utf-8")
+
+
 @command("doctor")
 class DoctorCommand(OutputOptions):
     """Check a data file: the metrics that it has the fields for, missing fields, and malformed
@@ -41,7 +49,8 @@ class DoctorCommand(OutputOptions):
     Reads the whole file. Exits with 1 if rows cannot be read, ids are not unique, or no row has a
     path of --field or of the mapping. With --judge, tests a judge with two short questions, and
     exits with 1 if it cannot be used with these settings. With both, also counts the samples that
-    exceed the judge's context window.
+    exceed the judge's context window. A model of which claimeval knows no number of claims in one
+    question is asked about five; --write-judge writes a file with the number that it bears.
 
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or
     objects with `id`, `text`, `title`), `reference_answers`, `reference_contexts`,
@@ -61,6 +70,8 @@ class DoctorCommand(OutputOptions):
     rows: RowOptions = RowOptions()
     write_mapping: Path | None = None
     """YAML file to write with the fields as they were read."""
+    write_judge: Path | None = None
+    """Judge file (YAML) to write with what --judge bears: settings, claims in one question."""
 
     def do(self) -> int:
         output = self.output
@@ -68,6 +79,11 @@ class DoctorCommand(OutputOptions):
             say(note)
         if self.data is None and not self.judges:
             raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
+        if self.write_judge and len(self.judges) != 1:
+            raise UsageError(
+                f"--write-judge writes one judge file, and {len(self.judges)} judges are tried;"
+                " name one with --judge"
+            )
         probes = []
         for judge in self.judges:
             probes.append(ce.probe(judge))
@@ -77,18 +93,18 @@ class DoctorCommand(OutputOptions):
             {"probes": [one.model_dump(mode="json") for one in probes]} if probes else {}
         )
         failed = int(not all(probed.ok for probed in probes))
+        if self.write_judge and not failed:
+            _write_yaml(self.write_judge, probes[0].judge_file)
+            output.line(f"  written: {self.write_judge}; use it with --judge {self.write_judge}")
         if self.data is None:
             return output.result("doctor", tried, exit_code=failed)
         found = ce.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
         if self.write_mapping:
-            import yaml
-
             names = found.mapping.content.items()
             content = {
                 name: value if isinstance(value, str) else list(value) for name, value in names
             }
-            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-            self.write_mapping.write_text(text, encoding="utf-8")
+            _write_yaml(self.write_mapping, content)
         output.draw([heading(str(self.data), f": {found.readable}")])
         for problem in found.nowhere:
             output.line(problem, style="red")

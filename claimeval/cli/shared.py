@@ -183,7 +183,7 @@ class ScoreQuestions:
     assess_prompt: str | None = None
     """three_way, binary or .j2 file.  [default: three_way]"""
     claims_per_call: ClaimsPerCall | None = None
-    """Number, or auto (up to 20).  [default: the judge's]"""
+    """Number, or auto (as many as the model bears).  [default: the judge's]"""
     reasons: Literal["all", "unsupported", "none"] | None = None
     """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
     quotes: Literal["yes", "no"] | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
@@ -12,7 +13,7 @@ from claimeval.execution.concurrently import gather_all
 from claimeval.judging.replies import LOOP
 from claimeval.judging.reply_values import ParsedReply
 from claimeval.types.records import Call, Evidence, Part, Reason
-from claimeval.types.requests import Completion, Failure, Outcome, Request
+from claimeval.types.requests import CLAIMS_PER_CALL, Completion, Failure, Outcome, Request
 
 MAX_ATTEMPTS = 2
 """Maximum attempts if the reply cannot be read or leaves subjects out."""
@@ -20,6 +21,10 @@ MAX_ALONE = 3
 """Up to this many left-out subjects are re-asked one by one, more are re-asked together."""
 RE_ASKED_REASONS: frozenset[Reason] = frozenset({"unparsable", "truncated"})
 """Reasons to re-ask a whole reply. A provider that fails, refuses or filters is not re-asked."""
+DIVIDED_REASONS = RE_ASKED_REASONS | {"refused", "filtered"}
+"""Reasons to re-ask a question about more than `CLAIMS_PER_CALL` subjects in smaller ones: one
+subject may be the cause, or their number. The smaller questions have `MAX_ATTEMPTS` of their own,
+so that a subject lacks a value only if it would in a question of this size too."""
 
 
 class Subject(Protocol):
@@ -130,7 +135,8 @@ async def ask_about(
     address: CallAddress,
     replicate: int = 0,
 ) -> Answers[T]:
-    """Ask until every subject has a value, with attempts 0, 1, ... up to `MAX_ATTEMPTS`.
+    """Ask until every subject has a value, with attempts 0, 1, ... up to `MAX_ATTEMPTS`, and one
+    more after a question about more than `CLAIMS_PER_CALL` subjects.
 
     If all stored replies are useless, a further attempt is taken from the reply cache, or sent if
     the run re-asks such replies (`RunOptions.ask_again`).
@@ -146,6 +152,7 @@ async def ask_about(
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
     batches: list[_Batch[S]] = [_Batch(tuple(subjects))]
+    divided = len(subjects) > CLAIMS_PER_CALL
     for attempt in count():
         following: list[_Batch[S]] = []
         for batch in batches:
@@ -165,8 +172,12 @@ async def ask_about(
             values |= {subject.id: reading.lack(subject.id) for subject in missing}
             ids = tuple([subject.id for subject in batch.subjects if subject.id])
             calls.append(_call(address, request, outcome, reading, ids))
-            if missing and isinstance(outcome, Completion):
-                following += _following(missing, reading, attempt, cached=outcome.cached)
+            parts = _batches_to_re_ask(batch.subjects, missing, reading)
+            most = MAX_ATTEMPTS + (divided and len(batch.subjects) > 1)
+            if parts and attempt + 1 < most:
+                following += [_Batch(part) for part in parts]
+            elif missing and isinstance(outcome, Completion) and outcome.cached:
+                following += _asked_before(missing, parts, reading)
         if not following:
             return Answers({subject: [value] for subject, value in values.items()}, tuple(calls))
         batches = following
@@ -188,17 +199,14 @@ def _unreadable(reading: ParsedReply[T]) -> Failure | None:
     return reading.failure or Failure(reason="incomplete", message=reading.message or "")
 
 
-def _following(
-    missing: Sequence[S], reading: ParsedReply[T], attempt: int, *, cached: bool
+def _asked_before(
+    missing: Sequence[S], parts: Sequence[tuple[S, ...]], reading: ParsedReply[T]
 ) -> list[_Batch[S]]:
-    """Return the batches in which subjects without a value are asked about again."""
-    parts = _batches_to_re_ask(missing, reading)
-    if parts and attempt + 1 < MAX_ATTEMPTS:
-        return [_Batch(part) for part in parts]
-    if not cached:
-        return []
-    # A stored reply was useless in an earlier run: a further attempt may be stored as well, and
-    # whether one is sent is for the run's `ask_again` to decide.
+    """Return the batches after the last attempt, if its reply is stored.
+
+    It was useless in an earlier run: a further attempt may be stored as well, and whether one is
+    sent is for the run's `ask_again` to decide.
+    """
     reason = reading.failure.reason if reading.failure else "incomplete"
     return [_Batch(part, reason) for part in parts or [tuple(missing)]]
 
@@ -240,19 +248,38 @@ _NO_REPLY = Completion(body=b"", text=None)
 """The reply in the record of a failed call."""
 
 
-def _batches_to_re_ask(subjects: Sequence[S], reading: ParsedReply[T]) -> list[tuple[S, ...]]:
-    """Return the subjects without a value in batches, one per new request."""
-    missing = tuple(subjects)
-    if reading.failure is None:
-        return [(subject,) for subject in missing] if len(missing) <= MAX_ALONE else [missing]
-    if reading.failure.reason not in RE_ASKED_REASONS:
+def _batches_to_re_ask(
+    asked: Sequence[S], missing: Sequence[S], reading: ParsedReply[T]
+) -> list[tuple[S, ...]]:
+    """Return the subjects without a value in batches, one per new request; none if there is no use
+    in asking."""
+    failure = reading.failure
+    if len(asked) > CLAIMS_PER_CALL and (failure is None or failure.reason in DIVIDED_REASONS):
+        return even_chunks(missing, CLAIMS_PER_CALL)
+    if failure is not None:
+        return _batches_of_failed(missing, failure)
+    alone = len(missing) <= MAX_ALONE
+    return [(subject,) for subject in missing] if alone else [tuple(missing)]
+
+
+def _batches_of_failed(missing: Sequence[S], failure: Failure) -> list[tuple[S, ...]]:
+    if failure.reason not in RE_ASKED_REASONS:
         return []
-    if reading.failure.reason == "truncated" and len(missing) > 1:
+    if failure.reason == "truncated" and len(missing) > 1:
         middle = len(missing) // 2
-        return [missing[:middle], missing[middle:]]
-    if reading.failure.message == LOOP:
+        return [tuple(missing[:middle]), tuple(missing[middle:])]
+    if failure.message == LOOP:
         return []  # a longer reply would only be more of the same
-    return [missing]
+    return [tuple(missing)]
+
+
+def even_chunks(subjects: Sequence[S], limit: int) -> list[tuple[S, ...]]:
+    """Return chunks that are as few as `limit` allows and as even as possible: 6 of at most 5 are 3
+    and 3."""
+    count = math.ceil(len(subjects) / limit)
+    size, larger = divmod(len(subjects), count or 1)
+    starts = [n * size + min(n, larger) for n in range(count + 1)]
+    return [tuple(subjects[start:end]) for start, end in pairwise(starts)]
 
 
 class _Only(NamedTuple):

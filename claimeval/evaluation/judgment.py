@@ -7,12 +7,11 @@ documents, other document orders, and windows of long documents. Re-asking is in
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise, product
+from itertools import chain, product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.evaluation.ask import (
@@ -21,6 +20,7 @@ from claimeval.evaluation.ask import (
     Subject,
     ask_about,
     ask_windows,
+    even_chunks,
     numbered,
     smaller_room,
 )
@@ -621,15 +621,6 @@ class _Asking(Generic[S]):
                 values.setdefault(subject, []).extend(of_window)
         total = sum(answer.windows for answer in answers)
         return Answers(values, numbered(answers), total, answers[0].limit)
-
-
-def even_chunks(subjects: Sequence[S], limit: int) -> list[tuple[S, ...]]:
-    """Return chunks that are as few as `limit` allows and as even as possible: 6 of at most 5 are 3
-    and 3."""
-    count = math.ceil(len(subjects) / limit)
-    size, larger = divmod(len(subjects), count or 1)
-    starts = [n * size + min(n, larger) for n in range(count + 1)]
-    return [tuple(subjects[start:end]) for start, end in pairwise(starts)]
 
 
 def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:

@@ -1,18 +1,20 @@
 """Test a judge with an extraction, an assessment, and a question about twenty claims: three short
-calls."""
+calls. A judge that labels all of the twenty is also asked about forty, and one that errs is asked
+about the same claims five at a time, which shows whether their number is the cause."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
 from claimeval import providers
+from claimeval.evaluation.ask import even_chunks
 from claimeval.execution.learning import advice
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
@@ -77,15 +79,61 @@ MANY = {
     "Dogs may climb the tower at Orsa on a lead.": False,
 }
 """Twenty claims, and whether the lighthouse's document supports them."""
+LIBRARY = Document(
+    id="report",
+    text=(
+        "The town library of Tjome lent 84,200 books in 2019, and 61,400 in 2020, when it was"
+        " closed from 12 March to 2 June. It has employed nine people since 2016, three of them"
+        " part-time. The building dates from 1938 and was extended in 1977 by a reading room with"
+        " 60 seats. Of the loans in 2019, 46 per cent were children's books. A card is free for"
+        " residents; others pay 150 kroner a year. Two vans brought books to the outer islands"
+        " until 2011; one has done so since then, every second Thursday. The director, Ada Holm,"
+        " said that the library would open on Sundays if the council approved the budget."
+    ),
+)
+MORE = {
+    "The library of Tjome lent 84,200 books in 2019.": True,
+    "The library of Tjome lent more books in 2020 than in 2019.": False,
+    "The library of Tjome was closed in April 2020.": True,
+    "The library of Tjome reopened on 12 March 2020.": False,
+    "Nine people work at the library of Tjome.": True,
+    "All employees of the library of Tjome work full-time.": False,
+    "The library building of Tjome is from 1938.": True,
+    "The reading room of the library of Tjome was added in 1938.": False,
+    "The reading room of the library of Tjome has 60 seats.": True,
+    "The reading room of the library of Tjome has 77 seats.": False,
+    "Fewer than half of the loans in Tjome in 2019 were children's books.": True,
+    "Children borrowed 46 per cent of the books of the library of Tjome in 2020.": False,
+    "Residents of Tjome pay nothing for a library card.": True,
+    "Visitors pay 150 kroner a month for a card of the library of Tjome.": False,
+    "One van brings books from Tjome to the outer islands.": True,
+    "Two vans bring books from Tjome to the outer islands today.": False,
+    "Ada Holm is the director of the library of Tjome.": True,
+    "The library of Tjome is open on Sundays.": False,
+    "Ada Holm said that Sundays depend on the budget.": True,
+    "The council of Tjome approved the budget of the library.": False,
+}
+"""Twenty more, for the report; a question about forty has both documents."""
 TOP_LOGPROBS = 5
 SMALL_REPLY = 1024
 """Tokens of a reply of a model that loops."""
+CHANCE = 1
+"""Errors that say nothing about the number of claims in a question: two readings of twenty claims
+often differ in one label."""
 _THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
 
 
 def _thinks_aloud(text: str) -> bool:
     """Return whether a reply holds reasoning; JSON may quote its marks."""
     return not text.lstrip().startswith("{") and _THINKS.search(text) is not None
+
+
+class Borne(NamedTuple):
+    """How many claims a judge bears in one question."""
+
+    of_twenty: int | None
+    """How many of twenty claims it labels right; None if one gets no label."""
+    at_once: int
 
 
 class _Trial:
@@ -98,6 +146,8 @@ class _Trial:
         self.lessons = Lessons(None)
         self.replies: list[Completion] = []
         self.errors: list[CallError] = []
+        self.beyond: list[Completion] = []
+        """The replies about more claims at once than the judge would be asked."""
         self.other_form = False
         """Whether verdicts lack what the schema requires."""
 
@@ -178,21 +228,60 @@ class _Trial:
 
         return _step("assess", outcome, check)
 
-    async def assess_many(self) -> int | None:
-        """Ask about twenty claims at once, and return how many get the right label; None without a
-        reply."""
-        claims = _claims(MANY)
-        shown = ShownDocuments([LIGHTHOUSE])
+    async def right_of(
+        self, known: Mapping[str, bool], documents: Sequence[Document], at_once: int
+    ) -> int | None:
+        """Ask about known claims, this number at once, and return how many get the right label;
+        None if one gets none."""
+        right = 0
+        for chunk in even_chunks(_claims(known), at_once):
+            labels = await self._labels(chunk, documents)
+            if None in labels:
+                return None
+            pairs = zip(labels, chunk, strict=True)
+            right += sum((label == "supported") == known[claim.text] for label, claim in pairs)
+        return right
+
+    async def _labels(
+        self, claims: Sequence[Claim], documents: Sequence[Document]
+    ) -> list[str | None]:
+        """Return the labels of claims in one question; None for each without one."""
         request = assess.ask(
-            prompts.load("assess", "three_way"), self._judge, claims, shown, "What is at Orsa?"
+            prompts.load("assess", "three_way"),
+            self._judge,
+            claims,
+            ShownDocuments(documents),
+            "What is at Orsa, and what is said of the library?",
         )
         outcome = await self._ask(request)
         if isinstance(outcome, Failure):
-            return None
+            return [None]
+        if len(claims) > providers.claims_per_call(self._judge):
+            self.beyond.append(outcome)
         given = assess.read(outcome, request).values
-        labels = [given[claim.id][0].label if claim.id in given else None for claim in claims]
-        pairs = zip(labels, MANY.values(), strict=True)
-        return sum(label is not None and (label == "supported") == true for label, true in pairs)
+        return [given[claim.id][0].label if claim.id in given else None for claim in claims]
+
+    async def borne(self) -> Borne:
+        """Return how many known claims it labels in one question, and as well as in small ones."""
+        right = await self.right_of(MANY, [LIGHTHOUSE], len(MANY))
+        if right is None or await self._is_better_in_fives(right):
+            return Borne(right, CLAIMS_PER_CALL)
+        both = MANY | MORE
+        of_forty = await self.right_of(both, [LIGHTHOUSE, LIBRARY], len(both))
+        if of_forty is None or of_forty < 2 * right - CHANCE:
+            return Borne(right, len(MANY))
+        return Borne(right, len(both))
+
+    async def _is_better_in_fives(self, right: int) -> bool:
+        """Return whether more of the twenty claims get the right label in questions of five.
+
+        Errors in one question say nothing by themselves: a small model may err as often about each
+        claim alone.
+        """
+        if right == len(MANY):
+            return False
+        in_fives = await self.right_of(MANY, [LIGHTHOUSE], CLAIMS_PER_CALL)
+        return in_fives is not None and in_fives > right + CHANCE
 
 
 def _in_form(reply: Completion, request: Request) -> bool:
@@ -258,15 +347,20 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
             steps.append(await trial.assess())
         usable = all(step.right for step in steps) and len(steps) == 2
-        unprobed = unprobed.model_copy(
-            update={"of_twenty": await trial.assess_many() if usable else None}
-        )
+        borne = await trial.borne() if usable else Borne(None, providers.claims_per_call(judge))
+        update = {"of_twenty": borne.of_twenty, "claims_at_once": borne.at_once if usable else None}
+        unprobed = unprobed.model_copy(update=update)
     result = _result(unprobed, judge, tuple(steps), trial)
     if not trial.replies or result.context_tokens:
         return result
     if stated := await stated_by_server(judge):
-        settings = {**result.settings, "context_tokens": stated}
-        return result.model_copy(update={"context_tokens": stated, "settings": settings})
+        window: dict[str, JsonValue] = {"context_tokens": stated}
+        stating: dict[str, object] = {
+            "context_tokens": stated,
+            "settings": result.settings | window,
+            "judge_file": result.judge_file | window,
+        }
+        return result.model_copy(update=stating)
     return result.model_copy(update={"context_tokens": known_window(judge)})
 
 
@@ -299,7 +393,28 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
         "steps": steps,
     }
     result = unprobed.model_copy(update=changes)
-    return result.model_copy(update={"settings": _settings(judge, result, trial)})
+    settings = _settings(judge, result, trial)
+    files: dict[str, object] = {
+        "settings": settings,
+        "judge_file": _judge_file(judge, result) | settings,
+    }
+    return result.model_copy(update=files)
+
+
+def _judge_file(judge: Judge, result: Probe) -> dict[str, JsonValue]:
+    """Return a judge file with the settings that a judge has, and the number of claims that it
+    bears."""
+    row = providers.row_of(judge)
+    at = f"@{judge.endpoint}" if judge.endpoint not in (None, row.default_endpoint) else ""
+    plain = row.resolve(Judge(name=judge.name, model=judge.model, endpoint=judge.endpoint))
+    usual = plain.model_dump(mode="json")
+    elsewhere = {"model", "endpoint", "learned", "claims_per_call"}
+    settings = judge.model_dump(mode="json", exclude=elsewhere)
+    given = {name: value for name, value in settings.items() if value != usual[name]}
+    if judge.name not in (judge.model, f"{judge.model}{at}"):
+        given = {"name": judge.name, **given}
+    borne = {} if result.claims_at_once is None else {"claims_per_call": result.claims_at_once}
+    return {"model": f"{judge.model}{at}", **given, **borne}
 
 
 def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue]:
@@ -311,22 +426,20 @@ def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue
     settings: dict[str, JsonValue] = {
         name: None for name in refused_of_user if getattr(judge, name) is not None
     }
-    at_once = providers.claims_per_call(judge)
-    if result.of_twenty == len(MANY) > at_once:
-        settings["claims_per_call"] = "auto"
-    elif (
-        result.of_twenty is not None
-        and result.of_twenty < len(MANY) - 1
-        and at_once > CLAIMS_PER_CALL
-    ):
-        settings["claims_per_call"] = CLAIMS_PER_CALL
+    at_once = result.claims_at_once
+    if at_once not in (None, providers.claims_per_call(judge)):
+        settings["claims_per_call"] = at_once
     if adapted.token_limit != judge.token_limit:
         settings["token_limit"] = adapted.token_limit
     if judge.structured and (not adapted.structured or result.schema_honoured is False):
         settings["structured"] = False
     if result.context_tokens and not judge.context_tokens:
         settings["context_tokens"] = result.context_tokens
-    cut = [reply for reply in trial.replies if reply.finish_reason in ("length", "model_length")]
+    cut = [
+        reply
+        for reply in trial.replies
+        if reply.finish_reason in ("length", "model_length") and reply not in trial.beyond
+    ]
     if any(loops(reply.text or "") for reply in cut):
         settings |= {"claims_per_call": 1, "max_tokens": SMALL_REPLY}
     elif cut:

@@ -311,12 +311,16 @@ def settle(judge: Judge) -> Judge:
 def claims_per_call(judge: Judge) -> int:
     """Return the number of claims in one request to a judge; engines assess each claim separately.
 
-    `auto` is as many as the judge's `max_tokens` has room for, at most `AUTOMATIC_CLAIMS`.
+    `auto` is the number of the judge's model, or `AUTOMATIC_CLAIMS` if it is unknown, but at most
+    as many as the judge's `max_tokens` has room for.
     """
+    from claimeval.providers.prices import known_claims
+
     if not reads_prompts(judge):
         return row_of(judge).most_claims
     if judge.claims_per_call == "auto":
-        return min(AUTOMATIC_CLAIMS, max(1, judge.max_tokens // MOST_VERDICT_TOKENS))
+        wanted = known_claims(judge.model) or AUTOMATIC_CLAIMS
+        return min(wanted, max(1, judge.max_tokens // MOST_VERDICT_TOKENS))
     return judge.claims_per_call or CLAIMS_PER_CALL
 
 

@@ -1,4 +1,5 @@
-"""Prices of calls, from a dated table in the package and from price files, which take precedence.
+"""Prices of calls, from a dated table in the package and from price files, which take precedence,
+and the number of claims that a model is asked about at once.
 
 A price that is not listed is unknown; it is never guessed from a similar name.
 """
@@ -6,6 +7,8 @@ A price that is not listed is unknown; it is never guessed from a similar name.
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +25,14 @@ VARIABLE = "CLAIMEVAL_PRICES"
 """The environment variable with the paths of price files, separated as in PATH."""
 
 TABLE = Path(__file__).with_name("prices.yaml")
+CLAIMS = "claims_per_call"
+"""The key in the table under which models stand that are asked about more than five claims."""
+_VENDOR = re.compile(r"(?:[a-z][a-z-]*\.)+(?=[a-z])")
+_VERSION = re.compile(
+    r"(?:-v?\d+:\d+|:free|-latest|-preview|-instruct"
+    r"|-(?:20\d\d-?\d\d-?\d\d|\d\d-20\d\d|\d\d-\d\d|\d{4}))+$"
+)
+"""What gateways write before a model's name, and what names one of its versions after it."""
 
 
 class Price(NamedTuple):
@@ -206,6 +217,8 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
         )
     rows = {}
     for key, fields in content.items():
+        if path == TABLE and key == CLAIMS:
+            continue
         model, _, endpoint = str(key).partition("@")
         if not all(model.partition(":")):
             raise UsageError(
@@ -220,3 +233,31 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
                 f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}"
             ) from error
     return rows
+
+
+def known_claims(model: str) -> int | None:
+    """Return the number of claims in one question to `provider:name`, by its name at any address;
+    None if the table does not name it."""
+    return _claims().get(_plain_name(model.partition(":")[2]))
+
+
+@lru_cache(maxsize=1)
+def _claims() -> dict[str, int]:
+    content = read_yaml(TABLE, "price file")
+    assert isinstance(content, dict), "the package has its table"
+    by_number: Mapping[int, list[str]] = content[CLAIMS]
+    claims = dict[str, int]()
+    for number, names in by_number.items():
+        for name in names:
+            claims[_plain_name(name)] = number
+    return claims
+
+
+@lru_cache(maxsize=256)
+def _plain_name(name: str) -> str:
+    """Return a model's name without vendor and version, with one spelling of its number:
+    `openai/gpt-4.1-2025-04-14` is `gpt-4-1`."""
+    last = name.lower().rpartition("/")[2]
+    without_vendor = _VENDOR.sub("", last, count=1)
+    without_version = _VERSION.sub("", without_vendor)
+    return without_version.replace(".", "-")

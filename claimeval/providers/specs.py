@@ -21,6 +21,7 @@ from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.providers.keys import masked
+from claimeval.providers.prices import known_claims
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.requests import CLAIMS_PER_CALL, ClaimsPerCall, Judge
 from claimeval.types.scales import THREE_WAY, Scale
@@ -52,8 +53,8 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
     judge = row.resolve(spec)
     if judge.claims_per_call is not None:
         return judge
-    hosted = row.key_variable is not None and judge.endpoint == row.endpoint
-    return judge.model_copy(update={"claims_per_call": "auto" if hosted else CLAIMS_PER_CALL})
+    known = row.reads_prompts and known_claims(judge.model) is not None
+    return judge.model_copy(update={"claims_per_call": "auto" if known else CLAIMS_PER_CALL})
 
 
 def _from_text(text: str) -> Judge:
@@ -90,12 +91,7 @@ def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
     if not isinstance(fields.get("model"), str):
         raise UsageError(f"{location} names no model: give `model: provider:name`")
     from_text = _from_text(fields["model"])
-    settings = {
-        "name": name,
-        "claims_per_call": CLAIMS_PER_CALL,
-        **fields,
-        "model": from_text.model,
-    }
+    settings = {"name": name, **fields, "model": from_text.model}
     if from_text.endpoint:
         settings["endpoint"] = from_text.endpoint
     return _valid(settings, location)

@@ -53,12 +53,18 @@ class Probe(Record):
     """Context window: from the settings, the server, or the built-in table of models."""
     steps: tuple[ProbeStep, ...] = ()
     of_twenty: int | None = None
-    """Number of twenty known claims in one question that it labels right; None if it was not
-    asked."""
+    """Number of twenty known claims in one question that it labels right; None if it was not asked,
+    or left one out."""
+    claims_at_once: int | None = None
+    """Number of claims that it labels in one question as well as five at a time: 5, 20 or 40, of
+    which 20 and 40 are tried. None if it was not asked."""
     price: dict[str, float] | None = None
     """US dollars per million tokens, `input` and `output`. None: unknown."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     """Recommended settings for a judge file."""
+    judge_file: dict[str, JsonValue] = Field(default_factory=dict)
+    """The content of a judge file: the model, the given and the recommended settings, and the
+    number of claims that it bears in one question. Empty if nothing was asked."""
 
     @property
     def ok(self) -> bool:
@@ -90,8 +96,12 @@ class Probe(Record):
             lines[step.step] = (
                 f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
             )
-        if self.of_twenty is not None:
-            lines["twenty claims"] = f"{self.of_twenty} right in one question"
+        if self.claims_at_once is not None:
+            right = "left some out" if self.of_twenty is None else f"{self.of_twenty} right"
+            lines["twenty claims"] = (
+                f"{right} in one question; it is asked about {self.claims_at_once} at once with"
+                f" claims_per_call: {self.claims_at_once}"
+            )
         lines["JSON schema"] = _words(
             self.schema_honoured, "honored", "ignored; only claimeval checks replies", "unknown"
         )

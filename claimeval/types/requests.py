@@ -35,7 +35,8 @@ reply."""
 CLAIMS_PER_CALL = 5
 AUTOMATIC_CLAIMS = 20
 MAX_CLAIMS_PER_CALL = 50
-"""Default number of claims in one call, that of `auto`, and the maximum."""
+"""Number of claims in one call to a model that the table of models does not name: by default, with
+`auto`, and at most."""
 MOST_VERDICT_TOKENS = 60
 """Tokens of a verdict with a reason, at most."""
 ClaimsPerCall = int | Literal["auto"]
@@ -120,8 +121,9 @@ class Judge(Record):
     claims_per_call: (
         Annotated[int, Field(ge=1, le=MAX_CLAIMS_PER_CALL)] | Literal["auto"] | None
     ) = None
-    """Number of claims in one question: 1 to 50, or `auto` for at most 20. None becomes `auto` for
-    a hosted model, and 5 for one at an address of your own."""
+    """Number of claims in one question: 1 to 50, or `auto` for as many as the model bears by the
+    table of models, and 20 for others. None becomes `auto` for a model of the table, and 5 for any
+    other, whatever its address."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)

@@ -112,6 +112,56 @@ def test_many_claims_left_out_are_asked_about_together() -> None:
     assert result["faithfulness"].value == 1 / 6
 
 
+LONG = SAMPLE.model_copy(
+    update={"id": "long", "answer": " ".join(f"Hall {n} has clocks." for n in range(20))}
+)
+LONG_SAID = claims_reply(*[f"Hall {n} has clocks." for n in range(20)])
+ALL_OF_FIVE = verdicts_reply(["supported"] * 5)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        verdicts_reply([]),
+        "It all holds.",
+        REFUSED,
+        replace(REFUSED, refusal=None, finish_reason="content_filter"),
+        replace(completion('{"verdicts": ['), finish_reason="length"),
+    ],
+    ids=["left out", "unparsable", "refused", "filtered", "truncated"],
+)
+def test_what_a_long_question_brings_no_verdict_on_is_asked_again_five_at_a_time(
+    first: Answer,
+) -> None:
+    executor = Scripted([LONG_SAID], [first, *[ALL_OF_FIVE] * 4])
+    result = run(LONG, plan("faithfulness"), executor)
+    assert (result["faithfulness"].value, result["faithfulness"].judged) == (1.0, 20)
+    assert asked_sizes(executor) == [20, 5, 5, 5, 5]
+
+
+def test_claims_asked_again_five_at_a_time_have_the_attempts_of_a_question_of_five() -> None:
+    """Eight are left out of twenty; of the first four of them one is left out again."""
+    executor = Scripted(
+        [LONG_SAID],
+        [
+            verdicts_reply(["supported"] * 12),
+            verdicts_reply(["supported"] * 3),
+            verdicts_reply(["supported"] * 4),
+            verdicts_reply(["not_found"]),
+        ],
+    )
+    result = run(LONG, plan("faithfulness"), executor)
+    score = result["faithfulness"]
+    assert (score.hits, score.judged) == (19, 20)
+    assert asked_sizes(executor) == [20, 4, 4, 1]
+    assert [request.attempt for request in executor.requests[1:]] == [0, 1, 1, 2]
+
+
+def asked_sizes(executor: Scripted) -> list[int]:
+    tasks = [request.task for request in executor.requests]
+    return [len(task.claims) for task in tasks if isinstance(task, AssessTask)]
+
+
 def test_four_metrics_on_one_sample_are_two_extractions_and_four_assessments() -> None:
     executor = Scripted(
         [claims_reply(*ANSWER), claims_reply(*REFERENCE)],
@@ -168,8 +218,8 @@ def test_an_unparsable_extraction_is_asked_once_more() -> None:
         ([FAILED], [], "provider_error", 1),
         (["?", "??"], [], "unparsable", 2),
         ([SAID], [FAILED], "provider_error", 2),
-        ([SAID], [CUT, CUT, CUT], "truncated", 4),
-        ([SAID], [REFUSED], "refused", 2),
+        ([SAID], [CUT] * 7, "truncated", 8),  # of 6, of 3 and 3, then of 1 and 2 twice
+        ([SAID], [REFUSED] * 3, "refused", 4),
     ],
 )
 def test_what_brings_no_verdict_is_no_score_and_says_why(

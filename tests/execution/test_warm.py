@@ -16,7 +16,7 @@ from pydantic import JsonValue
 import claimeval as ce
 from benchmarks.loopback import Latency, Options, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
-from claimeval.evaluation.judgment import even_chunks
+from claimeval.evaluation.ask import even_chunks
 from claimeval.execution import Executor
 from claimeval.execution.warm import SHARED, WarmingExecutor
 from claimeval.providers import anthropic, openai
@@ -166,6 +166,7 @@ def test_a_cache_key_that_openai_refuses_is_left_out() -> None:
         (11, 5, [4, 4, 3]),
         (21, 5, [5, 4, 4, 4, 4]),
         (21, 20, [11, 10]),
+        (41, 40, [21, 20]),
         (3, 1, [1, 1, 1]),
     ],
 )

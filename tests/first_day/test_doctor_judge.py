@@ -10,7 +10,8 @@ import pytest
 
 import claimeval as ce
 from claimeval import testing
-from claimeval.evaluation.probe import MANY
+from claimeval.evaluation.probe import MANY, MORE
+from claimeval.providers.specs import parse_judge
 from claimeval.types import Probe
 from tests.command_line import call
 from tests.first_day.servers import (
@@ -28,10 +29,10 @@ from tests.sample_runs import RIGHT, SAMPLE, run
 
 
 def knows_paris(body: Body) -> Answer:
-    """A good judge of the three questions."""
+    """A good judge of all questions."""
     text = json.dumps(body["messages"])
     if "Orsa" in text:
-        return knows_orsa(body, len(MANY))
+        return knows_orsa(body)
     if "<claims>" in text:
         entry = {"reason": "r", "evidence": ["d1"]}
         verdicts = [
@@ -49,17 +50,21 @@ def knows_paris(body: Body) -> Answer:
     return reply(json.dumps({"claims": claims}), "paris-1")
 
 
-def knows_orsa(body: Body, right: int) -> Answer:
-    """Label this number of the twenty claims right, and leave the others out."""
+def knows_orsa(body: Body, wrong: int = 0, left_out: int = 0) -> Answer:
+    """Label the known claims right, but for the first ones, of which some have the other label and
+    some have none."""
     shown = dict(re.findall(r'^(c\d+): (".*")$', body["messages"][-1]["content"], re.MULTILINE))
-    labels = {
-        name: "supported" if MANY[json.loads(text)] else "not_found" for name, text in shown.items()
-    }
+    known = MANY | MORE
     entry = {"reason": "", "evidence": ["d1"]}
     verdicts = [
-        {"id": name, **entry, "label": label} for name, label in list(labels.items())[:right]
+        {
+            "id": name,
+            **entry,
+            "label": "supported" if known[json.loads(text)] == (n >= wrong) else "not_found",
+        }
+        for n, (name, text) in enumerate(shown.items())
     ]
-    return reply(json.dumps({"verdicts": verdicts}), "paris-1")
+    return reply(json.dumps({"verdicts": verdicts[left_out:]}), "paris-1")
 
 
 def probe(respond: Respond, **settings: object) -> tuple[Probe, HabitServer]:
@@ -77,13 +82,13 @@ def test_a_good_judge_is_said_to_be_one() -> None:
         False,
     )
     assert (found.log_probabilities, found.refused, found.price) == (False, (), None)
-    assert found.settings == {"claims_per_call": "auto"}
+    assert found.settings == {"claims_per_call": 40}
     assert [(step.step, step.right, step.prompt_tokens) for step in found.steps] == [
         ("extract", True, 300),
         ("assess", True, 300),
     ]
     assert found.served_model == "paris-1"
-    assert (found.of_twenty, server.paid) == (20, 3)
+    assert (found.of_twenty, found.claims_at_once, server.paid) == (20, 40, 4)
     assert "reachable: yes, paris-1 answers" in str(found)
 
 
@@ -115,39 +120,79 @@ def test_what_it_refuses_is_named_with_the_line_for_a_judge_file() -> None:
     found, server = probe(respond)
     assert found.ok
     assert found.refused == ("temperature", "max_tokens")
-    auto = {"claims_per_call": "auto"}
-    assert found.settings == {"temperature": None, **auto, "token_limit": "max_completion_tokens"}
+    forty = {"claims_per_call": 40}
+    assert found.settings == {"temperature": None, **forty, "token_limit": "max_completion_tokens"}
     assert found.log_probabilities is False
-    assert server.paid == 3
-    lines = 'temperature: null; claims_per_call: "auto"; token_limit: "max_completion_tokens"'
+    assert server.paid == 4
+    lines = 'temperature: null; claims_per_call: 40; token_limit: "max_completion_tokens"'
     assert found.lines["judge file"] == lines
 
 
-@pytest.mark.parametrize(
-    ("right", "asked", "proposed"),
-    [
-        (20, 5, "auto"),
-        (20, "auto", None),
-        (19, 5, None),
-        (19, "auto", None),
-        (18, "auto", 5),
-        (18, 5, None),
-    ],
-)
-def test_twenty_claims_show_how_many_it_may_be_asked_at_once(
-    right: int, asked: object, proposed: object
-) -> None:
-    def respond(body: Body) -> Answer:
-        return (
-            knows_orsa(body, right) if "Orsa" in json.dumps(body["messages"]) else knows_paris(body)
-        )
+def habit(errors: dict[int, int], left_out: dict[int, int]) -> Respond:
+    """A judge with a number of errors, and of claims left out, by the claims in a question."""
 
-    found, _ = probe(respond, claims_per_call=asked)
-    assert (found.ok, found.of_twenty, found.settings.get("claims_per_call")) == (
-        True,
-        right,
-        proposed,
+    def respond(body: Body) -> Answer:
+        text = body["messages"][-1]["content"]
+        if "Orsa" not in text:
+            return knows_paris(body)
+        size = len(re.findall(r"^c\d+: ", text, re.MULTILINE))
+        return knows_orsa(body, errors.get(size, 0), left_out.get(size, 0))
+
+    return respond
+
+
+HABITS = {
+    "all right": ({}, {}, 20, 40, 4),
+    "one error says nothing": ({20: 1}, {}, 19, 40, 8),
+    "errors only in a long list": ({20: 2}, {}, 18, 5, 7),
+    "as many errors in fives": ({5: 1, 20: 4, 40: 9}, {}, 16, 40, 8),
+    "more in forty": ({5: 1, 20: 4, 40: 10}, {}, 16, 20, 8),
+    "one of twenty left out": ({}, {20: 1}, None, 5, 3),
+    "one of forty left out": ({}, {40: 1}, 20, 20, 4),
+}
+"""Errors and claims left out by the size of a question; then how many of twenty are right, how many
+it bears, and how many questions were paid."""
+
+
+@pytest.mark.parametrize("name", HABITS)
+@pytest.mark.parametrize("asked", [5, 20, 40, "auto"])
+def test_what_a_judge_bears_is_what_it_labels_as_well_as_in_questions_of_five(
+    name: str, asked: object
+) -> None:
+    errors, left_out, right, borne, paid = HABITS[name]
+    found, server = probe(habit(errors, left_out), claims_per_call=asked)
+    assert (found.ok, found.of_twenty, found.claims_at_once) == (True, right, borne)
+    assert server.paid == paid
+    unchanged = borne == (20 if asked == "auto" else asked)
+    assert found.settings.get("claims_per_call") == (None if unchanged else borne)
+
+
+def test_the_judge_file_has_the_given_settings_and_the_number_that_the_model_bears(
+    tmp_path: Path,
+) -> None:
+    given = tmp_path / "mine.yaml"
+    written = tmp_path / "judge.yaml"
+    with serve(habit({}, {40: 1})) as server:
+        given.write_text(f"model: openai:judge@{server.url}\nname: mine\nseed: 3\n")
+        done = call("doctor", "-j", given, "--write-judge", written)
+    assert f"written: {written}" in done.stdout
+    assert written.read_text() == (
+        f"model: openai:judge@{server.url}\nname: mine\nseed: 3\nclaims_per_call: 20\n"
     )
+    before = parse_judge(str(given))
+    assert parse_judge(str(written)) == before.model_copy(update={"claims_per_call": 20})
+
+
+def test_a_judge_that_cannot_be_used_writes_no_file_and_two_judges_are_refused(
+    tmp_path: Path,
+) -> None:
+    written = tmp_path / "judge.yaml"
+    with serve(lambda body: reply("Certainly! Paris is lovely.")) as server:
+        judge = f"openai:judge@{server.url}"
+        call("doctor", "-j", judge, "--write-judge", written, exits=1)
+    two = call("doctor", "-j", judge, "-j", "openai:b", "--write-judge", written, exits=2)
+    assert not written.exists()
+    assert "--write-judge writes one judge file, and 2 judges are tried" in two.stderr
 
 
 def test_the_settings_are_those_that_help() -> None:
@@ -176,7 +221,7 @@ def test_a_judge_that_ignores_the_schema_and_thinks_aloud() -> None:
     found, _ = probe(respond)
     assert found.ok
     assert (found.schema_honoured, found.thinks_aloud) == (False, True)
-    assert found.settings == {"claims_per_call": "auto", "structured": False}
+    assert found.settings == {"claims_per_call": 40, "structured": False}
 
 
 def test_a_reply_in_the_form_of_the_prompt_and_not_of_the_schema_ignores_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.judging.assess import shuffled
-from claimeval.providers import claims_per_call
+from claimeval.providers import claims_per_call, prices
 from claimeval.providers.specs import parse_judge
 from claimeval.testing import provider
 from claimeval.types.records import Claim
@@ -113,22 +113,45 @@ def test_rejudging_with_another_number_asks_again_and_takes_no_claim_anew(tmp_pa
 @pytest.mark.parametrize(
     ("judge", "size"),
     [
-        ("openai:gpt-5-mini", 20),
-        ("mistral:small", 20),
+        ("openai:gpt-5-mini", 40),
+        ("openai:gpt-5-mini@http://127.0.0.1:1/v1", 40),
+        ("openai:openai/gpt-5-mini-2025-08-07@https://gateway.example/v1", 40),
+        ("bedrock:us.anthropic.claude-haiku-4-5-20251001-v1:0@http://127.0.0.1:1/v1", 40),
+        ("openrouter:anthropic/claude-haiku-4.5", 40),
+        ("azure:gpt-4.1@https://mine.openai.azure.com/openai/v1", 40),
+        ("openai:gpt-5-nano@http://127.0.0.1:1/v1", 20),
+        ("mistral:ministral-8b-2512", 20),
+        ("vllm:meta-llama/Llama-3.3-70B-Instruct", 20),
+        ("mistral:small", 5),
         ("ollama:qwen3:8b", 5),
+        ("openai:gpt-oss-20b", 5),
+        ("openai:my-gpt-5-mini", 5),
+        ("openai:gpt-5-mini-distilled", 5),
+        ("ollama:deepseek-v3:7b", 5),
         ("openai:m@http://127.0.0.1:1/v1", 5),
-        (Judge(model="openai:m", max_tokens=600), 10),
+        (Judge(model="openai:gpt-5-mini", max_tokens=600), 10),
+        (Judge(model="openai:m", claims_per_call="auto"), 20),
+        (Judge(model="openai:m", claims_per_call="auto", max_tokens=600), 10),
         (Judge(model="openai:m", claims_per_call=7), 7),
+        (Judge(model="openai:gpt-5-mini", claims_per_call=7), 7),
         ("local:lexical", 50),
     ],
 )
-def test_a_hosted_model_is_asked_about_as_many_as_fit_and_any_other_about_five(
+def test_a_model_is_asked_about_as_many_as_the_table_says_and_any_other_about_five(
     judge: str | Judge, size: int
 ) -> None:
     assert claims_per_call(parse_judge(judge)) == size
 
 
-def test_a_judge_file_keeps_five(tmp_path: Path) -> None:
+def test_every_model_with_a_price_has_a_number_of_claims() -> None:
+    priced = {model for model, _ in prices._read(prices.TABLE)}
+    assert {model for model in priced if not prices.known_claims(model)} == set()
+
+
+@pytest.mark.parametrize(("lines", "size"), [("", 40), ("claims_per_call: 5\n", 5)])
+def test_a_judge_file_has_the_number_of_its_model_unless_it_says_another(
+    lines: str, size: int, tmp_path: Path
+) -> None:
     file = tmp_path / "careful.yaml"
-    file.write_text("model: openai:gpt-5-mini\n")
-    assert claims_per_call(parse_judge(str(file))) == 5
+    file.write_text(f"model: openai:gpt-5-mini\n{lines}")
+    assert claims_per_call(parse_judge(str(file))) == size

@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 from claimeval.providers import anthropic, mistral, openai, specs
-from claimeval.providers.prices import FREE, TABLE, Price, cost_bound, price
+from claimeval.providers.prices import CLAIMS, FREE, TABLE, Price, cost_bound, price
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge, Message, Request
 
 ROWS = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+del ROWS[CLAIMS]
 TODAY = date(2026, 11, 22)
 OPENAI = openai.OFFICIAL
 MISTRAL = mistral.OFFICIAL
