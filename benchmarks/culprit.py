@@ -6,7 +6,7 @@ where there is none.
 Each world is 120 questions in five topics, whose facts, documents and answers are drawn by a seed,
 and two runs. Run b has one planted change, and harmless ones: a fifth of the answers in another
 order, a tenth a little better or worse, documents reordered. The judge knows the truth and errs on
-3 % of the claims, anew wherever its evidence differs. Nothing is asked: results are written as a
+3% of the claims, anew wherever its evidence differs. Nothing is asked: results are written as a
 run has them. With --long, documents have some 1,500 words. `tests/runs/test_culprit.py` runs a
 sample of it; changes that are none are in `benchmarks.non_events`.
 """
@@ -370,7 +370,7 @@ def of_four(draw: Random, a: Side, b: Side) -> None:
 
 
 def booleans(of_b: Callable[[Random, str], str]) -> Plant:
-    """Make all questions such with yes or no, of which run a answers 92 % right."""
+    """Make all questions such with yes or no, of which run a answers 92% right."""
 
     def plant(draw: Random, a: Side, b: Side) -> None:
         for i, (row, other) in enumerate(zip(b.rows, a.rows, strict=True)):

@@ -1,4 +1,4 @@
-"""Coverage of the 95 % interval of every estimate that claimeval prints, as a Markdown table.
+"""Coverage of the 95% interval of every estimate that claimeval prints, as a Markdown table.
 
     python -m benchmarks.estimate_coverage [--sets 300] [--only METHOD...]
 
@@ -10,7 +10,7 @@ ones, more or less by question. The true value is that of 200,000 items. A set w
 (a rare label, one question) does not count; `none` is their share in the shape with the most.
 
 Printed are the least, the median and the greatest coverage over the shapes, in percent. A shape is
-simulated with a quarter of the sets first; if fewer than 95 % cover, with all sets anew, and these
+simulated with a quarter of the sets first; if fewer than 95% cover, with all sets anew, and these
 count. With 300 sets, the standard error of a coverage is 1.3.
 """
 

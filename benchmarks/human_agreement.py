@@ -202,7 +202,7 @@ def show(study: Study, resamples: int) -> None:
     scores = {name: [row.scores[name] for row in rows] for name in study.metrics} | study.judges
     measured = {name: agreement(study, scores[name], resamples) for name in scores}
     print(f"\n**{study.title}** {sum(study.human)} of {len(study.human)} are.\n")
-    print("| scored by | n | Spearman | 95 % interval | Kendall | published: Spearman | Kendall |")
+    print("| scored by | n | Spearman | 95% interval | Kendall | published: Spearman | Kendall |")
     print("|---|---|---|---|---|---|---|")
     for name in [
         *sorted(measured, key=measured.__getitem__, reverse=True),

@@ -16,8 +16,8 @@ of an answer are not independent.
   claimeval does not do.
 * difference: two arms over the same answers; in three of ten answers, the second arm draws again,
   at .05 less.
-* PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the
-  right claims and to 20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels
+* PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90% of the
+  right claims and to 20% of the wrong ones. Rogan-Gladen: the same claims and judge; the labels
   only measure its error rates.
 
 A second set of tables is about small data and clustered answers:

@@ -202,7 +202,7 @@ def main() -> None:
         f" {error:.1f}\n"
     )
     print(
-        "| draw | covers least, median, most % | under 93 % | width to plain, median / largest |"
+        "| draw | covers least, median, most % | under 93% | width to plain, median / largest |"
         " over 1.05 | rmse |"
     )
     print("|---|---|---|---|---|---|")
@@ -213,8 +213,8 @@ def main() -> None:
         least = shapes[int(coverage.argmin())]
         print(
             f"| {name} | {coverage.min():.1f}, {np.median(coverage):.1f}, {coverage.max():.1f} "
-            f"| {100 * np.mean(coverage < 93):.0f} % | {np.median(width):.3f} / {width.max():.2f} "
-            f"| {100 * np.mean(width > 1.05):.0f} % | {rmse:.2f} | {least}"
+            f"| {100 * np.mean(coverage < 93):.0f}% | {np.median(width):.3f} / {width.max():.2f} "
+            f"| {100 * np.mean(width > 1.05):.0f}% | {rmse:.2f} | {least}"
         )
 
 

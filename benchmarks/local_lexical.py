@@ -22,7 +22,7 @@ Four scorers judge the same claims in the same run:
   are in-sample.
 
 The threshold of the lexical score is 0.5 everywhere. The features and the penalty were chosen on
-these data sets too, which the held-out figures do not undo. Intervals are 95 % percentile
+these data sets too, which the held-out figures do not undo. Intervals are 95% percentile
 bootstraps over sources.
 """
 

@@ -55,11 +55,11 @@ def wall(count: int) -> None:
     for name, latency, concurrency in (
         ("200 ms", Latency(seconds=0.2), (16, 64)),
         (
-            "200 ms, 5 % at 3 s",
+            "200 ms, 5% at 3 s",
             Latency(seconds=0.2, tail_seconds=3.0, tail_rate=0.05, seed=1),
             (16, 64),
         ),
-        ("1 s, 5 % at 5 s", Latency(seconds=1.0, tail_seconds=5.0, tail_rate=0.05, seed=1), (256,)),
+        ("1 s, 5% at 5 s", Latency(seconds=1.0, tail_seconds=5.0, tail_rate=0.05, seed=1), (256,)),
     ):
         for in_flight in concurrency:
             many = count * in_flight // 16

@@ -337,7 +337,7 @@ def resampled(items: Sequence[Item]) -> Iterator[NDArray[np.float64]]:
 
 
 def ends(values: Iterable[float]) -> str:
-    """The middle 95 % of values."""
+    """The middle 95% of values."""
     low, high = np.nanquantile(list(values), [0.025, 0.975])
     return f"[{low:.3f}, {high:.3f}]"
 
@@ -367,7 +367,7 @@ def tables(folder: Path, half: str, first: str | None) -> None:
     }
     print(f"\n{half}: {len(items)} claims, {truth.sum()} supported\n")
     print(
-        "| reading | balanced accuracy | 95 % |",
+        "| reading | balanced accuracy | 95% |",
         " | ".join(SOURCES),
         "| kappa | supported | contradicted | not found | unread |",
     )
@@ -394,7 +394,7 @@ def tables(folder: Path, half: str, first: str | None) -> None:
         print("|", " | ".join(cells), "|")
     first = first or next(iter(readings), None)
     print(
-        f"\n| beside {first} | difference of balanced accuracy | 95 % | same label | same of two |"
+        f"\n| beside {first} | difference of balanced accuracy | 95% | same label | same of two |"
     )
     print("|---|---|---|---|---|")
     for name, labels in readings.items():

@@ -135,7 +135,7 @@ def panels(data: Path, folder: Path) -> None:
         (7, first_of_team[:7]),
         (33, names),
     ):
-        print(f"\n### {size} judges\n\n| | kappa (95 %) | squared | labeled |\n|---|---|---|---|")
+        print(f"\n### {size} judges\n\n| | kappa (95%) | squared | labeled |\n|---|---|---|---|")
         ranked = sorted(members, key=lambda name: alone[name].plain.value or 0.0)
         shown = members if size < 10 else [ranked[-1], ranked[len(ranked) // 2], ranked[0]]
         for name in shown:
@@ -221,7 +221,7 @@ def open_qa(data: Path, folder: Path) -> None:
         LabelFile(folder / LABELS),
     )
     print(
-        "\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %)"
+        "\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95%)"
         " |\n|---|---|---|---|---|"
     )
     for rater in measure(joined, found.manifest.panel).raters:

@@ -12,8 +12,8 @@ others run.
 Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10
 documents of 150 to 280, of sentences of the bundled data. The judge makes about 9 claims of an
 answer of 120 words (as rules and older models do) or, with `--claims 14`, about 14 (as newer ones
-do), at clauses of a least length. It gives 75 % of the claims the first label, 15 % "not found" and
-10 % "contradicted", reasons of 17 words and quotes of at most 12. It writes JSON as the prompt
+do), at clauses of a least length. It gives 75% of the claims the first label, 15% "not found" and
+10% "contradicted", reasons of 17 words and quotes of at most 12. It writes JSON as the prompt
 shows it, without spaces or with them, but never indented as ragas' examples are; with `--tight`,
 without spaces for all tools. Schemas are counted as part of the prompt. The input is cached as far
 as it begins with 1,024 tokens or more, in steps of 128, of a request that had ended: claimeval runs

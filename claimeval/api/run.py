@@ -356,7 +356,7 @@ class Run:
             least: The minimum for each metric.
 
         Raises:
-            AssertionError: A metric is lower or undefined, or over 1 % of its samples or claims
+            AssertionError: A metric is lower or undefined, or over 1% of its samples or claims
                 were lost to failures; the message has the interval, the counts and the worst
                 claims.
             UsageError: The run has no such metric, or a limit is out of range.

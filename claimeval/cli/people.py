@@ -217,7 +217,7 @@ def _text(document: Document) -> str:
 
 
 def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
-    ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
+    ends = f", 95% interval {interval(lgtm.reported)}" if lgtm.reported else ""
     known = (
         f"  {lgtm.because}" if lgtm.value is None else f"{ends}, n {number_of(lgtm.n, 'question')}"
     )

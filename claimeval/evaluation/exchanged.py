@@ -23,7 +23,7 @@ STRAY_SHARE = 0.1
 """Share of the claims that are in none of their texts, from which on others' texts are searched."""
 FOUND_SHARE = 0.25
 """Share of these claims that has to be in texts of others. After an exchange it is a third and
-more, also of claims that are short and reworded; of claims that a model invents it is 0 to 5 %."""
+more, also of claims that are short and reworded; of claims that a model invents it is 0 to 5%."""
 LEAST_FOUND = 3
 """Number of claims found elsewhere below which a chance resemblance is more likely."""
 _INSIDE = 0.6

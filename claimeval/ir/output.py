@@ -131,7 +131,7 @@ def _remark(label: str, evaluation: Evaluation) -> str:
 def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
     """Format comparisons with the first run as a table, with one row per measure and run."""
     rows = [
-        ["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]
+        ["measure", f"run minus {first}", "difference", "95% interval", "p", "p (Holm)", "queries"]
     ]
     for run, measure, comparison, p_adjusted in pairings:
         interval = signed_interval((comparison.low, comparison.high), 4)

@@ -403,7 +403,7 @@ def sampled_bounds(
     """Return the bounds that are reported in place of an interval, which hold the mean of further
     samples too.
 
-    They are the low end of the 90 % interval of the samples' low bounds, and the high end of that
+    They are the low end of the 90% interval of the samples' low bounds, and the high end of that
     of their high bounds: the truth is at one of the two at most (Imbens and Manski 2004). Without
     an interval, they are the means.
 

@@ -50,8 +50,8 @@ class Mark(NamedTuple):
     low: float | None = None
     high: float | None = None
     n: int | None = None
-    ends: str = "95 %"
-    """What `low` and `high` are. Anything but `95 %`, such as `bounds`, has a dashed line and a
+    ends: str = "95%"
+    """What `low` and `high` are. Anything but `95%`, such as `bounds`, has a dashed line and a
     hollow mark."""
     link: str | None = None
     """URL of the mark's link."""
@@ -699,7 +699,7 @@ def _rows(
         )
         if mark.value is None:
             continue
-        clear = mark.ends == "95 %" and (line != 0 or (mark.low or 0) > 0 or (mark.high or 0) < 0)
+        clear = mark.ends == "95%" and (line != 0 or (mark.low or 0) > 0 or (mark.high or 0) < 0)
         color = BLUE if line != 0 or mark.value > 0 else ORANGE
         color = color if clear or line != 0 else GREY
         ends = [(x(end), y) for end in mark.interval or ()]
@@ -769,7 +769,7 @@ def _upright(x: float, y: _Axis, mark: Mark, hint: str, color: str, radius: floa
         return ""
     ends = [(x, y(end)) for end in mark.interval or ()]
     return _point(
-        (x, y(mark.value)), ends, mark, hint, color, radius, clear=mark.ends == "95 %", thick=1.5
+        (x, y(mark.value)), ends, mark, hint, color, radius, clear=mark.ends == "95%", thick=1.5
     )
 
 
@@ -785,7 +785,7 @@ def _point(
     thick: float,
 ) -> str:
     """Draw a mark, hollow unless it is clear, and the line between its ends, if it has some."""
-    dash = "none" if mark.ends == "95 %" else "3 2"
+    dash = "none" if mark.ends == "95%" else "3 2"
     body = _line(*ends[0], *ends[1], stroke=color, stroke_width=thick, dash=dash) if ends else ""
     body += _dot(*at, radius, color, hint, "mark" if clear else "mark hollow")
     return _linked(body, mark.link, hint)
@@ -875,7 +875,7 @@ def _value_in_words(mark: Mark, *, signs: bool = False) -> str:
 def _written(mark: Mark, *, signs: bool = False) -> str:
     """Return the numbers of a mark as printed in a row."""
     number, ends = (signed, signed_interval) if signs else (decimal, interval)
-    firm = "" if mark.ends == "95 %" else f" {mark.ends}"
+    firm = "" if mark.ends == "95%" else f" {mark.ends}"
     shown = f" ({ends(mark.interval)}{firm})" if mark.interval and mark.value is not None else ""
     return number(mark.value) + shown + ("" if mark.n is None else f", n {mark.n:,}")
 

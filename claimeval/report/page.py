@@ -554,7 +554,7 @@ def _table(overview: Overview) -> str:
         for name, metric in overview.summary.metrics.items()
     )
     return (
-        "<table><tr><th>metric</th><th>mean</th><th>95 %"
+        "<table><tr><th>metric</th><th>mean</th><th>95%"
         f" interval</th><th>samples</th></tr>{rows}</table>"
     )
 

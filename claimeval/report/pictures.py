@@ -36,7 +36,7 @@ def mark(name: str, found: Estimate | MetricSummary, link: str | None = None) ->
     """Return a value with its interval, or with the bounds that are shown instead."""
     low, high = found.reported or (None, None)
     return Mark(
-        name, found.value, low, high, found.n, "bounds" if found.ends == "bounds" else "95 %", link
+        name, found.value, low, high, found.n, "bounds" if found.ends == "bounds" else "95%", link
     )
 
 

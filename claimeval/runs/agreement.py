@@ -80,7 +80,7 @@ class CalibrationPoint(Record):
     """Share that people label supported."""
     low: float
     high: float
-    """Wilson's 95 % interval of the share."""
+    """Wilson's 95% interval of the share."""
 
 
 class CalibrationReport(Record):

@@ -111,7 +111,7 @@ class Slices(Record):
 
     def _repr_html_(self) -> str:
         """Show the table."""
-        head = (self.field, "metric", "samples", "mean", "95 %", "n", "contribution to the loss")
+        head = (self.field, "metric", "samples", "mean", "95%", "n", "contribution to the loss")
         rows = (
             (
                 "(without)" if row.value is None else row.value,

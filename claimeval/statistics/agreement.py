@@ -43,7 +43,7 @@ _ONE_LABEL = "both raters use only one label"
 
 MANY_RARE = 7
 """Items of the rarer labels that the interval of alpha and of a difference of two kappas needs.
-With five it covers 84 to 86 % of 50 items; kappa covers 94 to 100 % with `MIN_CLUSTERS`."""
+With five it covers 84 to 86% of 50 items; kappa covers 94 to 100% with `MIN_CLUSTERS`."""
 
 
 def label_scale(

@@ -339,7 +339,7 @@ def _f1(
     hits: Mask, errors: Mask, clusters: Sequence[Hashable] | None, resampling: Resampling
 ) -> IntervalEstimate:
     """Return 2 TP / (2 TP + FP + FN) as a ratio of sums, which has the guards of one: resampling
-    alone covers 81 % if hardly any item is an error."""
+    alone covers 81% if hardly any item is an error."""
     twice = hits.astype(np.float64) * 2
     estimate = ratio_interval(
         twice.tolist(), (twice + errors).tolist(), clusters=clusters, resampling=resampling
@@ -417,7 +417,7 @@ def _with_unseen(error: float, area: float, shortfalls: Floats, clusters: int) -
     """Return the error of an area, widened if few clusters make it.
 
     If a judge is wrong on whole questions, the area of those that were drawn is near 1 until one of
-    them is: 20 questions covered 81 %. As in `intervals._reach`, the variance beside that of a
+    them is: 20 questions covered 81%. As in `intervals._reach`, the variance beside that of a
     share of `clusters` is shrunk towards 1 with the weight of one cluster among those that differ.
     """
     whole = area * (1 - area) / clusters

@@ -238,9 +238,9 @@ def _with_ends(
     Values that are no shares get Student's t. With weights (`is_weighted`), the degrees of freedom
     are those of the effective number of clusters by weight, G, and by their part of the variance,
     V: G^(1/3) V^(2/3) - 1. If answers have 1 to 30 claims, most of the variance is that of the few
-    short answers whose claims were labeled, and G alone covers 88 %. V alone (Satterthwaite 1946)
+    short answers whose claims were labeled, and G alone covers 88%. V alone (Satterthwaite 1946)
     is itself estimated from few of them and gives intervals of several times the width; the powers
-    are those at which the worst of seven simulated shapes covers 93 %.
+    are those at which the worst of seven simulated shapes covers 93%.
     """
     contributions: Floats = np.bincount(items.clusters, residuals).astype(np.float64) ** 2
     error = math.sqrt(float(contributions.sum()))

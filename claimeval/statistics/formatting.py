@@ -77,8 +77,8 @@ def p_value(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a share as a percentage with one decimal, as in `12.5 %`."""
-    return UNDEFINED if share is None else f"{decimal(100 * share, 1)} %"
+    """Format a share as a percentage with one decimal, as in `12.5%`."""
+    return UNDEFINED if share is None else f"{decimal(100 * share, 1)}%"
 
 
 def span(ends: Sequence[float], text: Callable[[float], str]) -> str:

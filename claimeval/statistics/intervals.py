@@ -38,7 +38,7 @@ FEW_CLUSTERS = 10
 what was drawn."""
 ENOUGH_CLUSTERS = 20
 """Clusters from which on it gets the bootstrap's interval alone. In between, the interval goes over
-from one to the other: with values near both ends of the scale, the bootstrap of ten covers 90 %,
+from one to the other: with values near both ends of the scale, the bootstrap of ten covers 90%,
 and an interval of ten that is a quarter as wide as that of nine says nothing true of either."""
 P_STEPS = 10
 """Halvings of the range of levels in which an interval begins to have 0: p to a thousandth."""

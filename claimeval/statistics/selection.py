@@ -139,7 +139,7 @@ def power(labels: int, gain: float, candidates: int = 10) -> float:
 
 
 def labels_for_power(gain: float, candidates: int = 10) -> int | None:
-    """Return the number of labels, in steps of 20, for a `power` of 80 %; None above
+    """Return the number of labels, in steps of 20, for a `power` of 80%; None above
     `MOST_LABELS`."""
     low, high = 0, 20
     while power(high, gain, candidates) < 0.8:

@@ -46,7 +46,7 @@ def test_messages_on_the_same_terminal_count_as_lines_and_are_folded(tmp_path: P
 def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path: Path) -> None:
     done = call("demo", "--details", folder=tmp_path)
     assert HEAD in done.stdout
-    assert " metric           mean  95 % interval   n  missing     counted  micro" in done.stdout
+    assert " metric           mean  95% interval   n  missing     counted  micro" in done.stdout
     for top in (0, 1, 7):
         shown = call("demo", "--top", top, folder=tmp_path)
         assert shown.stdout.count(" ✗ ") == top

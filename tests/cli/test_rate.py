@@ -128,7 +128,7 @@ def test_ratings_lost_to_failures_are_unassessed_and_fail_the_gate(
     )
     command = ("rate", data, "-j", f"openai:m@{server.url}", "-o", "out", "--json")
     done = claimeval(*command, exits=1)
-    assert "rated_correctness lost 75.0 % of samples" in done.stderr
+    assert "rated_correctness lost 75.0% of samples" in done.stderr
     found = json.loads(done.stdout)["metrics"]["rated_correctness"]
     assert (found["mean"], found["missing"]) == (None, {"unparsable": 3, "missing_input": 1})
     claimeval(*command, "--max-missing", "1")
@@ -261,4 +261,4 @@ def test_answers_that_could_not_be_sorted_fail_the_gate(
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps({"question": "Q?", "answer": "A."}) + "\n")
     done = claimeval("rate", data, "--ask", "abstention", "-j", f"openai:m@{server.url}", exits=1)
-    assert "answered lost 100.0 % of samples or claims to failures" in done.stderr
+    assert "answered lost 100.0% of samples or claims to failures" in done.stderr

@@ -218,7 +218,7 @@ def test_a_lost_share_over_the_gate_exits_with_one(
     done = claimeval(
         "grade", data, "-j", f"openai:m@{server.url}", "-o", "out", OPENAI_API_KEY="k", exits=1
     )
-    assert "25.0 % of the pairs were lost" in done.stderr
+    assert "25.0% of the pairs were lost" in done.stderr
 
 
 def test_a_cap_stops_resumably_and_leaves_no_qrels(

@@ -27,7 +27,7 @@ def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: 
         "correctness",
         "coverage",
         "context_recall",
-        "95 % interval",
+        "95% interval",
         "First to read",
         "run",
     ):
@@ -184,7 +184,7 @@ def test_claims_lost_to_failures_fail_the_run_unless_allowed(
     claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1")
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
     done = claimeval(*options, exits=1)
-    assert "lost 33.3 % of samples or claims to failures (not_in_cache);" in done.stderr
+    assert "lost 33.3% of samples or claims to failures (not_in_cache);" in done.stderr
     claimeval(*options, "--max-missing", "0.5")
 
 

@@ -18,7 +18,7 @@ def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 def shown(capsys: pytest.CaptureFixture[str], name: str = "faithfulness") -> list[str]:
     estimate = Estimate(value=0.753, low=0.55, high=0.88, ends="interval")
-    columns = (Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"))
+    columns = (Column("metric"), Column("mean", "number"), Column("95% interval", "ends"))
     Output().draw([table("scores", columns, [(name, 0.753, estimate)])])
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
@@ -47,7 +47,7 @@ def test_a_table_that_does_not_fit_a_narrow_terminal_is_a_block_a_row(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert shown(capsys) == ["faithfulness", " mean          0.753", " 95 % interval 0.55 to 0.88"]
+    assert shown(capsys) == ["faithfulness", " mean         0.753", " 95% interval 0.55 to 0.88"]
 
 
 def test_columns_of_a_high_rank_are_left_out_and_named_where_they_do_not_fit(

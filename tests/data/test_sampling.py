@@ -146,7 +146,7 @@ def test_a_log_of_any_size_is_held_in_a_few_rows_and_its_questions_are_estimated
     found = draw(log(), 500, seed=0).strata[""]
     assert held == found.rows == 50_000
     assert not found.exact
-    # the standard error of the estimate is 1 / sqrt(2000 - 2), 2.2 %; five of them
+    # the standard error of the estimate is 1 / sqrt(2000 - 2), 2.2%; five of them
     assert abs(found.questions - 20_000) < 20_000 * 0.11
 
 

@@ -48,7 +48,7 @@ def test_too_much_cuts_a_fifth_and_then_it_grows_slowly() -> None:
     slots.throttled(now=0.0)
     assert slots.limit == 51
     clean_round(slots)
-    assert slots.limit == 53  # 5 % more, rounded down
+    assert slots.limit == 53  # 5% more, rounded down
 
 
 def test_the_calls_in_flight_at_a_cut_cut_no_further() -> None:

@@ -96,7 +96,7 @@ PLAIN = {
     "a",
     "b",
     "metric",
-    "95 % interval",
+    "95% interval",
     "claims",
     "samples",
     "pairs",

@@ -142,5 +142,5 @@ def test_a_report_examines_the_same_few_texts_of_a_large_run_whatever_their_orde
 def test_texts_that_all_differ_alike_have_an_interval_from_their_number() -> None:
     found = ratio_difference([(0, 3)] * 12, [(2, 3)] * 12, range(12))
     assert found.value == pytest.approx(2 / 3)
-    # at most 1 - .05 ** (1/12) = 22 % of all texts differ otherwise, by at most 5/3
+    # at most 1 - .05 ** (1/12) = 22% of all texts differ otherwise, by at most 5/3
     assert found.low == pytest.approx(2 / 3 - (1 - 0.05 ** (1 / 12)) * 5 / 3)

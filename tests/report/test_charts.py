@@ -79,7 +79,7 @@ def test_rows_stand_at_their_values_with_their_intervals(width: float) -> None:
     assert near({round(x(line.get("x1")), 2) for line in of_class(drawn, "base")}, [0.6])
     assert [dot.get("fill") for dot in of_class(drawn, "hollow")] == ["none"]
     assert drawn.descriptions == (
-        "April: 0.746, 95 % 0.70 to 0.79, n = 157, adds +0.100",
+        "April: 0.746, 95% 0.70 to 0.79, n = 157, adds +0.100",
         "May: 0.510, bounds 0.42 to 0.61, n = 40, adds +0.200",
         "June: no value",
         "July: 0.300, n = 3, adds +0.050",
@@ -99,7 +99,7 @@ def test_differences_whose_interval_has_no_zero_are_filled() -> None:
     assert near((x(dot.get("cx")) for dot in of_class(drawn, "mark")), (0.05, -0.11, 0.02))
     assert [dot.get("fill") == "none" for dot in of_class(drawn, "mark")] == [False, False, True]
     assert near((x(line.get("x1")) for line in of_class(drawn, "base")), [0])
-    assert drawn.descriptions[1] == "down: -0.110, 95 % -0.15 to -0.07"
+    assert drawn.descriptions[1] == "down: -0.110, 95% -0.15 to -0.07"
 
 
 @pytest.mark.parametrize("width", [640, 300])
@@ -154,7 +154,7 @@ def test_curves_stand_over_their_numbers_with_a_dash_of_their_own(log: bool) -> 
     assert gaps[1] / gaps[0] == pytest.approx(1 if log else 10, abs=0.01)
     assert len({curve.get("stroke-dasharray") for curve in of_class(drawn, "curve")}) == 2
     assert [key.text for key in of_class(drawn, "key")] == ["bm25", "dense"]
-    assert "dense, k 100, 0.600, 95 % 0.58 to 0.62, n = 50" in drawn.descriptions
+    assert "dense, k 100, 0.600, 95% 0.58 to 0.62, n = 50" in drawn.descriptions
 
 
 def test_bars_rise_and_fall_as_the_values_do_greatest_first() -> None:
@@ -206,7 +206,7 @@ def test_calibration_sets_what_was_found_over_what_was_stated() -> None:
     assert near(spans(drawn, "y")[1], (0.75, 0.85))
     small, large = (float(dot.get("r") or 0) - 3 for dot in dots)
     assert (small / large) ** 2 == pytest.approx(30 / 120, abs=0.03)
-    assert drawn.descriptions[0] == "stated probability 0.10, 0.150, 95 % 0.10 to 0.20, n = 30"
+    assert drawn.descriptions[0] == "stated probability 0.10, 0.150, 95% 0.10 to 0.20, n = 30"
 
 
 def test_a_heat_map_writes_each_value_in_its_cell_and_shades_it_by_its_height() -> None:
@@ -243,14 +243,14 @@ def test_a_square_has_the_counts_shares_and_addresses_of_its_cells() -> None:
     )
 
     assert drawn.descriptions == (
-        "found, unfaithful: made up, 22 (13.8 %)",
-        "found, faithful: fine, 100 (62.5 %)",
-        "missed, unfaithful: missed, 30 (18.8 %)",
-        "missed, faithful: lucky, 8 (5.0 %)",
+        "found, unfaithful: made up, 22 (13.8%)",
+        "found, faithful: fine, 100 (62.5%)",
+        "missed, unfaithful: missed, 30 (18.8%)",
+        "missed, faithful: lucky, 8 (5.0%)",
     )
     link = next(root(drawn).iter(f"{SVG}a"))
     assert (link.get("href"), link.get("aria-description")) == ("#/made", drawn.descriptions[0])
-    assert {"22", "100", "30", "8", "13.8 %"} <= {
+    assert {"22", "100", "30", "8", "13.8%"} <= {
         text.text for text in root(drawn).iter(f"{SVG}text")
     }
 

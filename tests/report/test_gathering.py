@@ -136,7 +136,7 @@ def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
     ]
     lost = gather(make(tmp_path / "lost", failing=["strict"])).cautions
     assert [c.kind for c in lost] == ["missing", "lost"]
-    assert "faithfulness 100.0 % (bounds 0.00 to 1.00), coverage 100.0 %" in lost[0].text
+    assert "faithfulness 100.0% (bounds 0.00 to 1.00), coverage 100.0%" in lost[0].text
     assert gather(make(tmp_path / "fine")).cautions == ()
 
 

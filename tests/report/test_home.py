@@ -195,7 +195,7 @@ def test_the_picture_of_a_data_set_has_the_mean_of_every_run(folder: Path) -> No
         assert found.mean == pytest.approx(1 - month / 10)
         more = ", here changed: assess prompt" if month == 3 else ""
         expected.append(
-            f"month_{month}: {decimal(found.mean)}, 95 % {interval(found.reported)}, n = 10{more}"
+            f"month_{month}: {decimal(found.mean)}, 95% {interval(found.reported)}, n = 10{more}"
         )
     assert list(months.pictures["faithfulness"].descriptions) == expected
     assert '<a href="/report?run=month_2"' in months.pictures["faithfulness"].svg

@@ -141,7 +141,7 @@ def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
 def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None:
     page = text(ce.compare(run, run, run)._repr_html_())
     assert (
-        "run n mean 95 % interval change 95 % interval p (Holm) up down against the baseline 95 %"
+        "run n mean 95% interval change 95% interval p (Holm) up down against the baseline 95%"
         " interval p (Holm)" in page
     )
     assert "run 2 2 0.250" in page

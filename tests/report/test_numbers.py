@@ -212,8 +212,8 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(
             "+0.438",
             "-0.13 to +0.88",
             "< 0.001",
-            "12.5 %",
-            "6.3 %",
+            "12.5%",
+            "6.3%",
             "0.13",
         ):
             assert number in text

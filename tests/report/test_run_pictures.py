@@ -43,7 +43,7 @@ def test_the_picture_of_a_run_has_its_shares_and_the_ends_that_tables_print(
 
     assert drawn is not None
     expected = [
-        f"{name}: {decimal(m.mean)}, {'bounds' if m.ends == 'bounds' else '95 %'}"
+        f"{name}: {decimal(m.mean)}, {'bounds' if m.ends == 'bounds' else '95%'}"
         f" {interval(m.reported)}, n = {m.n}"
         for name, m in runs[1].summary.items()
     ]
@@ -64,7 +64,7 @@ def test_the_picture_of_a_comparison_has_the_differences(runs: tuple[Run, Run]) 
 
     assert list(drawn.descriptions) == [
         f"{m.metric}: {signed(m.difference.value)}"
-        + (f", 95 % {signed_interval(m.difference.reported)}" if m.difference.reported else "")
+        + (f", 95% {signed_interval(m.difference.reported)}" if m.difference.reported else "")
         + f", n = {m.n}"
         for m in pair.metrics
     ]

@@ -110,7 +110,7 @@ def planted(seed: int, dip: float, claims: int = 3) -> bool:
 
 
 def test_a_planted_dip_is_said_and_none_is_not() -> None:
-    """The shares of 95 % and 5 %, with room for chance in 40 draws."""
+    """The shares of 95% and 5%, with room for chance in 40 draws."""
     assert sum(planted(seed, 0.2) for seed in range(40)) >= 37
     assert sum(planted(seed, 0.0) for seed in range(40)) <= 5
 

@@ -127,7 +127,7 @@ def failures(drop: float, *, beyond_chance: bool = False) -> int:
 
 
 def test_an_equal_system_seldom_fails_and_a_worse_one_nearly_always() -> None:
-    """Of 60 at most 5 % and 2.3 standard errors (7); of 60 at least 98 % less that (57)."""
+    """Of 60 at most 5% and 2.3 standard errors (7); of 60 at least 98% less that (57)."""
     assert failures(0.0) <= 7
     assert failures(0.08) >= 57
 

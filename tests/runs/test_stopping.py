@@ -181,7 +181,7 @@ def test_a_gate_on_bounds_does_not_pass_early() -> None:
 
 
 def test_a_run_ends_as_soon_as_too_much_is_lost_for_sure() -> None:
-    """More than 1 % of 400 are five; that less is lost is never waited for."""
+    """More than 1% of 400 are five; that less is lost is never waited for."""
     results = [result(n, None, "timeout") for n in range(400)]
     watched = watch(Gates(fail_under={NAME: 0.5}), results)
     assert watched.judged == 5
@@ -223,7 +223,7 @@ def _noisy(draw: random.Random) -> tuple[list[SampleResult], list[SampleResult]]
 
 @pytest.mark.parametrize("gap", [-0.04, -0.01, 0.01, 0.04])
 def test_a_loss_is_decided_as_by_the_whole_run(gap: float) -> None:
-    """At most 5 % of 40 worlds, and 3.5 standard errors: 7."""
+    """At most 5% of 40 worlds, and 3.5 standard errors: 7."""
     wrong = 0
     read = 0
     for seed in range(40):

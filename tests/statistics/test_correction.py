@@ -14,7 +14,7 @@ from claimeval.types.errors import UsageError
 def simulated(
     seed: int, items: int, labels: int, *, yes: float = 0.7
 ) -> tuple[list[float], list[float], list[float | None]]:
-    """Truth, a judge that is right in 85 % and the truth of the first `labels` items."""
+    """Truth, a judge that is right in 85% and the truth of the first `labels` items."""
     rng = np.random.default_rng(seed)
     truth = (rng.random(items) < yes).astype(float)
     judge = np.where(rng.random(items) < 0.85, truth, 1 - truth)

@@ -38,7 +38,7 @@ def test_rates_beyond_the_judges_errors_end_at_0_and_1() -> None:
 
 
 def test_an_interval_beyond_an_end_is_that_end() -> None:
-    """At 99.9 % z is 3.29. With 2 human noes, q0 = 3/4 and its noise 3/64; theta is 0.
+    """At 99.9% z is 3.29. With 2 human noes, q0 = 3/4 and its noise 3/64; theta is 0.
 
     So the shift is -2 z^2 3/64 = -1.01 and the reach z sqrt(3/64) / .75 = .95: the upper end would
     be -.06.
@@ -53,7 +53,7 @@ def test_an_interval_beyond_an_end_is_that_end() -> None:
 
 
 def test_the_labels_may_come_from_another_population() -> None:
-    """Calibration items are half yes, the items in question 90 % yes; the judge errs alike on
+    """Calibration items are half yes, the items in question 90% yes; the judge errs alike on
     both."""
     rng = np.random.default_rng(0)
     truth = np.concatenate([rng.random(600) < 0.5, rng.random(4000) < 0.9])

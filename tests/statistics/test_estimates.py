@@ -85,7 +85,7 @@ def test_the_page_of_evidence_has_no_coverage_below_that_of_the_table() -> None:
 
 @pytest.mark.parametrize("method", SIMULATIONS)
 def test_the_interval_of_each_method_covers_the_true_value_in_a_plain_shape(method: str) -> None:
-    """Of 40 intervals at 95 % at least 33 cover in all but 1 of 1,000 cases."""
+    """Of 40 intervals at 95% at least 33 cover in all but 1 of 1,000 cases."""
     found = coverage(method, Shape(60, 0.7, 1, 1), 40)
     assert found.covered >= 100 * 33 / 40
     assert found.none < 50

@@ -84,9 +84,9 @@ def test_a_small_p_is_not_printed_as_zero(p: float | None, text: str) -> None:
 
 def test_a_share_is_a_percentage_with_one_decimal() -> None:
     assert [percent(share) for share in (0.125, 1.0, 1 / 3, None)] == [
-        "12.5 %",
-        "100.0 %",
-        "33.3 %",
+        "12.5%",
+        "100.0%",
+        "33.3%",
         "-",
     ]
 

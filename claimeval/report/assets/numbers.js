@@ -19,7 +19,7 @@ export function endsInWords({ ends, low, high }) {
   if (ends === "bounds")
     return ` ${range([low, high])} (bounds), as judges abstained on many claims`;
   if (ends === "sequence") return ` ${range([low, high])}, 95% certain however often one looked`;
-  return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
+  return low === null ? " no interval" : ` 95% interval ${range([low, high])}`;
 }
 
 /** The ends in a cell of a table. @param {Ends} reported */
@@ -46,7 +46,7 @@ export function signed(value, digits = 3) {
 
 /** @param {number | null | undefined} share */
 export function percent(share) {
-  return share === null || share === undefined ? "–" : `${number(100 * share, 1)} %`;
+  return share === null || share === undefined ? "–" : `${number(100 * share, 1)}%`;
 }
 
 /** @param {(number | null)[] | null | undefined} ends @param {number} [digits] @param {(value: number | null, digits?: number) => string} [write] */

@@ -282,7 +282,7 @@ function derivedTable({ derived, distributions, summary }, run) {
       distributions[name] && histogram(distributions[name], total(metric.missing), name, run),
     ];
   });
-  const numbers = numeric("mean", "95 % interval", "n", "bounds");
+  const numbers = numeric("mean", "95% interval", "n", "bounds");
   const heads = ["metric", "definition", ...numbers, "missing", "samples by value"];
   return section("derived", "Derived metrics", scrolling("derived", table(null, heads, rows)));
 }
@@ -299,7 +299,7 @@ function reasonsInWords(reasons) {
 /** What the same documents in other orders do to the labels. @param {Page.OrderEffects} effects @param {number} run */
 function orderSection({ orders, claims, flipped, lost, gained, rate }, run) {
   const ends =
-    rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
+    rate.low === null ? "" : `, 95% interval ${percent(rate.low)} to ${percent(rate.high)}`;
   const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
   return section(
     "orders",

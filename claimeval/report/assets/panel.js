@@ -74,7 +74,7 @@ function preferenceTable({ self_preference: preferences }) {
     null,
     [
       ["favors its own family", null, "how much more than other judges do"],
-      ...numeric("by", "95 % interval", "samples"),
+      ...numeric("by", "95% interval", "samples"),
     ],
     preferences.map(({ metric, family, value, low, high, n, because }) => [
       [data(family), " on ", data(metric)],

@@ -15,7 +15,7 @@ export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) 
   const description =
     mean === null
       ? `${name} has no mean`
-      : `${name}: mean ${number(mean)}, ${ends ? `95 % interval ${range(ends)}` : "no interval"}, ${range(bounds)} whatever the unassessed claims are`;
+      : `${name}: mean ${number(mean)}, ${ends ? `95% interval ${range(ends)}` : "no interval"}, ${range(bounds)} whatever the unassessed claims are`;
   return svg(
     "svg",
     { class: "plot", viewBox: `0 0 ${width} 34`, role: "img", "aria-label": description },

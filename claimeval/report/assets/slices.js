@@ -96,7 +96,7 @@ function name(value, { field, metric }) {
 function sliceTable({ rows }, at) {
   return table(
     null,
-    [at.field, ["n", "num"], ["mean", "num strong"], "95 % interval", ["of the loss", "num"]],
+    [at.field, ["n", "num"], ["mean", "num strong"], "95% interval", ["of the loss", "num"]],
     most(rows, at).map(({ value, estimate, contribution }) => [
       name(value, at),
       estimate.n,
@@ -114,7 +114,7 @@ function changeTable({ rows }, at) {
     [
       at.field,
       ...numeric("n", "a", "b", "b − a"),
-      "95 % interval",
+      "95% interval",
       ["of the difference", "num strong"],
     ],
     most(rows, at).map(({ value, n, a, b, difference, contribution }) => [

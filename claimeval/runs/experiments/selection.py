@@ -101,7 +101,7 @@ class LabelPower(Record):
     least_power: float
     """The same probability if a judge is right or wrong about all claims of a question."""
     labels_needed: int | None
-    """Number of labels for a power of 80 %; None beyond 20,000."""
+    """Number of labels for a power of 80%; None beyond 20,000."""
 
     def in_words(self) -> str:
         """Return the counts and the power in words."""

@@ -203,7 +203,7 @@ def calibration(name: str, report: CalibrationReport) -> Table:
     columns = (
         Column(Data(f"{name}: stated"), "number", at="probability"),
         Column("supported", "number", at="share"),
-        Column("95 % interval", "range", at=lambda bin_: (bin_.low, bin_.high)),
+        Column("95% interval", "range", at=lambda bin_: (bin_.low, bin_.high)),
         Column("claims", "count", at="n"),
     )
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
@@ -250,7 +250,7 @@ CORRECTED = (
     Column("number"),
     Column("by"),
     Column("value", "number"),
-    Column("95 % interval", "ends"),
+    Column("95% interval", "ends"),
     Column("width", "number"),
     Column("labels", "count", 1),
 )

@@ -40,7 +40,7 @@ FLIPS = 10
 MEANS = (Column("a", "number", at="a"), Column("b", "number", at="b"))
 DIFFERENCE = (
     Column("b - a", "signed", at="difference.value"),
-    Column("95 % interval", "signed_ends", at="difference"),
+    Column("95% interval", "signed_ends", at="difference"),
 )
 COLUMNS = (
     Column("metric", "metric", at="metric"),

@@ -95,7 +95,7 @@ def first(result: ExperimentResult) -> Iterator[Block]:
         Column("arm", at="name"),
         Column(Data(directed(metric)), "number", at=lambda arm: arm.metrics[metric].mean),
         Column("b - a", "signed", at=difference),
-        Column("95 % interval", "signed_ends", at=ends),
+        Column("95% interval", "signed_ends", at=ends),
         Column("as people", "percent", at=agrees, sparse=not labeled),
         Column("unassessed", "percent", 1, "unassessed_rate"),
         Column("cost", "dollars", at="cost.dollars"),
@@ -148,7 +148,7 @@ def _agreement(arm: ArmResult) -> float:
 
 
 CHANGES = (
-    Column("95 % interval", "signed_ends", at=lambda cell: cell.difference or ""),
+    Column("95% interval", "signed_ends", at=lambda cell: cell.difference or ""),
     Column("p (Holm)", "p", at=lambda cell: cell.p_adjusted if cell.difference else ""),
 )
 
@@ -168,7 +168,7 @@ def differences(result: ExperimentResult, metric: str) -> Table:
     to = Column(Data(f"difference to {result.baseline}"), "signed", at=difference)
     mean = (
         Column("mean", "number", at="mean"),
-        Column("95 % interval", "ends", at=itself),
+        Column("95% interval", "ends", at=itself),
         Column("n", "count", 1, "n"),
     )
     rows = [Named(Data(arm.name), arm.metrics[metric]) for arm in result.arms]
@@ -255,7 +255,7 @@ PEOPLE = (
     Column("labeled claims", "count", at="label_agreement.claims"),
     Column("accuracy", "number", at="label_agreement.accuracy.value"),
     Column("balanced accuracy", "number", at="label_agreement.balanced_accuracy.value"),
-    Column("95 % interval", "ends", at="label_agreement.balanced_accuracy"),
+    Column("95% interval", "ends", at="label_agreement.balanced_accuracy"),
     Column("kappa", "number", at="label_agreement.kappa.value"),
 )
 
@@ -277,7 +277,7 @@ GAIN = (
     Column("baseline", "number"),
     Column("chosen", "number"),
     Column("gain", "signed"),
-    Column("95 % interval", "signed_ends"),
+    Column("95% interval", "signed_ends"),
     Column("p", "p"),
 )
 

@@ -33,7 +33,7 @@ SHOWN = 5
 BESIDE = (
     Column("whole answer against claims"),
     Column("share", "number"),
-    Column("95 % interval", "ends"),
+    Column("95% interval", "ends"),
     Column("n", "count"),
 )
 
@@ -117,7 +117,7 @@ AGAINST = (
     Column("pairs", "count", at="pairs"),
     Column("unassessed", "count", at="unassessed"),
     Column("kappa", "number", at="kappa.value"),
-    Column("95 % interval", "ends", at="kappa"),
+    Column("95% interval", "ends", at="kappa"),
     Column("quadratic", "number", at="kappa_quadratic.value"),
     Column("binary", "number", at="kappa_binary.value"),
 )

@@ -165,7 +165,7 @@ def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
 
 SCORES = (
     Column("mean", "number", at="mean"),
-    Column("95 % interval", "ends", at=itself),
+    Column("95% interval", "ends", at=itself),
     Column("n", "count", at="n"),
     Column("missing", "count", 1, lambda metric: sum(metric.missing.values())),
     Column(
@@ -235,7 +235,7 @@ def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
 
 RANKS = (
     Column("in the answer", "number", at="share.value"),
-    Column("95 % interval", "ends", at="share"),
+    Column("95% interval", "ends", at="share"),
     Column("gold claims", "count", at="share.n"),
 )
 
@@ -251,7 +251,7 @@ def ranks(by_rank: ByRank) -> Table:
 SLICES = (
     Column("metric", "metric"),
     Column("mean", "number"),
-    Column("95 % interval", "ends"),
+    Column("95% interval", "ends"),
     Column("n", "count"),
     Column("loss", "number"),
 )
@@ -418,7 +418,7 @@ ORDERS = (
 def orders(effects: OrderEffects) -> Iterator[Block]:
     """Yield how labels change under other orders of the documents."""
     ends = effects.rate.reported
-    within = f", 95 % interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
+    within = f", 95% interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
     rate = (
         ""
         if effects.rate.value is None
@@ -471,7 +471,7 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
     columns = (
         Column("claims, by their words"),
         Column("value", "number"),
-        Column("95 % interval", "ends", sparse=True),
+        Column("95% interval", "ends", sparse=True),
         Column("counts", "count"),
         *([Column("people", "number")] if people else ()),
     )
@@ -498,7 +498,7 @@ GOLD = (
     Column("precision", "number"),
     Column("recall", "number"),
     Column("F1", "number"),
-    Column("95 % interval", "ends"),
+    Column("95% interval", "ends"),
 )
 
 

@@ -15,14 +15,14 @@ COLUMNS = (
     Column("run"),
     Column("n", "count", 2),
     Column("mean", "number"),
-    Column("95 % interval", "ends"),
+    Column("95% interval", "ends"),
     Column("change", "signed"),
-    Column("95 % interval", "signed_ends"),
+    Column("95% interval", "signed_ends"),
     Column("p (Holm)", "p"),
     Column("up", "count", 1),
     Column("down", "count", 1),
     Column("against the baseline", "signed", 3),
-    Column("95 % interval", "signed_ends", 3),
+    Column("95% interval", "signed_ends", 3),
     Column("p (Holm)", "p", 3),
 )
 CHANGE = 4

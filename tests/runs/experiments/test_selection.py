@@ -178,7 +178,7 @@ def test_labels_filled_in_a_spreadsheet_become_a_better_prompt(
     written = prompts.load("assess", str(tmp_path / "experiments/prompts/selected.j2"))
     assert RULE in written.source
     header = (
-        r"\{# Agrees with people on 96\.7 % of 61 claims, the baseline on 78\.7 %; chosen by 59"
+        r"\{# Agrees with people on 96\.7% of 61 claims, the baseline on 78\.7%; chosen by 59"
         r" other labels\. #\}"
     )
     assert re.search(header, written.source)
@@ -420,7 +420,7 @@ def test_the_script_of_the_page_writes_candidates_and_their_design(
 
 
 def test_where_nothing_helps_no_gain_is_reported() -> None:
-    """24 of the seeds of `python -m benchmarks.selection`, which has 200: at most 3 % may show a
+    """24 of the seeds of `python -m benchmarks.selection`, which has 200: at most 3% may show a
     gain."""
     many = [selected(100, 10, seed) for seed in range(24)]
     assert sum(one.gain.beyond_noise for one in many) <= 1
