@@ -36,7 +36,7 @@ def check_level(level: float) -> None:
     """Raise UsageError unless `level` is a confidence level: strictly between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(
-            f"level must lie strictly between 0 and 1 (0.95 for a 95 % interval), given {level!r}"
+            f"level must lie strictly between 0 and 1 (0.95 for a 95% interval), given {level!r}"
         )
 
 

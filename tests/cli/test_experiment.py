@@ -78,8 +78,8 @@ def test_arms_share_the_extraction_and_are_compared_in_pairs(
     assert base["metrics"]["faithfulness"]["difference"] is None
     cell = binary["metrics"]["faithfulness"]
     assert (cell["mean"], cell["difference"]["value"], cell["difference"]["n"]) == (0.75, 0.25, 6)
-    # Six samples rise by .25. A share x of all may fall by 1 unseen, with probability (1 - x)^6; the
-    # mean is above 0 as long as x is below .25 / 1.25.
+    # Six samples rise by .25. A share x of all may fall by 1 unseen, with probability (1 - x)^6;
+    # the mean is above 0 as long as x is below .25 / 1.25.
     assert cell["p"] == pytest.approx(0.8**6, abs=1e-3)
     assert cell["p_adjusted"] == pytest.approx(2 * 0.8**6, abs=2e-3)
     assert (base["cost"]["calls"], base["new_calls"], binary["new_calls"], tags["new_calls"]) == (
