@@ -112,7 +112,7 @@ def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
     texts = [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "claimeval").rglob("*.py"),
     ]
     content = "\n".join(path.read_text(encoding="utf-8") for path in texts)

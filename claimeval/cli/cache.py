@@ -208,7 +208,7 @@ class ImportCommand(CacheOptions):
     If the cache has another reply to the same question, it keeps that one; conflicts are counted
     and the exit code is 1.
 
-    Example: claimeval cache import replies.jsonl --cache other/cache
+    Example: claimeval cache import shared.jsonl --cache other/cache
     """
 
     file: Annotated[Path, "FILE"]

@@ -58,7 +58,7 @@ class DoctorCommand(OutputOptions):
     `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker are recognized; `--field`
     maps any other.
 
-    Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
+    Example: claimeval doctor drafts.jsonl --field answer=draft
     """
 
     data: Annotated[Path | None, "DATA"] = None

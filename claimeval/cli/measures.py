@@ -126,7 +126,7 @@ class ExtractionCommand(JobOptions):
 
     Example: claimeval extraction runs/a
 
-    Example: claimeval extraction answers.jsonl --extractor local:lexical --gold human_claims
+    Example: claimeval extraction answers.jsonl --extractor local:lexical --gold gold.jsonl
     """
 
     source: Data

@@ -115,7 +115,7 @@ class RenderCommand(PromptOptions):
 
     The claims are those of the run or, for a data file, those of the local splitter.
 
-    Example: claimeval prompts render three_way runs/a --sample q7
+    Example: claimeval prompts render three_way runs/a
     """
 
     prompt: Name

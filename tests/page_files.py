@@ -1,0 +1,249 @@
+"""The files and runs that README, the guides and help texts name, made from the bundled demo."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from claimeval.types.bundled import bundled
+from tests.command_line import call
+
+Rows = list[dict[str, Any]]
+COPIES = ("answers.jsonl", "candidate.jsonl", "data.jsonl", "september.jsonl", "october.jsonl")
+"""Names under which pages have answers."""
+TRACES = 2_400
+"""Enough that one in a thousand is some."""
+
+
+def write(folder: Path) -> None:
+    """Write every file that a page takes for granted."""
+    for name in COPIES:
+        shutil.copy(bundled("demo.jsonl"), folder / name)
+    shutil.copy(bundled("demo_labels.jsonl"), folder / "labels.jsonl")
+    rows = read(folder / "answers.jsonl")
+    drafts = ({key: row[key] for key in ("question", "contexts")} for row in rows)
+    texts = [row["answer"] for row in rows]
+    both = zip(drafts, texts, strict=True)
+    lines(folder / "drafts.jsonl", ({**row, "draft": text} for row, text in both))
+    lines(folder / "gold.jsonl", ({"id": row["id"], "text": row["answer"]} for row in rows))
+    _labels(folder, read(folder / "labels.jsonl"), rows)
+    _logs(folder, rows)
+    _retrieval(folder, rows)
+    _other_tools(folder, rows)
+
+
+def runs(folder: Path, environment: dict[str, str]) -> None:
+    """Make the runs that a page compares or reads."""
+    for name in ("a", "main", "before", "2026-09", "2026-10", "2026-11"):
+        _judge(folder, "answers.jsonl", f"runs/{name}", environment)
+    for name in ("b", "branch", "after"):
+        _judge(folder, "few.jsonl", f"runs/{name}", environment)
+    call("cache", "export", "shared.jsonl", folder=folder, **environment)
+    call("annotate", "runs/a", "--n", 60, folder=folder, stdin="y\n" * 80, **environment)
+
+
+def _judge(folder: Path, data: str, out: str, environment: dict[str, str]) -> None:
+    metrics = "faithfulness,correctness,coverage,context_recall"
+    judge = "openai:gpt-5-mini"
+    call("score", data, "-j", judge, "-m", metrics, "-o", out, "-q", folder=folder, **environment)
+
+
+def read(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def lines(path: Path, rows: Iterable[object]) -> None:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    path.write_text(text, encoding="utf-8")
+
+
+def _labels(folder: Path, labels: Rows, rows: Rows) -> None:
+    with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, ["id", "text", "label", "against"])
+        table.writeheader()
+        table.writerows({**row, "against": "contexts"} for row in labels)
+    shutil.copy(folder / "labels.csv", folder / "todo.csv")
+    with (folder / "ratings.csv").open("w", encoding="utf-8", newline="") as file:
+        ratings = csv.writer(file)
+        ratings.writerow(["id", "rating", "fluency", "overall"])
+        ratings.writerows(
+            [row["id"], number % 5, number % 4, number % 3] for number, row in enumerate(rows)
+        )
+    pairs = [
+        {
+            "id": row["id"],
+            "question": row["question"],
+            "responses": [{"f1": number % 3 / 3}, {"f1": number % 4 / 4}],
+            "human": {"overall": number % 5},
+        }
+        for number, row in enumerate(rows)
+    ]
+    lines(
+        folder / "pairs.jsonl",
+        (
+            {
+                **row,
+                "responses": {"f1": [side["f1"] for side in row["responses"]]},
+            }
+            for row in pairs
+        ),
+    )
+
+
+def _logs(folder: Path, rows: Rows) -> None:
+    topics = [{**row, "metadata": {"topic": row["metadata"]["subject"]}} for row in rows]
+    lines(folder / "log.jsonl", topics)
+    lines(
+        folder / "export.jsonl",
+        (
+            {
+                "id": row["id"],
+                "input": {"text": row["question"]},
+                "output": {
+                    "answer": row["answer"],
+                    "docs": [{"body": context["text"]} for context in row["contexts"]],
+                },
+                "metadata": row["metadata"],
+            }
+            for row in rows
+        ),
+    )
+    few = [{**row, "contexts": row["contexts"][:1]} for row in rows]
+    lines(folder / "few.jsonl", few)
+    many = (
+        {**row, "id": f"{row['id']}-{number}", "question": f"{row['question']} ({number})"}
+        for number in range(TRACES // len(rows))
+        for row in rows
+    )
+    lines(folder / "traces.jsonl", (span for row in many for span in _spans(row)))
+    (folder / "logs").mkdir()
+    with gzip.open(folder / "logs" / "may.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def _spans(row: dict[str, Any]) -> Rows:
+    """A trace of Phoenix: a chain with a retriever below it."""
+    trace = {"trace_id": row["id"]}
+    question = {"input.value": row["question"]}
+    documents = [{"document.content": context["text"]} for context in row["contexts"]]
+    return [
+        {
+            "name": "chain",
+            "span_kind": "CHAIN",
+            "context": {**trace, "span_id": f"{row['id']}-1"},
+            "parent_id": None,
+            "attributes": {
+                "openinference.span.kind": "CHAIN",
+                **question,
+                "output.value": row["answer"],
+            },
+        },
+        {
+            "name": "retriever",
+            "span_kind": "RETRIEVER",
+            "context": {**trace, "span_id": f"{row['id']}-2"},
+            "parent_id": f"{row['id']}-1",
+            "attributes": {
+                "openinference.span.kind": "RETRIEVER",
+                **question,
+                "retrieval.documents": documents,
+            },
+        },
+    ]
+
+
+def _retrieval(folder: Path, rows: Rows) -> None:
+    documents = {context["id"]: context["text"] for row in rows for context in row["contexts"]}
+    lines(folder / "docs.jsonl", ({"id": name, "text": text} for name, text in documents.items()))
+    queries = "".join(f"{row['id']}\t{row['question']}\n" for row in rows)
+    (folder / "queries.tsv").write_text(queries, encoding="utf-8")
+    for name in ("bm25.run", "dense.run", "a.run", "b.run", "pages.run"):
+        (folder / name).write_text("".join(_ranking(name, rows)), encoding="utf-8")
+    judgments = "".join(_judgments(rows))
+    for name in ("qrels.txt", "qrels_docs.txt", "human.txt", "judge-a.txt", "judge-b.txt"):
+        (folder / name).write_text(judgments, encoding="utf-8")
+    for name in ("marks-ada.qrels", "marks-ben.qrels"):
+        (folder / name).write_text(judgments, encoding="utf-8")
+    relevant = {row["id"]: _gold(row) for row in rows}
+    (folder / "qrels.json").write_text(json.dumps(relevant), encoding="utf-8")
+    ranked = {query: dict.fromkeys(grades, 1.0) for query, grades in relevant.items()}
+    (folder / "run.json").write_text(json.dumps(ranked), encoding="utf-8")
+    beir = folder / "beir" / "nq"
+    (beir / "qrels").mkdir(parents=True)
+    gold = [
+        f"{row['id']}\t{name}\t1\n"
+        for row in rows
+        for name in row.get("reference_context_ids") or ()
+    ]
+    (beir / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(gold), encoding="utf-8"
+    )
+    lines(beir / "queries.jsonl", ({"_id": row["id"], "text": row["question"]} for row in rows))
+    lines(
+        beir / "corpus.jsonl",
+        ({"_id": name, "title": "", "text": text} for name, text in documents.items()),
+    )
+
+
+def _ranking(name: str, rows: Rows) -> Iterable[str]:
+    step = -1 if name in ("dense.run", "b.run") else 1
+    for row in rows:
+        for number, context in enumerate(row["contexts"][::step]):
+            page = f"#p{number}" if name == "pages.run" else ""
+            yield f"{row['id']} Q0 {context['id']}{page} {number + 1} {10 - number} x\n"
+
+
+def _gold(row: dict[str, Any]) -> dict[str, int]:
+    gold = row.get("reference_context_ids") or ()
+    return {context["id"]: int(context["id"] in gold) for context in row["contexts"]}
+
+
+def _judgments(rows: Rows) -> Iterable[str]:
+    for row in rows:
+        for name, grade in _gold(row).items():
+            yield f"{row['id']} 0 {name} {grade}\n"
+
+
+def _other_tools(folder: Path, rows: Rows) -> None:
+    lines(
+        folder / "deepeval.jsonl",
+        (
+            {
+                "input": row["question"],
+                "actual_output": row["answer"],
+                "retrieval_context": [context["text"] for context in row["contexts"]],
+                "claims": [{"claim": row["answer"], "verdict": "yes"}],
+            }
+            for row in rows
+        ),
+    )
+    lines(
+        folder / "judged.jsonl",
+        (
+            {
+                "row": row["id"],
+                "question": row["question"],
+                "answer": row["answer"],
+                "gold_answers": row.get("reference_answers") or ["unknown"],
+                "judges": {"gpt-4": {"raw": "Yes."}},
+                "human": "yes",
+            }
+            for row in rows
+        ),
+    )
+    (folder / "judged.yaml").write_text(
+        "id: row\nquestion: question\nanswer: answer\nreference_answers: gold_answers\n"
+        "claim: answer\nagainst: reference\njudges: {gpt-4: judges.gpt-4.raw}\n"
+        "forms: [first_word]\nhuman_label: human\n",
+        encoding="utf-8",
+    )
+    (folder / "experiment.yaml").write_text(
+        "data: answers.jsonl\nmetrics: [faithfulness]\njudges: openai:gpt-5-mini\n"
+        "grid: {assess_prompt: [three_way, binary]}\n",
+        encoding="utf-8",
+    )

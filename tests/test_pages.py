@@ -1,0 +1,285 @@
+"""Every block that README, the guides and the help of commands print runs, and prints what it says.
+
+A page runs from its first block to its last in one folder, in which `page_files` has put the files
+that pages name, with a judge on loopback. `<!-- file: NAME -->` before a block makes it that file.
+A block that needs somebody else's program or service has a sentence before it that says so: "Needs
+a Ray cluster:".
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+
+import claimeval as ce
+from benchmarks.loopback import serve_in_thread
+from claimeval.cli.main import app, commands
+from tests import page_files, page_judge
+from tests.command_line import call, folded
+
+ROOT = Path(__file__).parents[1]
+GUIDES = (
+    "start",
+    "data",
+    "judges",
+    "metrics",
+    "results",
+    "compare",
+    "human-labels",
+    "cost",
+    "retrieval",
+    "scale",
+)
+PAGES = ("docs/start.md", "docs/data.md")
+RUN = ("console", "python")
+DEPENDENCY = re.compile(
+    r"""(?:pip3? install|uv add|uv pip install|dependencies\s*=|requires\s*=)[^\n]*"""
+)
+UNRUN = ("view", "demo", "push", "batch cancel", "perplexity", "reward", "merge")
+"""Commands that serve until they are stopped, need a platform or the weights of a model, or that
+tests of their own run."""
+KEYS = "y\n" * 300
+"""What a person types who labels."""
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    line: int
+    kind: str
+    text: str
+    file: str | None
+    """The file that it is."""
+    needs: str | None
+    """What it needs that a test does not have."""
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    fence = re.compile(
+        r"(?:^<!-- file: (?P<file>\S+) -->\n)?"
+        r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+        re.DOTALL | re.MULTILINE,
+    )
+    for match in fence.finditer(text):
+        before = text[: match.start()].rstrip().rpartition("\n\n")[2]
+        needs = re.search(r"\bNeeds ([^.:]+)[.:]", before)
+        indent = len(match["indent"])
+        body = "".join(line[indent:] for line in match["text"].splitlines(keepends=True))
+        line = text.count("\n", 0, match.start("text")) + 1
+        yield Block(line, match["kind"], body, match["file"], needs and needs[1])
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """The address of a provider on loopback."""
+    with serve_in_thread(judge=page_judge.answer) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def environment(provider: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What is set while a page runs: the provider, a price of its models, and a reply cache."""
+    folder = tmp_path_factory.mktemp("environment")
+    models = ("gpt-5-mini", "gpt-5")
+    rows = [f"openai:{model}@{provider}: {{input: 0.25, output: 2.00}}\n" for model in models]
+    (folder / "prices.yaml").write_text("".join(rows), encoding="utf-8")
+    return {
+        "OPENAI_API_KEY": "not-a-key",
+        "OPENAI_BASE_URL": provider,
+        "CLAIMEVAL_CACHE": str(folder / "cache"),
+        "CLAIMEVAL_PRICES": str(folder / "prices.yaml"),
+    }
+
+
+@pytest.fixture(scope="module")
+def template(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files and the runs that pages name."""
+    folder = tmp_path_factory.mktemp("pages")
+    page_files.write(folder)
+    page_files.runs(folder, environment)
+    return folder
+
+
+@pytest.fixture
+def folder(
+    template: Path, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A copy of it as the working directory."""
+    here = tmp_path / "page"
+    shutil.copytree(template, here)
+    monkeypatch.chdir(here)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return here
+
+
+def runs(line: str) -> bool:
+    """Whether a command can run here."""
+    return not re.match(rf"claimeval ({'|'.join(UNRUN)})\b", line)
+
+
+def run_command(line: str, folder: Path) -> tuple[int, str]:
+    """Run a line of a page; the exit code, and what it printed."""
+    if re.search(r"[|>&;]|\$\(", re.sub(r"'[^']*'|\"[^\"]*\"", "", line)):
+        name = f"{shlex.quote(sys.executable)} -m claimeval"
+        shell = re.sub(r"(^|[|;&(] *)claimeval(?= )", rf"\1{name}", line)
+        done = subprocess.run(
+            ["bash", "-c", shell], cwd=folder, capture_output=True, text=True, timeout=120
+        )
+        return done.returncode, done.stdout + done.stderr
+    name, *arguments = shlex.split(line)
+    assert name == "claimeval", f"not a command of claimeval: {line}"
+    called = call(*arguments, folder=folder, exits=None, stdin=KEYS)
+    return called.returncode, called.stdout + called.stderr
+
+
+def console(block: Block, folder: Path) -> Iterator[str]:
+    """Run the commands of a block; what is otherwise than printed."""
+    for command in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, shown = re.sub(r"\\\n\s*", "", command).partition("\n")
+        if line.startswith("export ") or not runs(line):
+            continue
+        code, output = run_command(line, folder)
+        printed = iter([*folded(output), f"exit code {code}"])
+        yield from (
+            f"line {block.line}: {line}: not printed: {text}"
+            for text in folded(shown)
+            if text != "..." and text not in printed
+        )
+        if code and "exit code" not in shown:
+            yield f"line {block.line}: {line}: exit code {code}\n{output[-600:]}"
+
+
+def python(block: Block, names: dict[str, Any], page: str) -> Iterator[str]:
+    """Run the code of a block; what is otherwise than printed."""
+    if ">>>" not in block.text:
+        exec(compile(block.text, f"{page}:{block.line}", "exec"), names)
+        return
+    example = doctest.DocTestParser().get_doctest(block.text + "\n", names, page, page, block.line)
+    out: list[str] = []
+    failed = doctest.DocTestRunner(verbose=False).run(example, out.append, clear_globs=False)
+    names.update(example.globs)
+    if failed.failed:
+        yield "".join(out)
+
+
+def names(folder: Path) -> dict[str, Any]:
+    """The names that code of pages takes for granted."""
+    import pandas as pd
+
+    rows = page_files.read(folder / "answers.jsonl")
+    first = rows[0]
+    return {
+        "__name__": "page",
+        "ce": ce,
+        "pytest": pytest,
+        "rows": rows,
+        "frame": pd.DataFrame(rows),
+        "judge": "openai:gpt-5-mini",
+        "question": first["question"],
+        "answer": first["answer"],
+        "contexts": [context["text"] for context in first["contexts"]],
+    }
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if (ROOT / page).exists()])
+def test_every_block_of_a_page_runs_and_prints_what_it_says(page: str, folder: Path) -> None:
+    known = names(folder)
+    wrong: list[str] = []
+    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+        if block.file:
+            path = folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        elif block.needs or block.kind not in RUN:
+            continue
+        elif block.kind == "console":
+            wrong += console(block, folder)
+        else:
+            wrong += python(block, known, page)
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_what_a_block_needs_is_read_from_the_sentence_before_it() -> None:
+    text = "Runs.\n\n```console\n$ a\n```\n\nNeeds Slurm:\n\n```console\n$ b\n```\n"
+    assert [block.needs for block in blocks(text)] == [None, "Slurm"]
+    (file,) = blocks('<!-- file: a.jsonl -->\n```json\n{"id": 1}\n```\n')
+    assert (file.file, file.kind, file.text) == ("a.jsonl", "json", '{"id": 1}\n')
+
+
+def test_a_line_that_is_not_printed_and_an_exit_code_are_told(folder: Path) -> None:
+    block = Block(1, "console", "$ claimeval score nothing.jsonl\n", None, None)
+    assert "exit code 2" in "".join(console(block, folder))
+    block = Block(1, "console", "$ claimeval --version\nno such line\n", None, None)
+    assert list(console(block, folder)) == [
+        "line 1: claimeval --version: not printed: no such line"
+    ]
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """The commands that the help of each command shows as an example."""
+    context = click.Context(app, info_name="claimeval")
+    groups = [(name, app) for names in commands().values() for name in names]
+    while groups:
+        name, group = groups.pop(0)
+        command = group.get_command(context, name)
+        assert command, name
+        for paragraph in (command.help or "").split("\n\n"):
+            text = " ".join(paragraph.split()).partition("xample")[2].partition(": ")[2]
+            for line in re.split(r"; (?=claimeval)|, (?:then|or) (?=claimeval)", text):
+                if "claimeval" in line:
+                    yield f"{command.name}: {line}", line
+        groups += [(below, command) for below in getattr(command, "commands", {})]
+
+
+EXAMPLES = dict(examples())
+
+
+@pytest.mark.parametrize("line", sorted(filter(runs, set(EXAMPLES.values()))))
+def test_examples_of_help_run(line: str, folder: Path) -> None:
+    code, output = run_command(line, folder)
+    assert code == 0, output[-800:]
+
+
+def test_dependencies_that_pages_print_name_this_package() -> None:
+    """`claimeval` on the package index is another project: installing it beside a key would run
+    somebody else's code."""
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "prompts").rglob("*.md"),
+    ]
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in pages
+        for block in blocks(path.read_text(encoding="utf-8"))
+        for line in foreign(block.text)
+    ]
+    assert wrong == []
+
+
+def foreign(text: str) -> list[str]:
+    """The dependencies in a text that are the other package of that name."""
+    return [
+        line
+        for line in DEPENDENCY.findall(text)
+        if re.search(r"""(?<![\w/.-])claimeval(?![\w-]|\.\w)""", line)
+    ]
+
+
+def test_only_the_other_package_is_foreign() -> None:
+    assert foreign('dependencies = ["claimeval"]\npip install claimeval[ray]\n')
+    assert not foreign('dependencies = ["claimeval-judge @ file:///home/me/claimeval"]')
+    assert not foreign("pip uninstall claimeval claimeval-judge\npip install '.[pandas]'\n")
