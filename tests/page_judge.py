@@ -22,10 +22,11 @@ def answer(body: Body) -> Reply:
     if '"answerable"' in requested:
         return Reply(requested.strip().replace("true|false", "true"))
     reply = claim_judge.answer(body)
-    if not reply.content.startswith('{"verdicts": ['):
+    content = str(reply.content)
+    if not content.startswith('{"verdicts": ['):
         return reply
     claims = dict(CLAIM.findall(_within(text, "claims")))
-    verdicts = json.loads(reply.content)["verdicts"]
+    verdicts = json.loads(content)["verdicts"]
     evidence = set(re.findall(r"\d+", _within(text, "evidence")))
     changed = [_by_numbers(verdict, claims, evidence) for verdict in verdicts]
     return Reply(json.dumps({"verdicts": changed}))

@@ -8,7 +8,9 @@ a Ray cluster:".
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import re
 import shlex
 import shutil
@@ -167,11 +169,12 @@ def python(block: Block, names: dict[str, Any], page: str) -> Iterator[str]:
         exec(compile(block.text, f"{page}:{block.line}", "exec"), names)
         return
     example = doctest.DocTestParser().get_doctest(block.text + "\n", names, page, page, block.line)
-    out: list[str] = []
-    failed = doctest.DocTestRunner(verbose=False).run(example, out.append, clear_globs=False)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        failed = doctest.DocTestRunner(verbose=False).run(example, clear_globs=False)
     names.update(example.globs)
     if failed.failed:
-        yield "".join(out)
+        yield out.getvalue()
 
 
 def names(folder: Path) -> dict[str, Any]:
@@ -230,7 +233,9 @@ def test_a_line_that_is_not_printed_and_an_exit_code_are_told(folder: Path) -> N
 def examples() -> Iterator[tuple[str, str]]:
     """The commands that the help of each command shows as an example."""
     context = click.Context(app, info_name="claimeval")
-    groups = [(name, app) for names in commands().values() for name in names]
+    groups: list[tuple[str, click.Group]] = [
+        (name, app) for names in commands().values() for name in names
+    ]
     while groups:
         name, group = groups.pop(0)
         command = group.get_command(context, name)
@@ -240,7 +245,8 @@ def examples() -> Iterator[tuple[str, str]]:
             for line in re.split(r"; (?=claimeval)|, (?:then|or) (?=claimeval)", text):
                 if "claimeval" in line:
                     yield f"{command.name}: {line}", line
-        groups += [(below, command) for below in getattr(command, "commands", {})]
+        if isinstance(command, click.Group):
+            groups += [(below, command) for below in command.commands]
 
 
 EXAMPLES = dict(examples())
