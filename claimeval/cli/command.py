@@ -415,6 +415,27 @@ def _mapping(
     return values
 
 
+Annotation = TypeVar("Annotation")
+
+
+def _annotation(kind: type[Annotation], annotations: Iterable[Any]) -> Annotation | None:
+    return next((part for part in annotations if isinstance(part, kind)), None)
+
+
+def _argument(
+    name: str, placeholder: str, kind: Any, repeated: bool, default: Mapping[str, Any]
+) -> click.Argument:
+    metavar = f"[{placeholder}]" if default else placeholder
+    return click.Argument(
+        [name],
+        type=kind,
+        nargs=-1 if repeated else 1,
+        metavar=f"{metavar}..." if repeated else metavar,
+        required=not default,
+        **({} if repeated else default),  # click 8.1 takes no default for any number
+    )
+
+
 def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> click.Parameter:
     parts = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
     optional = types.NoneType in parts
@@ -430,30 +451,23 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
     option = "--" + name.replace("_", "-")
     names = [part for part in annotations if isinstance(part, str)] or [option]
     if not names[0].startswith("-"):
-        metavar = (f"[{names[0]}]" if default else names[0]) + "..." * repeated
-        settings = {} if repeated else default  # click 8.1 takes no default for any number
-        return click.Argument(
-            [name],
-            type=kind,
-            nargs=-1 if repeated else 1,
-            metavar=metavar,
-            required=not default,
-            **settings,
-        )
-    for form in (part for part in annotations if isinstance(part, Form)):
+        return _argument(name, names[0], kind, repeated, default)
+    form = _annotation(Form, annotations)
+    if form is not None:
         made = partial(_mapping, names[0], form, get_args(hint)[1])
         return click.Option([name, *names], metavar="TEXT", multiple=True, callback=made)
     if bool in parts or words == [True]:
         if optional and not words:
             names = [f"{option}/--no-{option[2:]}"]
         return click.Option([name, *names], is_flag=True, flag_value=True, **default)
-    for given_alone in (part for part in annotations if isinstance(part, WithoutValue)):
+    alone = _annotation(WithoutValue, annotations)
+    if alone is not None:
         return click.Option(
             [name, *names],
             type=kind,
             metavar=f"[{metavar}]",
             is_flag=False,
-            flag_value=str(given_alone.value),
+            flag_value=str(alone.value),
             **default,
         )
     return (click.Option if repeated else Once)(

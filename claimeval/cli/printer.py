@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,60 +163,52 @@ class Output:
         narrow; where the rest does not fit either, each row is a block of lines with name and
         value.
         """
-        from rich.table import Table as Grid
-        from rich.text import Text
-
-        wide = self.console.width
-        cells = list(zip(*shown.rows, strict=True)) or [()] * len(shown.columns)
-        for lines in (1, 2, 3, 9):
-            widths = [
-                _width(column, cells[i], WORDS if i else NAMES, lines)
-                for i, column in enumerate(shown.columns)
-            ]
-            if sum(widths) <= wide:
-                break
-        kept = list(range(len(widths)))
-        for rank in sorted({column.rank for column in shown.columns if column.rank}, reverse=True):
-            if sum(widths[i] for i in kept) > wide:
-                kept = [i for i in kept if shown.columns[i].rank < rank]
+        widths = _widths(shown, self.console.width)
+        kept = _fitting(shown.columns, widths, self.console.width)
         if shown.title:
             self.line()
             self.line(bold=shown.title)
+        absent = ""
         if sum(widths[i] for i in kept) > self._columns:
-            kept = list(range(len(widths)))
-            names = [column.name for column in shown.columns]
-            for row in shown.rows:
-                self.line(bold=row[0] or "-")
-                self.pairs(
-                    [pair for pair in zip(names[1:], row[1:], strict=True) if pair[1]], indent=1
-                )
+            self._rows_as_pairs(shown)
         else:
-            grid = Grid(header_style="bold", box=None, padding=(0, 1))
-            for i in kept:
-                column = shown.columns[i]
-                is_text = shown.columns[i].kind in ("text", "metric")
-                head = "\n".join(_folded(column.name, widths[i] - 2))
-                grid.add_column(
-                    Text(head),
-                    justify="left" if is_text else "right",
-                    no_wrap=not is_text,
-                    overflow="fold",
-                )
-            for number, row in enumerate(shown.rows):
-                grid.add_row(
-                    *(Text(row[i]) for i in kept), style="dim" if number in shown.indented else ""
-                )
-            console = self.console
-            width = console.width
-            console.width = max(width, sum(widths[i] for i in kept))
-            console.print(grid)
-            console.width = width
+            self._grid(shown, {i: widths[i] for i in kept})
+            absent = ", ".join(shown.columns[i].name for i in range(len(widths)) if i not in kept)
         for note in shown.notes:
             self.line(note, style="dim", indent=1)
-        if absent := ", ".join(
-            column.name for i, column in enumerate(shown.columns) if i not in kept
-        ):
+        if absent:
             self.line(f"not shown below {sum(widths)} columns: {absent}", style="dim", indent=1)
+
+    def _rows_as_pairs(self, shown: Table) -> None:
+        names = [column.name for column in shown.columns[1:]]
+        for first, *rest in shown.rows:
+            self.line(bold=first or "-")
+            self.pairs([pair for pair in zip(names, rest, strict=True) if pair[1]], indent=1)
+
+    def _grid(self, shown: Table, widths: Mapping[int, int]) -> None:
+        """Print the columns that `widths` names, each with its width."""
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(header_style="bold", box=None, padding=(0, 1))
+        for i, width in widths.items():
+            column = shown.columns[i]
+            is_text = column.kind in ("text", "metric")
+            grid.add_column(
+                Text("\n".join(_folded(column.name, width - 2))),
+                justify="left" if is_text else "right",
+                no_wrap=not is_text,
+                overflow="fold",
+            )
+        for number, row in enumerate(shown.rows):
+            style = "dim" if number in shown.indented else ""
+            grid.add_row(*(Text(row[i]) for i in widths), style=style)
+        console = self.console
+        terminal = console.width
+        # names and numbers are never cut: a pipe has no width, and a reader may scroll
+        console.width = max(terminal, sum(widths.values()))
+        console.print(grid)
+        console.width = terminal
 
     def pairs(self, rows: Iterable[tuple[str, str]], *, indent: int = 0, bold: str = "") -> None:
         """Print names next to texts; that of the name `bold` is bold."""
@@ -302,6 +294,28 @@ def _lines(text: str) -> str:
     """Return the text `escaped`, with its line ends, and at most one empty line in a row."""
     lines = "\n".join(escaped(line).rstrip() for line in text.expandtabs(4).splitlines())
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
+
+
+def _widths(shown: Table, wide: int) -> list[int]:
+    """Return the width of each column, with as few lines for the names as `wide` columns allow."""
+    cells = list(zip(*shown.rows, strict=True)) or [()] * len(shown.columns)
+    for lines in (1, 2, 3, 9):
+        widths = [
+            _width(column, cells[i], WORDS if i else NAMES, lines)
+            for i, column in enumerate(shown.columns)
+        ]
+        if sum(widths) <= wide:
+            break
+    return widths
+
+
+def _fitting(columns: Sequence[Column], widths: Sequence[int], wide: int) -> list[int]:
+    """Return the indices of the columns that are shown: those of high rank are left out first."""
+    kept = list(range(len(columns)))
+    for rank in sorted({column.rank for column in columns if column.rank}, reverse=True):
+        if sum(widths[i] for i in kept) > wide:
+            kept = [i for i in kept if columns[i].rank < rank]
+    return kept
 
 
 def _width(column: Column, cells: Iterable[str], words: int, lines: int) -> int:

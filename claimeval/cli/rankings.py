@@ -14,7 +14,10 @@ from claimeval.cli.terminal import on_terminal, say, write_data, write_plain
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from claimeval.ir.measures import MeasureList
+    from collections.abc import Iterable, Sequence
+
+    from claimeval.ir.evaluation import Evaluation
+    from claimeval.ir.measures import Measure, MeasureList
 
 
 @command("rank")
@@ -88,7 +91,6 @@ class RankCommand:
         from claimeval import ir
         from claimeval.ir import evaluation, output
         from claimeval.report import charts, rankings
-        from claimeval.runs.jobs import relevant_from
 
         if self.paired and (len(self.trec_runs) < 2 or self.trec):
             raise UsageError(
@@ -102,27 +104,13 @@ class RankCommand:
         if self.plot:
             charts.check_name(self.plot)
         requested = self._requested()
-        usual = (None if self.trec else relevant_from(self.qrels)) or 1
-        is_folder = self.qrels.is_dir()
-        judgments = ir.find_qrels(self.qrels, self.split) if is_folder else _source(self.qrels)
-        evaluator = ir.Evaluator(
-            judgments,
-            [*requested.measures, *(rankings.CURVES if self.plot else ())],
-            level=usual if self.level is None else self.level,
-            judged_only=self.judged_only,
-            max_retrieved=self.max_retrieved,
-            ties=self.ties,
-            missing="zero" if self.complete else self.missing,
-            no_relevant=self.no_relevant,
-            collapse_ids=self.collapse_ids,
-            collection=self.collection,
+        evaluations = self._evaluations(
+            [*requested.measures, *(rankings.CURVES if self.plot else ())]
         )
-        evaluations = [evaluator.evaluate(_source(run)) for run in self.trec_runs]
         labels = output.labels(self.trec_runs)
         if self.plot:
-            rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(
-                self.plot
-            )
+            comparable = rankings.comparable(requested.measures)
+            rankings.draw(evaluations, labels, comparable).save(self.plot)
         shown = [evaluated.only(requested.measures) for evaluated in evaluations]
         if self.z_scores:
             norms = ir.read_z_scores(self.z_scores)
@@ -132,15 +120,7 @@ class RankCommand:
             record = output.as_record(shown, labels, per_query=self.per_query, pairings=pairings)
             return Output(json=True).result("rank", record)
         if self.trec:
-            for label, evaluated in zip(labels, shown, strict=True):
-                for remark in output.warnings(evaluated):
-                    say(f"{label}: {remark}")
-                shape = {
-                    "per_query": self.per_query,
-                    "summary": not self.no_summary,
-                    "run_id": requested.run_id,
-                }
-                write_data(ir.trec_text(evaluated, **shape, prefix="Z" if self.z_scores else ""))
+            self._write_as_trec_eval(shown, labels, run_id=requested.run_id)
             return 0
         plain = self.per_query or self.no_summary or self.z_scores
         if on_terminal() and not plain:
@@ -149,6 +129,45 @@ class RankCommand:
             text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
+
+    def _evaluations(self, measures: Iterable[str | Measure]) -> list[Evaluation]:
+        from claimeval import ir
+        from claimeval.runs.jobs import relevant_from
+
+        usual = (None if self.trec else relevant_from(self.qrels)) or 1
+        is_folder = self.qrels.is_dir()
+        judgments = ir.find_qrels(self.qrels, self.split) if is_folder else _source(self.qrels)
+        evaluator = ir.Evaluator(
+            judgments,
+            measures,
+            level=usual if self.level is None else self.level,
+            judged_only=self.judged_only,
+            max_retrieved=self.max_retrieved,
+            ties=self.ties,
+            missing="zero" if self.complete else self.missing,
+            no_relevant=self.no_relevant,
+            collapse_ids=self.collapse_ids,
+            collection=self.collection,
+        )
+        return [evaluator.evaluate(_source(run)) for run in self.trec_runs]
+
+    def _write_as_trec_eval(
+        self, evaluations: Sequence[Evaluation], labels: Sequence[str], *, run_id: bool
+    ) -> None:
+        from claimeval import ir
+        from claimeval.ir import output
+
+        for label, evaluated in zip(labels, evaluations, strict=True):
+            for remark in output.warnings(evaluated):
+                say(f"{label}: {remark}")
+            text = ir.trec_text(
+                evaluated,
+                per_query=self.per_query,
+                summary=not self.no_summary,
+                run_id=run_id,
+                prefix="Z" if self.z_scores else "",
+            )
+            write_data(text)
 
     def _requested(self) -> MeasureList:
         """Return the measures. Raises UsageError for those that only trec_eval has, unless all are

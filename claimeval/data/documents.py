@@ -86,20 +86,7 @@ def document(item: Any) -> dict[str, Any] | None:
     if isinstance(item, str):
         return {"text": item}
     if isinstance(item, (list, tuple)):
-        if (
-            len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list)
-        ):  # a title and its sentences
-            return {"title": item[0], "text": "".join(map(str, item[1]))}
-        if len(item) == 2 and all(isinstance(part, str) for part in item):
-            # a title and its text: the title is the shorter one
-            return {"title": item[0], "text": item[1]} if len(item[0]) < len(item[1]) else None
-        scored = (
-            len(item) == 2
-            and isinstance(item[1], (int, float))
-            and isinstance(item[0], (str, dict))
-        )
-        inner = document(item[0]) if scored else None
-        return inner and {**inner, "score": item[1]}
+        return _pair(*item) if len(item) == 2 else None
     if not isinstance(item, Mapping):
         return None
     for name in _AROUND:
@@ -120,6 +107,20 @@ def document(item: Any) -> dict[str, Any] | None:
     }
     fields["score"] = _first(item, _SCORE, (int, float))
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _pair(first: Any, second: Any) -> dict[str, Any] | None:
+    """Return the document in two values: a title with its sentences or its text, or a document with
+    its score."""
+    if isinstance(first, str) and isinstance(second, list):
+        return {"title": first, "text": "".join(map(str, second))}
+    if isinstance(first, str) and isinstance(second, str):
+        # the title is the shorter one
+        return {"title": first, "text": second} if len(first) < len(second) else None
+    if isinstance(first, (str, dict)) and isinstance(second, (int, float)):
+        inner = document(first)
+        return inner and {**inner, "score": second}
+    return None
 
 
 def with_empty_texts(items: list[Any]) -> list[Any]:

@@ -248,14 +248,13 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
         field: value for field, value in first.fields.items() if field in (*layout.other, *keys)
     }
     for row in rows[1:]:
-        for field, value in kept.items():
-            cell = row.fields.get(field)
-            if cell != value and not isinstance(value, float) and not _blank(cell):
-                raise DataError(
-                    f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from"
-                    f" {first.location}, though {group} is {name!r} in both; rows to join differ in"
-                    " their documents alone"
-                )
+        field = _first_difference(row, kept)
+        if field is not None:
+            raise DataError(
+                f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from"
+                f" {first.location}, though {group} is {name!r} in both; rows to join differ in"
+                " their documents alone"
+            )
     ranks = [
         field for field in first.fields if _describes_document(field) and _words(field) & _RANK
     ]
@@ -263,15 +262,31 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
         with suppress(ValueError):  # no number
             rows = sorted(rows, key=lambda row: float(str(row.fields.get(ranks[0]))))
     documents = [_document(row, layout.document, kept) for row in rows]
-    names = [document.get("id") for document in documents if isinstance(document, dict)]
-    if len(set(names)) < len(documents):
-        documents = [
-            {**document, "id": None} if isinstance(document, dict) else document
-            for document in documents
-        ]
     column = layout.document if layout.mapped else "contexts"
     own = {} if layout.named else {"id": name}
-    return SourceRow(first.location, number, {**own, **kept, column: documents}, first.origin)
+    fields = {**own, **kept, column: _with_distinct_ids(documents)}
+    return SourceRow(first.location, number, fields, first.origin)
+
+
+def _first_difference(row: SourceRow, kept: Mapping[str, object]) -> str | None:
+    """Return the first field in which a row differs from the first of its group, beside blanks and
+    numbers such as scores."""
+    for field, value in kept.items():
+        cell = row.fields.get(field)
+        if cell != value and not isinstance(value, float) and not _blank(cell):
+            return field
+    return None
+
+
+def _with_distinct_ids(documents: list[object]) -> list[object]:
+    """Return the documents; without their ids if two have the same or one has none."""
+    names = [document.get("id") for document in documents if isinstance(document, dict)]
+    if len(set(names)) == len(documents):
+        return documents
+    return [
+        {**document, "id": None} if isinstance(document, dict) else document
+        for document in documents
+    ]
 
 
 def _document(row: SourceRow, column: str, kept: Collection[str]) -> object:

@@ -12,7 +12,7 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, islice
@@ -453,44 +453,30 @@ def samples_of_rows(
         whole: Whether these are the rows from the first, so that a path that none of them has is an
             error.
     """
-    fields = columns(mapping)
-    ids: set[str] = set()
-    table = LongTable(name)
-    number = count = rows_after_error = 0
     nowhere = Nowhere.of_samples(name, mapping if whole else NO_MAPPING, ALIASES)
     if mapping.of_spans:
         from claimeval.data.traces import samples_in
 
         rows = samples_in(rows)
     rows = nowhere.watch(rows, raises=not problems.examines)
+    reader = _RowReader(name, mapping, problems)
     if mapping.changes_rows:
         rows = mapped(rows, mapping)
     if mapping.group not in (None, "none"):
-        rows = joined(
-            rows, mapping.group, lambda row: _layout(tuple(row.fields), tuple(fields.items()))
-        )
+        rows = joined(rows, mapping.group, reader.layout)
+    number = count = rows_after_error = 0
     for number, row in enumerate(rows, 1):
         rows_after_error += problems.stopped
         if rows_after_error > MAX_FURTHER:
             problems.last = number - 1
             break
         try:
-            location = f"sample {number}" if isinstance(row, Sample) else row.location
-            records = [row] if isinstance(row, Sample) else read_row(row, fields, mapping, problems)
-            if mapping.answer_reasoning != "keep":
-                records = [_judged(record, location, mapping, problems) for record in records]
-            if isinstance(row, SourceRow) and table.open and mapping.group != "none":
-                layout = _layout(tuple(row.fields), tuple(fields.items()))
-                table.add(records[-1], row.fields, layout)
-            if problems.unique_ids:
-                _check_ids(records, ids, location)
+            records = reader.read(row, number)
         except DataError as error:
             if error.kind in REFUSED:
                 raise
             problems.add(error)
             continue
-        if problems.unique_ids:
-            ids.update(record.id for record in records)
         records = records if limit is None else records[: limit - count]
         count += len(records)
         problems.samples = count
@@ -504,19 +490,52 @@ def samples_of_rows(
         first = problems.errors[0]
         problems.clear()
         raise DataError(f"{name}: {NO_COLUMN}{str(first).partition(NO_COLUMN)[2]}")
-    table.check()
+    reader.table.check()
     problems.stop()
     if not number and not problems.nowhere:
         raise DataError(f"{name} has no samples")
 
 
-def _check_ids(records: Iterable[Sample], ids: Collection[str], location: str) -> None:
-    """Raise DataError for a sample with the id of an earlier one."""
-    for record in records:
-        if record.id in ids:
-            raise DataError(
-                f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
-            )
+class _RowReader:
+    """Reads the samples in rows one after the other, with what later rows are checked against."""
+
+    def __init__(self, name: str, mapping: RowMapping, problems: Problems) -> None:
+        self.table = LongTable(name)
+        """The rows as one row for each document, in case they are."""
+        self._mapping = mapping
+        self._fields = columns(mapping)
+        self._problems = problems
+        self._ids: set[str] = set()
+
+    def read(self, row: SourceRow | Sample, number: int) -> list[Sample]:
+        """Return the samples in a row, the `number`th. Raises DataError for a malformed row, or a
+        sample with the id of an earlier one."""
+        mapping = self._mapping
+        if isinstance(row, Sample):
+            location = f"sample {number}"
+            records = [row]
+        else:
+            location = row.location
+            records = read_row(row, self._fields, mapping, self._problems)
+        if mapping.answer_reasoning != "keep":
+            records = [_judged(record, location, mapping, self._problems) for record in records]
+        if self.table.open and mapping.group != "none" and isinstance(row, SourceRow):
+            self.table.add(records[-1], row.fields, self.layout(row))
+        if self._problems.unique_ids:
+            self._check_ids(records, location)
+        return records
+
+    def layout(self, row: SourceRow) -> Layout:
+        return _layout(tuple(row.fields), tuple(self._fields.items()))
+
+    def _check_ids(self, records: Sequence[Sample], location: str) -> None:
+        for record in records:
+            if record.id in self._ids:
+                raise DataError(
+                    f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id"
+                )
+        # only now: a refused row leaves no ids behind
+        self._ids.update(record.id for record in records)
 
 
 def parse_references(value: str | None) -> References | None:
@@ -672,23 +691,7 @@ class _CellValues:
         assigned = _assignment(tuple(fields), tuple(columns.items()))
         for field, candidates in assigned.fields:
             for column in candidates:
-                if column not in fields:
-                    raise self._error(f"no field {column!r}, which was given for {field}")
-                value = fields[column]
-                if value is None or value != value:  # NaN, the missing value of tables
-                    continue
-                if field == "contexts" and len(candidates) > 1 and isinstance(value, (int, float)):
-                    continue
-                if field in self.present and (_is_blank(value) or value == self.present[field]):
-                    continue
-                if field in self.present and not _is_blank(self.present[field]):
-                    first = self._columns[field]
-                    both = f"both {first!r} and {column!r} are names of {field}"
-                    raise self._error(
-                        f"{both}: add {options({field: first})} or {options({field: column})}"
-                    )
-                self.present[field] = value
-                self._columns[field] = column
+                self._take(field, column, one_of=len(candidates))
         self._id_column = assigned.id_column
         if not assigned.known:
             names = ", ".join(fields) or "none"
@@ -710,6 +713,29 @@ class _CellValues:
         self.references: References | None = None
         if isinstance(references, str) and references in get_args(References):
             self.references = cast(References, self._other.pop("references"))
+
+    def _take(self, field: str, column: str, *, one_of: int) -> None:
+        """Take the value of a field from a column, of which it has `one_of`: an earlier one stays
+        where this one has nothing else to say."""
+        if column not in self._row.fields:
+            raise self._error(f"no field {column!r}, which was given for {field}")
+        value = self._row.fields[column]
+        if value is None or value != value:  # NaN, the missing value of tables
+            return
+        if field == "contexts" and one_of > 1 and isinstance(value, (int, float)):
+            return  # a column "passages" beside the contexts may count them
+        if field in self.present:
+            before = self.present[field]
+            if _is_blank(value) or value == before:
+                return
+            if not _is_blank(before):
+                first = self._columns[field]
+                both = f"both {first!r} and {column!r} are names of {field}"
+                raise self._error(
+                    f"{both}: add {options({field: first})} or {options({field: column})}"
+                )
+        self.present[field] = value
+        self._columns[field] = column
 
     def _read_turns(self, columns: Mapping[str, str]) -> None:
         """Read lists of messages. A column with the name of such a list but without messages is

@@ -294,32 +294,41 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
         return [dict(zip(table["columns"], row, strict=False)) for row in table["data"]]
     if container := _container(table):
         (rows,) = values_at(table, container)
-        made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == [
-            "index"
-        ]
-        return (
-            [{k: v for k, v in row.items() if k != "index"} for row in rows]
-            if made_up
-            else list(rows)
-        )
-    if not _OF_A_TRACE.isdisjoint(table):
+        # the index of a frame is no column of it, unless it has a name
+        schema = table.get("schema")
+        made_up = isinstance(schema, dict) and schema.get("primaryKey") == ["index"]
+        if not made_up:
+            return list(rows)
+        return [{k: v for k, v in row.items() if k != "index"} for row in rows]
+    if not _OF_A_TRACE.isdisjoint(table) or not values:
         return [dict(table)]
-    if values and all(isinstance(value, dict) for value in values):
-        if all(str(label).isdecimal() for label in table):
-            return values
-        if _are_by_id(table):
-            return [row if "id" in row else {"id": name, **row} for name, row in table.items()]
-        labels = dict.fromkeys(chain.from_iterable(values))
-        return [{column: cells.get(label) for column, cells in table.items()} for label in labels]
-    if values and all(isinstance(value, (list, tuple)) for value in values):
-        if not any(values):
-            raise DataError(f"{name}: no list of samples under one of {', '.join(CONTAINERS)}")
-        lengths = {column: len(cells) for column, cells in table.items()}
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{column} {length}" for column, length in lengths.items())
-            raise DataError(f"{name}: columns of different lengths ({counts})")
-        return [dict(zip(table, cells, strict=True)) for cells in zip(*values, strict=True)]
+    if all(isinstance(value, dict) for value in values):
+        return _rows_of_objects(table)
+    if all(isinstance(value, (list, tuple)) for value in values):
+        return _rows_of_columns(table, name)
     return [dict(table)]
+
+
+def _rows_of_objects(table: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+    """Return the rows of an object of objects: rows by number or by id, or columns with their cells
+    by label."""
+    if all(str(label).isdecimal() for label in table):
+        return list(table.values())
+    if _are_by_id(table):
+        return [row if "id" in row else {"id": name, **row} for name, row in table.items()]
+    labels = dict.fromkeys(chain.from_iterable(table.values()))
+    return [{column: cells.get(label) for column, cells in table.items()} for label in labels]
+
+
+def _rows_of_columns(table: Mapping[str, Sequence[Any]], name: str) -> list[Any]:
+    columns = list(table.values())
+    if not any(columns):
+        raise DataError(f"{name}: no list of samples under one of {', '.join(CONTAINERS)}")
+    lengths = {column: len(cells) for column, cells in table.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{column} {length}" for column, length in lengths.items())
+        raise DataError(f"{name}: columns of different lengths ({counts})")
+    return [dict(zip(table, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 def _are_by_id(table: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -7,6 +7,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from statistics import median
 
 from pydantic import Field
@@ -254,7 +255,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no
     samples."""
     count = empty_contexts = empty_answers = no_answer = 0
-    missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
+    missing = _MissingParts(metrics)
     numbers = dict[str, int]()
     duplicates = dict[str, tuple[int, int]]()
     no_question: MissingField | None = None
@@ -264,11 +265,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     metadata = Counter[str]()
     contexts = array("l")
     example: Sample | None = None
-    claimed = {metric.claims_of for metric in metrics}
-    parts = sorted(claimed | {metric.against for metric in metrics})
     ids = ContextIdTally()
-    lacks: dict[tuple[bool, ...], list[tuple[str, Part]]] = {}
-    """The missing part of each metric, by the presence of each of `parts`."""
     for sample in samples:
         count += 1
         example = example or sample
@@ -290,24 +287,12 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         ids.add(sample)
         generators[sample.generator or "unknown"] += 1
         metadata.update(sample.metadata.keys())
-        has = (bool(sample.reference_claims), *(sample.has(part) for part in parts))
-        if has not in lacks:
-            lacks[has] = [
-                (metric.name, part) for metric in metrics if (part := metric.missing_part(sample))
-            ]
-        for name, part in lacks[has]:
-            n, first = missing[name].get(part, (0, sample.id))
-            missing[name][part] = n + 1, first
+        missing.add(sample)
     if not count:
         raise DataError("The data set has no samples")
     return Survey(
         samples=count,
-        missing_fields={
-            name: tuple(
-                MissingField(part=part, count=n, first=first) for part, (n, first) in parts.items()
-            )
-            for name, parts in missing.items()
-        },
+        missing_fields=missing.fields(),
         empty_contexts=empty_contexts,
         empty_answers=empty_answers,
         no_answer=no_answer,
@@ -323,6 +308,37 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         contexts=(min(contexts), median(contexts), max(contexts)) if contexts else None,
         example=example,
     )
+
+
+class _MissingParts:
+    """Counts, by metric, the samples that lack a part it needs."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = metrics
+        named = chain.from_iterable((metric.claims_of, metric.against) for metric in metrics)
+        self._parts = sorted(set(named))
+        self._lacks: dict[tuple[bool, ...], list[tuple[str, Part]]] = {}
+        """The missing part of each metric, by the presence of each part: most samples of a file
+        have the same parts."""
+        self._counts: dict[str, dict[str, tuple[int, str]]] = {one.name: {} for one in metrics}
+
+    def add(self, sample: Sample) -> None:
+        has = (bool(sample.reference_claims), *(sample.has(part) for part in self._parts))
+        if has not in self._lacks:
+            missing = [(metric.name, metric.missing_part(sample)) for metric in self._metrics]
+            self._lacks[has] = [(name, part) for name, part in missing if part]
+        for name, part in self._lacks[has]:
+            n, first = self._counts[name].get(part, (0, sample.id))
+            self._counts[name][part] = n + 1, first
+
+    def fields(self) -> dict[str, tuple[MissingField, ...]]:
+        """Return the missing parts by metric, each with its first sample."""
+        fields: dict[str, tuple[MissingField, ...]] = {}
+        for name, parts in self._counts.items():
+            fields[name] = tuple(
+                MissingField(part=part, count=n, first=first) for part, (n, first) in parts.items()
+            )
+        return fields
 
 
 def _texts(sample: Sample) -> tuple[str, ...]:

@@ -368,22 +368,15 @@ class ClaimsJob(QuestionJob):
         def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
             """Judge the claims of one part against another part."""
             context = JudgingContext(self, executor, earlier, self.same_family(sample, of, against))
-            known = {assessment.subject for assessment in given if assessment.against == against}
-            asked = (
-                [claim for claim in claims[of] if claim.id not in known]
-                if of == "reference"
-                else claims[of]
-            )
+            known = set[str]()
+            if of == "reference":
+                known = {given_one.subject for given_one in given if given_one.against == against}
+            asked = [claim for claim in claims[of] if claim.id not in known]
             return judge(self.question(sample, of, against, evidence[against]), asked, context)
 
         evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
-        pairs = [
-            (of, against)
-            for of, against in dict.fromkeys(
-                (metric.claims_of, metric.against) for metric in metrics
-            )
-            if claims[of] and evidence[against]
-        ]
+        columns = dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
+        pairs = [(of, against) for of, against in columns if claims[of] and evidence[against]]
         given = _given(sample, self, pairs)
         judged_pairs: list[JudgedSubjects] = await gather_all(
             [judged(of, against) for of, against in pairs]
@@ -392,20 +385,19 @@ class ClaimsJob(QuestionJob):
         calls = earlier.calls + tuple(chain.from_iterable(step.calls for step in steps))
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
         reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
-        voted = with_evidence(sample, chain.from_iterable(claims.values()), voted, reasoning)
+        all_claims = tuple(chain.from_iterable(claims.values()))
+        voted = with_evidence(sample, all_claims, voted, reasoning)
+        whole = [assessment for assessment in voted if assessment.is_whole]
+        single = [assessment for assessment in voted if not assessment.is_whole]
         unscored = SampleResult(
             sample=sample,
-            claims=tuple(chain.from_iterable(claims.values())),
+            claims=all_claims,
             unextracted={
                 part: _why_without_claims(extraction)
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
-            assessments=(
-                *[a for a in voted if a.is_whole],
-                *given,
-                *[a for a in voted if not a.is_whole],
-            ),
+            assessments=(*whole, *given, *single),
             calls=calls,
         )
         if phrases := _unclear(self, unscored):

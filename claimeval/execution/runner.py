@@ -249,6 +249,13 @@ async def open_executors(
         yield RunExecutors(asker, batched, elsewhere, remote)
 
 
+def _cannot_continue(now: RunStatus, job: ItemJob[T, R]) -> bool:
+    """Return whether a run ends with what it has: it may spend no more, its cache is gone, or the
+    judges that are left are not enough."""
+    stopped = bool(now.stopped) and job.cannot_continue(now.stopped)
+    return bool(now.budget_exhausted or now.lost or stopped)
+
+
 async def run_job(
     job: ItemJob[T, R] | ComputedJob[R],
     items: Iterable[T],
@@ -304,11 +311,7 @@ async def run_job(
                 async with aclosing(_results(job, items, executor, batched, workers)) as results:
                     async for result in results:
                         now = executors.status()
-                        if (
-                            now.budget_exhausted
-                            or now.lost
-                            or (now.stopped and job.cannot_continue(now.stopped))
-                        ):
+                        if _cannot_continue(now, job):
                             complete = False
                             if online:
                                 await online.drain()

@@ -396,10 +396,6 @@ class Claimeval:
 
     def write(self) -> list[str]:
         """Write the run directory of the session, and return the lines of its summary."""
-        from claimeval.api.run import Run
-        from claimeval.metrics.scoring import ends_and_kind
-        from claimeval.runs.directory import MANIFEST, attached, load_manifest
-        from claimeval.statistics.formatting import decimal
         from claimeval.types.errors import ClaimevalError
 
         if not self._parts:
@@ -414,31 +410,16 @@ class Claimeval:
         )
         first, *later = map(_run_of, main_first)
         jobs = [run.job for run in (first, *later)]
-        folders = [
-            run.job if jobs.count(run.job) == 1 else f"{run.job}-{n}"
-            for n, run in enumerate(later, 2)
-        ]
-        labels = [
-            "".join(f", {judge.name}" for judge in run.manifest.judges) if later else ""
-            for run in (first, *later)
-        ]
-        for run, label, folder_name in zip((first, *later), labels, ("", *folders), strict=True):
-            place = f", {folder_name}" if folder_name and labels.count(label) > 1 else ""
-            for name, metric in run.summary.items():
-                value = "undefined" if metric.mean is None else decimal(metric.mean)
-                lines.append(f"{name} {value}, {ends_and_kind(metric)}, n {metric.n}{label}{place}")
-        if (folder := self._folder()) is None:
+        runs = {"": first}
+        """The runs by the name of their folder in that of the first."""
+        for n, run in enumerate(later, 2):
+            runs[run.job if jobs.count(run.job) == 1 else f"{run.job}-{n}"] = run
+        lines += _scores(runs)
+        folder = self._folder()
+        if folder is None:
             return lines
         try:
-            for old in attached(folder).values():
-                if NOTE in load_manifest(old).notes:
-                    shutil.rmtree(old)
-            is_ours = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
-            first.save(folder, overwrite=is_ours)
-            for run, folder_name in zip(later, folders, strict=True):
-                run.save(folder / folder_name, overwrite=True)
-            if later:
-                Run.load(folder).report(folder / "report.html")  # again, with the attached runs
+            _save(runs, folder)
         except (ClaimevalError, OSError) as error:
             return [*lines, f"no report: {error}"]
         return [*lines, f"report: {folder / 'report.html'}"]
@@ -547,6 +528,41 @@ def _joined(first: Manifest, second: Manifest) -> Manifest | None:
             "notes": tuple(dict.fromkeys((*first.notes, *second.notes))),
         }
     )
+
+
+def _scores(runs: Mapping[str, Run]) -> list[str]:
+    """Return a line for each metric of each run; of several runs with the judges, and with the
+    folder where two have the same judges."""
+    from claimeval.metrics.scoring import ends_and_kind
+    from claimeval.statistics.formatting import decimal
+
+    judges: dict[str, str] = {}
+    for name, run in runs.items():
+        listed = "".join(f", {judge.name}" for judge in run.manifest.judges)
+        judges[name] = listed if len(runs) > 1 else ""
+    lines: list[str] = []
+    for folder, run in runs.items():
+        who = judges[folder]
+        place = f", {folder}" if folder and list(judges.values()).count(who) > 1 else ""
+        for name, metric in run.summary.items():
+            value = "undefined" if metric.mean is None else decimal(metric.mean)
+            lines.append(f"{name} {value}, {ends_and_kind(metric)}, n {metric.n}{who}{place}")
+    return lines
+
+
+def _save(runs: Mapping[str, Run], folder: Path) -> None:
+    """Write the first run with the others in its folder, in place of those of an earlier session."""
+    from claimeval.api.run import Run
+    from claimeval.runs.directory import MANIFEST, attached, load_manifest
+
+    for old in attached(folder).values():
+        if NOTE in load_manifest(old).notes:
+            shutil.rmtree(old)
+    is_ours = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
+    for name, run in runs.items():
+        run.save(folder / name, overwrite=is_ours or bool(name))
+    if len(runs) > 1:
+        Run.load(folder).report(folder / "report.html")  # again, with the attached runs
 
 
 def _run_of(part: _JobResults) -> Run:

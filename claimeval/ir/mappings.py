@@ -148,24 +148,7 @@ class JudgedQuery:
 
     def rank(self, documents: Mapping[str, float], ties: Ties) -> RankedQuery:
         """Rank the documents of a run. Raises DataError if a score is not a number."""
-        try:
-            scores = list(map(float, documents.values()))
-            total = sum(scores)
-        except (AttributeError, TypeError, ValueError):
-            raise _bad_value("run", "score", [documents], [self._query]) from None
-        if total != total and any(score != score for score in scores):
-            raise _bad_value("run", "score", [documents], [self._query])
-        named = zip(scores, documents)  # noqa: B905  # both from one mapping
-        ordered = (
-            sorted(named, reverse=True)
-            if ties == "trec"
-            else sorted(named, key=itemgetter(0), reverse=True)
-        )
-        if ties == "error" and len(set(scores)) < len(scores):
-            refuse_ties(
-                arrange(np.array([score for score, _ in ordered]), np.array([0, len(scores)])),
-                [self._query],
-            )
+        ordered = self._ordered(documents, ties)
         grade_of = self._grades
         graded = [
             (rank, grade_of[name]) for rank, (_, name) in enumerate(ordered, 1) if name in grade_of
@@ -185,6 +168,24 @@ class JudgedQuery:
                 if self._covered.get(name)
             ],
         )
+
+    def _ordered(self, documents: Mapping[str, float], ties: Ties) -> list[tuple[float, str]]:
+        """Return scores and documents, the best first."""
+        try:
+            scores = list(map(float, documents.values()))
+            total = sum(scores)
+        except (AttributeError, TypeError, ValueError):
+            raise _bad_value("run", "score", [documents], [self._query]) from None
+        if total != total and any(score != score for score in scores):
+            raise _bad_value("run", "score", [documents], [self._query])
+        named = zip(scores, documents)  # noqa: B905  # both from one mapping
+        if ties == "trec":
+            return sorted(named, reverse=True)
+        ordered = sorted(named, key=itemgetter(0), reverse=True)
+        if ties == "error" and len(set(scores)) < len(scores):
+            values = np.array([score for score, _ in ordered])
+            refuse_ties(arrange(values, np.array([0, len(scores)])), [self._query])
+        return ordered
 
 
 def _check_kinds(judged: Iterable[object], retrieved: Iterable[object], query: str) -> None:

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -351,32 +351,32 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     its printed names (``P_5``). A trec_eval name without required cutoffs means all of trec_eval's
     default cutoffs. Measures of a group come last, and explicit cutoffs replace the group's.
     """
+    # ir_measures has objects, whose text is their name
     listed = [measures] if isinstance(measures, str) else measures
-    specs = [
-        name if isinstance(name, str | Measure) else str(name) for name in listed
-    ]  # ir_measures has objects
+    specs = [spec if isinstance(spec, Measure) else str(spec) for spec in listed]
     texts = list(chain.from_iterable(split_names(text) for text in specs if isinstance(text, str)))
     explicit = [text for text in texts if text not in GROUPS]
     grouped = list(chain.from_iterable(GROUPS.get(text, "").split() for text in texts))
-    left_out = tuple(
-        dict.fromkeys(name for name in (*explicit, *grouped) if name.split(".")[0] in _ONLY_TREC)
-    )
+    names = (*explicit, *grouped)
+    left_out = dict.fromkeys(name for name in names if name.split(".")[0] in _ONLY_TREC)
     no_values = {"runid", *left_out}
 
-    selected = {measure.name: measure for measure in specs if isinstance(measure, Measure)}
-    for text in explicit:
-        if text not in no_values:
-            selected.update((measure.name, measure) for measure in _read_one(text))
+    selected = {spec.name: spec for spec in specs if isinstance(spec, Measure)}
+    for measure in _read_all(explicit, no_values):
+        selected[measure.name] = measure
     explicit_rows = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
-    for name in grouped:
-        if name in no_values:
-            continue
-        for measure in _read_one(name):
-            if (measure.row.name, measure.cutoff is None) not in explicit_rows:
-                selected.setdefault(measure.name, measure)
+    for measure in _read_all(grouped, no_values):
+        if (measure.row.name, measure.cutoff is None) not in explicit_rows:
+            selected.setdefault(measure.name, measure)
     if not selected and not left_out:
         raise UsageError("no measure was requested; give names such as 'ndcg@10,map'")
-    return MeasureList(tuple(selected.values()), left_out, "runid" in (*explicit, *grouped))
+    return MeasureList(tuple(selected.values()), tuple(left_out), "runid" in names)
+
+
+def _read_all(names: Iterable[str], no_values: Set[str]) -> Iterator[Measure]:
+    for name in names:
+        if name not in no_values:
+            yield from _read_one(name)
 
 
 def unknown_measure_message(names: Iterable[str]) -> str:
@@ -530,11 +530,21 @@ def _cutoff(row: MeasureDefinition, text: str, measure: str) -> float:
     return cutoff
 
 
+def _known_options(row: MeasureDefinition) -> list[str]:
+    known = list(row.options)
+    if row.relevance in ("binary", "either"):
+        known.append("rel")
+    if row.gains:
+        known += ["1", "2"]
+    return known
+
+
 def _read_options(
     row: MeasureDefinition, text: str, measure: str
 ) -> tuple[MeasureDefinition, float | None, tuple[tuple[str, float], ...]]:
     level: float | None = None
     values: dict[str, float] = {}
+    takes_level = row.relevance in ("binary", "either")
     for part in text.split(","):
         name, _, value = (side.strip() for side in part.partition("="))
         if row.name == "ndcg" and name == "dcg" and value.strip("'\"") == "exp-log2":
@@ -546,7 +556,7 @@ def _read_options(
             raise UsageError(
                 f"measure {measure!r}: option {part.strip()!r} is not name=number"
             ) from None
-        if name == "rel" and row.relevance in ("binary", "either"):
+        if name == "rel" and takes_level:
             level = number
         elif name == "beta" and row.name == "set_F":
             values["x"] = number * number
@@ -555,8 +565,5 @@ def _read_options(
         elif name in row.options or (row.gains and name.lstrip("-").isdigit()):
             values[name] = number
         else:
-            allowed = [*row.options, *(["rel"] if row.relevance in ("binary", "either") else [])]
-            raise unknown_name(
-                f"option of {row.name}", name, [*allowed, *(["1", "2"] if row.gains else [])]
-            )
+            raise unknown_name(f"option of {row.name}", name, _known_options(row))
     return row, level, tuple(values.items())

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.types.errors import ClaimevalError
 from claimeval.types.requests import Failure
@@ -329,28 +329,16 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
 
     def part(value: object) -> list[dict[str, object]]:
         entries = value.get(field, value) if isinstance(value, dict) else value
-        if isinstance(entries, dict) and key in entries:
-            return [entries]
         bare = entries is value
-        if (
-            isinstance(entries, dict)
-            and entries
-            and all(isinstance(e, dict) and key in e for e in entries.values())
-        ):
-            for name, entry in entries.items():
-                if fold(str(entry.get("id", name))) != fold(name):
-                    raise Unparsable(f"the entry {name!r} has another id")
-            return [{**entry, "id": name} for name, entry in entries.items()]
-        if (
-            isinstance(entries, dict)
-            and entries
-            and not bare
-            and all(isinstance(e, str) for e in entries.values())
-        ):
-            return [{"id": name, key: text} for name, text in entries.items()]
-        if not isinstance(entries, list) or (
-            bare and entries and not any(key in entry for entry in _objects(entries))
-        ):
+        if isinstance(entries, dict):
+            if key in entries:
+                return [entries]
+            by_id = _by_id(entries, key, texts=not bare)
+            if by_id:
+                return by_id
+        if not isinstance(entries, list):
+            raise Unparsable(f"no list {field!r}")
+        if bare and entries and not any(key in entry for entry in _objects(entries)):
             raise Unparsable(f"no list {field!r}")
         if texts and not bare:
             entries = [{key: entry} if isinstance(entry, str) else entry for entry in entries]
@@ -360,6 +348,20 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
         return objects
 
     return Shape((field, key), part)
+
+
+def _by_id(entries: Mapping[str, Any], key: str, *, texts: bool) -> list[dict[str, object]]:
+    """Return the entries of an object by id, `{ID: {KEY, ...}}` or, with `texts`, `{ID: KEY's
+    text}`; empty if it is none."""
+    values = entries.values()
+    if all(isinstance(value, dict) and key in value for value in values):
+        for name, entry in entries.items():
+            if fold(str(entry.get("id", name))) != fold(name):
+                raise Unparsable(f"the entry {name!r} has another id")
+        return [{**entry, "id": name} for name, entry in entries.items()]
+    if texts and all(isinstance(value, str) for value in values):
+        return [{"id": name, key: text} for name, text in entries.items()]
+    return []
 
 
 def _objects(values: Sequence[object]) -> list[dict[str, object]]:

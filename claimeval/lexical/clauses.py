@@ -150,30 +150,10 @@ def _shared_subject(before: str, after: str) -> str:
 
     An adverbial before the subject ("In 1931, he ...") is left out of the second clause.
     """
-    words_before = list(WORD.finditer(before))
-    verb = next(
-        (
-            i
-            for i, word in enumerate(words_before)
-            if is_verb(word[0]) and not _is_before_noun(words_before[:i])
-        ),
-        0,
-    )
-    opener, comma, subject = (
-        before[: words_before[verb].start()].strip().rpartition(", ") if verb else ("", "", "")
-    )
-    words = [word.lower() for word in WORD.findall(before[len(opener + comma) :])]
-    named = subject[:1].isupper() or (bool(words) and words[0] in _PRONOUNS)
-    verb = len(WORD.findall(subject))
-    if (
-        not 0 < verb <= _LONGEST_SUBJECT
-        or len(words) < verb + 3
-        or not named
-        or "," in opener
-        or words[0] in _OPENERS
-        or not _SUBORDINATORS.isdisjoint(words)
-    ):
+    found = _main_clause(before)
+    if found is None:
         return ""
+    subject, predicate_before = found
     predicate = [
         word
         for word in WORD.findall(after[:_NEAR])
@@ -181,14 +161,33 @@ def _shared_subject(before: str, after: str) -> str:
     ]
     if len(predicate) < 2 or not is_verb(predicate[0]):
         return ""
-    after_birth = words[verb + 1] == "born" and predicate[0] not in _LIKE_BORN
-    simple_past = after_birth or words[verb] not in _AUXILIARIES | _PRESENT
+    after_birth = predicate_before[1] == "born" and predicate[0] not in _LIKE_BORN
+    simple_past = after_birth or predicate_before[0] not in _AUXILIARIES | _PRESENT
     object_follows = predicate[1].lower() in _AFTER_VERB or not predicate[1][0].islower()
-    return (
-        subject[:1].upper() + subject[1:]
-        if is_finite(predicate[0]) or (simple_past and object_follows)
-        else ""
+    if is_finite(predicate[0]) or (simple_past and object_follows):
+        return subject[:1].upper() + subject[1:]
+    return ""
+
+
+def _main_clause(text: str) -> tuple[str, list[str]] | None:
+    """Return the subject of a plain clause, and the words from its verb on in lower case; None if
+    the clause is of another form or has fewer than three words after its subject."""
+    words = list(WORD.finditer(text))
+    verbs = (
+        word for i, word in enumerate(words) if is_verb(word[0]) and not _is_before_noun(words[:i])
     )
+    verb = next(verbs, None)
+    if verb is None:
+        return None
+    opener, comma, subject = text[: verb.start()].strip().rpartition(", ")
+    clause = [word.lower() for word in WORD.findall(text[len(opener + comma) :])]
+    length = len(WORD.findall(subject))
+    if not 0 < length <= _LONGEST_SUBJECT or len(clause) < length + 3:
+        return None
+    named = subject[:1].isupper() or clause[0] in _PRONOUNS
+    if not named or "," in opener or clause[0] in _OPENERS:
+        return None
+    return (subject, clause[length:]) if _SUBORDINATORS.isdisjoint(clause) else None
 
 
 def _is_before_noun(words: Sequence[re.Match[str]]) -> bool:

@@ -305,16 +305,35 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     if text[start:stop] != ".":
         return not in_lower_case
     before = text[max(block_start, start - _LAST_WORD) : start].split()
-    word = (
-        before[-1].lstrip("\"'“„‘«([*_¿¡").rpartition("’")[2].rpartition("'")[2] if before else ""
-    )
-    abbreviation = word.lower()
-    ordinary = len(word) > 2 and word.isalpha() and abbreviation not in _ABBREVIATIONS
+    word = _last_word(before)
+    ordinary = len(word) > 2 and word.isalpha() and word.lower() not in _ABBREVIATIONS
     if in_lower_case:
         return ordinary and len(word) > 3 and word.islower()
     if ordinary and word.isascii():
         return True
-    if abbreviation in _NEVER_LAST or (abbreviation in _BEFORE_NUMBERS and follows[:1].isdigit()):
+    return _stops_after_other_word(text, begins, word, before[:-1])
+
+
+def _last_word(before: list[str]) -> str:
+    if not before:
+        return ""
+    return before[-1].lstrip("\"'“„‘«([*_¿¡").rpartition("’")[2].rpartition("'")[2]
+
+
+def _stops_after_other_word(text: str, begins: int, word: str, before: list[str]) -> bool:
+    """Return whether a full stop after an abbreviation, a number or a word that is not ASCII ends
+    a sentence.
+
+    Args:
+        text: The whole text.
+        begins: Where the text goes on after the full stop, past blanks and opening marks.
+        word: The word before the full stop.
+        before: The words before that.
+    """
+    abbreviation = word.lower()
+    if abbreviation in _NEVER_LAST:
+        return False
+    if abbreviation in _BEFORE_NUMBERS and text[begins : begins + 1].isdigit():
         return False
     if _INDIC.match(word) and "।" in text:  # if dandas end sentences, full stops mark abbreviations
         return False
@@ -323,10 +342,9 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     if abbreviation in _LAST_BEFORE_STARTER or _DOTTED.match(word):
         return next_word in _STARTERS
     if word.isdigit() and len(word) < 3:
-        ordinal = next_word in _AFTER_ORDINALS or (
-            bool(before[:-1]) and before[-2].lower() in _BEFORE_ORDINALS
-        )
-        return not (ordinal or _starts_item(before[:-1]))
+        after_ordinal = next_word in _AFTER_ORDINALS
+        before_ordinal = bool(before) and before[-1].lower() in _BEFORE_ORDINALS
+        return not (after_ordinal or before_ordinal or _starts_item(before))
     return True
 
 

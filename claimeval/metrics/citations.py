@@ -263,13 +263,13 @@ def table(m: Matrix) -> CitationTable:
         numbers = _sentences(claim, by_rule)
         if by_rule is not spans:
             numbers = _given_sentences(claim, [by_rule[n - 1] for n in numbers], spans)
-        names = dict.fromkeys(chain.from_iterable(cited.get(number, ()) for number in numbers))
+        names = tuple(dict.fromkeys(_all_of(cited, numbers)))
         by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
         unresolved: Truth = any(isinstance(name, str) for name in names)
         if not numbers and names_nothing:
             unresolved = None
         founded = or_(single) or whole
-        claims.append(CitedClaim(numbers, tuple(names), *by_rank, whole, founded, unresolved))
+        claims.append(CitedClaim(numbers, names, *by_rank, whole, founded, unresolved))
         for number in numbers:
             by_sentence.setdefault(number, []).append(claims[-1])
     numbered = {
@@ -278,6 +278,11 @@ def table(m: Matrix) -> CitationTable:
     unplaced = [claim for claim in claims if not claim.sentences]
     claiming = [sentence for sentence in numbered.values() if sentence.claims or unplaced]
     return CitationTable(citations, claims, numbered, unplaced, claiming)
+
+
+def _all_of(cited: Mapping[int, Mapping[Cited, None]], numbers: Iterable[int]) -> Iterator[Cited]:
+    for number in numbers:
+        yield from cited.get(number, ())
 
 
 def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:

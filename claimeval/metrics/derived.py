@@ -306,28 +306,40 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
 
     Raises UsageError if a name is unknown or if a custom metric has the name of a derived one.
     """
-    specs_read = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
-    flat: list[str | Metric] = []
-    for spec in specs_read:
-        flat.extend(GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))
-    plain = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
-    names = tuple(
-        dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec))
-    )
-    for spec in plain:
+    plain: list[str | Metric] = []
+    names: dict[str, None] = {}
+    for spec in specs:
+        for member in _members(spec):
+            if isinstance(member, str) and is_derived(member):
+                names[member] = None
+            else:
+                plain.append(member)
+    chosen = _custom_and_built_in(plain)
+    have = {row.name for row in chosen}
+    required = dict.fromkeys(chain.from_iterable(derived(name).needs for name in names))
+    added = tuple([METRICS[name] for name in required if name not in have])
+    return MetricSelection((*chosen, *added) or rows(()), tuple(names))
+
+
+def _members(spec: str | Metric) -> Sequence[str | Metric]:
+    """Return the metrics of a group, or the metric itself."""
+    if not isinstance(spec, str):
+        return (spec,)
+    name = canonical_name(spec)
+    return GROUPS.get(name, (name,))
+
+
+def _custom_and_built_in(specs: Sequence[str | Metric]) -> Sequence[Metric]:
+    for spec in specs:
         if isinstance(spec, str) and "=" not in spec and spec not in METRICS:
             derived(spec)  # raises the error that lists all names
-    chosen = rows(plain) if plain else ()
+    chosen = rows(specs) if specs else ()
     for row in chosen:
         if is_derived(row.name) or row.name in GROUPS:
             raise UsageError(
                 f"metric name {row.name!r} is taken by a built-in metric; choose another name"
             )
-    have = {row.name for row in chosen}
-    required = dict.fromkeys(chain.from_iterable(derived(name).needs for name in names))
-    return MetricSelection(
-        (*chosen, *(METRICS[name] for name in required if name not in have)) or rows(()), names
-    )
+    return chosen
 
 
 def resolve_derived(

@@ -153,6 +153,10 @@ _RATE_LIMITS = (
     ),
 )
 """The headers of each field of `RateLimitStatus`: OpenAI's, Mistral's and Anthropic's."""
+_REDIRECT = (
+    "the endpoint answers with a redirect (status {}); it is not followed, since that would send"
+    " the key elsewhere. Give the final address"
+)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -174,58 +178,62 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     message = f"status {status}: {reason}"
     if request_id := headers.get("request-id"):
         message += f" (request {scrub(request_id, key)[:80]})"
-    if {code, kind} & _TOO_LONG_CODES or (
-        status in (400, 413, 422)
-        and _TOO_LONG.search(words)
-        and not _LIMIT_IS_NO_WINDOW.match(words.lstrip("`'"))
-    ):
+    if _is_too_long(status, code, kind, words):
         return CallError(
             "too_long", message, status=status, retryable=False, context_tokens=stated_window(body)
         )
     if 300 <= status < 400:
-        return CallError(
-            "judge_stopped",
-            f"the endpoint answers with a redirect (status {status}); it is not followed, since"
-            " that would send the key elsewhere. Give the final address",
-            status=status,
-            fatal=True,
-        )
+        return CallError("judge_stopped", _REDIRECT.format(status), status=status, fatal=True)
     if "content_filter" in (code, kind) or (status in (400, 403) and _FILTERED.search(words)):
         return CallError("filtered", message, status=status, retryable=False)
     if {code, kind} & _ASKED_AGAIN:
         return CallError("provider_error", message, status=status, possibly_paid=True)
     if _NOT_VERIFIED.search(words):
         return _fatal(status, message, "verify the organization, or name another model")
-    if status in (404, 500, 501) and (
-        refused := refused_parameters(words, parameter, strict=status == 500)
-    ):
-        return _refused(status, message, refused)
+    if status in (404, 500, 501):
+        refused = refused_parameters(words, parameter, strict=status == 500)
+        if refused:
+            return _refused(status, message, refused)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
         return _fatal(status, message, rejection(key) if advice == _NOT_ACCEPTED else advice)
-    if status in (400, 422) and (
-        refusal := _refusal(status, message, code, kind, words, parameter)
-    ):
-        return refusal
-    limits = rate_limits(headers)
-    if status == 429 and limits and limits.requests == 0:
-        return _fatal(status, message, _FATAL_CODES["insufficient_quota"])
+    if status in (400, 422):
+        refusal = _refusal(status, message, code, kind, words, parameter)
+        if refusal:
+            return refusal
     if status == 413 or reason.lower().startswith("request too large"):
         return CallError("too_long", message, status=status, retryable=False)
     if status in _RETRYABLE_STATUS or status >= 500:
-        capacity = "capacity" in reason.lower()
-        wait = retry_after(headers)
-        if wait is None and (delay := _RETRY_DELAY.search(body)):
-            wait = min(float(delay[1]), MAX_RETRY_AFTER)
-        return CallError(
-            "provider_error",
-            message,
-            status=status,
-            retry_after=wait,
-            rate_limited=status == 429 and not capacity,
-            possibly_paid=status in _GATEWAY_STATUS,
-            rate_limits=limits,
-        )
+        return _temporary(status, headers, message, body)
     return CallError("provider_error", message, status=status, retryable=False)
+
+
+def _is_too_long(status: int, code: str, kind: str, words: str) -> bool:
+    if not _TOO_LONG_CODES.isdisjoint((code, kind)):
+        return True
+    # "max_tokens is too large" limits the reply, and says nothing about the window
+    about_window = _TOO_LONG.search(words) and not _LIMIT_IS_NO_WINDOW.match(words.lstrip("`'"))
+    return status in (400, 413, 422) and bool(about_window)
+
+
+def _temporary(status: int, headers: Mapping[str, str], message: str, body: str) -> CallError:
+    """Return the error of a request that may succeed later, or of an account without credit."""
+    limits = rate_limits(headers)
+    if status == 429 and limits and limits.requests == 0:
+        return _fatal(status, message, _FATAL_CODES["insufficient_quota"])
+    wait = retry_after(headers)
+    if wait is None and (delay := _RETRY_DELAY.search(body)):
+        wait = min(float(delay[1]), MAX_RETRY_AFTER)
+    # a 429 for want of capacity does not mean that this client sends too fast
+    capacity = "capacity" in message.lower()
+    return CallError(
+        "provider_error",
+        message,
+        status=status,
+        retry_after=wait,
+        rate_limited=status == 429 and not capacity,
+        possibly_paid=status in _GATEWAY_STATUS,
+        rate_limits=limits,
+    )
 
 
 def stated_window(words: str) -> int | None:

@@ -82,24 +82,15 @@ def resolve(judge: Judge) -> Judge:
     endpoint = check_endpoint(address, judge.name)
     check_settings(judge)
     model = judge.model.partition(":")[2]
-    openai = _OPENAI_HOST.fullmatch(urlsplit(endpoint).hostname or "") is not None
+    _check_sampling(judge, model)
+    host = urlsplit(endpoint).hostname or ""
+    openai = _OPENAI_HOST.fullmatch(host) is not None
     settled: dict[str, Any] = {"endpoint": endpoint}
-    if _FIXED_SAMPLING.fullmatch(model.rpartition("/")[2]):
-        if judge.temperature is not None or judge.top_p is not None:
-            raise UsageError(
-                f"judge {judge.name!r}: this model takes neither temperature nor top_p; leave them"
-                " out of its settings"
-            )
-        if judge.top_logprobs:
-            raise UsageError(
-                f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs"
-                " out of its settings"
-            )
     if row.reasons(model) and "max_tokens" not in judge.model_fields_set:
         settled["max_tokens"] = REASONING_MAX_TOKENS
     if not reasons(model) and "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
-    if judge.key_variable is None and AZURE_HOST.fullmatch(urlsplit(endpoint).hostname or ""):
+    if judge.key_variable is None and AZURE_HOST.fullmatch(host):
         settled["key_variable"] = AZURE_KEY
     if judge.token_limit is None:
         settled["token_limit"] = (
@@ -108,6 +99,22 @@ def resolve(judge: Judge) -> Judge:
     if openai and not judge.learned.refused:
         settled["learned"] = judge.learned.model_copy(update={"refused": ("maxLength",)})
     return judge.model_copy(update=settled)
+
+
+def _check_sampling(judge: Judge, model: str) -> None:
+    """Raise UsageError for settings that a model with fixed sampling does not take."""
+    if not _FIXED_SAMPLING.fullmatch(model.rpartition("/")[2]):
+        return
+    if judge.temperature is not None or judge.top_p is not None:
+        raise UsageError(
+            f"judge {judge.name!r}: this model takes neither temperature nor top_p; leave them"
+            " out of its settings"
+        )
+    if judge.top_logprobs:
+        raise UsageError(
+            f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs"
+            " out of its settings"
+        )
 
 
 def body(request: Request) -> dict[str, Any]:

@@ -687,35 +687,31 @@ def _rows(
             for y1, y2 in rules or [(top, bottom)]
         ]
     for place, mark in enumerate(marks):
-        y = top + row * place + (27 if above else 14)
-        at = y - 10 if above else y + 4
-        parts.append(
-            _text(16 if above else left - 8, at, names[place], "start" if above else "end")
-        )
-        parts.append(
-            _text(
-                width - 16 if above else right + 12, at, written[place], "end" if above else "start"
-            )
-        )
-        if mark.value is None:
-            continue
-        clear = mark.ends == "95%" and (line != 0 or (mark.low or 0) > 0 or (mark.high or 0) < 0)
-        color = BLUE if line != 0 or mark.value > 0 else ORANGE
-        color = color if clear or line != 0 else GREY
-        ends = [(x(end), y) for end in mark.interval or ()]
-        parts.append(
-            _point(
-                (x(mark.value), y),
-                ends,
-                mark,
-                descriptions[place],
-                color,
-                4.5,
-                clear=clear,
-                thick=2.5,
-            )
-        )
+        start = top + row * place
+        if above:
+            y = start + 27
+            parts.append(_text(16, y - 10, names[place], "start"))
+            parts.append(_text(width - 16, y - 10, written[place], "end"))
+        else:
+            y = start + 14
+            parts.append(_text(left - 8, y + 4, names[place], "end"))
+            parts.append(_text(right + 12, y + 4, written[place], "start"))
+        if mark.value is not None:
+            parts.append(_row_mark(x, y, mark, descriptions[place], is_change=line == 0))
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
+
+
+def _row_mark(x: _Axis, y: float, mark: Mark, description: str, *, is_change: bool) -> str:
+    """Draw a value with its interval. Of changes, gains and losses have a color each, and those
+    whose interval has 0 are grey."""
+    assert mark.value is not None
+    apart = (mark.low or 0) > 0 or (mark.high or 0) < 0
+    clear = mark.ends == "95%" and (apart or not is_change)
+    color = BLUE
+    if is_change:
+        color = GREY if not clear else BLUE if mark.value > 0 else ORANGE
+    ends = [(x(end), y) for end in mark.interval or ()]
+    return _point((x(mark.value), y), ends, mark, description, color, 4.5, clear=clear, thick=2.5)
 
 
 def _x_axis(

@@ -252,31 +252,14 @@ class Causes:
 
     def _claims(self, metric: Metric, inputs: Inputs) -> list[ClaimChange] | None:
         labels = [_of_metric(metric, of_run) for of_run in inputs.assessments]
-        counts = [counted(metric, result) for result in inputs.results]
         hits = [
-            {
-                key: int(one.support == "supported")
-                for key, one in of.items()
-                if one.label and one.subject in ids
-            }
-            for of, ids in zip(labels, counts, strict=True)
+            _hits(labels[run], counted(metric, result)) for run, result in enumerate(inputs.results)
         ]
-        """Of each run the claims that its score counts: 1 if a claim is supported, else 0."""
         if not all(hits):
             return None
         weights = [Fraction(1, len(of)) for of in hits]
         both = hits[0].keys() & hits[1].keys()
-        if both:
-            supported = sum(hits[0][key] + hits[1][key] for key in both)
-            level = Fraction(supported, 2 * len(both))
-        else:
-            level = (
-                sum(
-                    (sum(of.values()) * weight for of, weight in zip(hits, weights, strict=True)),
-                    Fraction(),
-                )
-                / 2
-            )
+        level = _level(hits, both)
         flip = sum(weights, Fraction()) / 2
         changed = []
         for key in labels[0] | labels[1]:
@@ -319,6 +302,28 @@ class Causes:
         return Why(inputs.answer or "answer")
 
 
+_Key = tuple[str, int]
+"""The text of a claim, and its position among claims with the same text."""
+
+
+def _hits(labels: Mapping[_Key, Labeled], counted_claims: Collection[str]) -> dict[_Key, int]:
+    """Return the claims that a score counts: 1 if a claim is supported, else 0."""
+    hits: dict[_Key, int] = {}
+    for key, one in labels.items():
+        if one.label and one.subject in counted_claims:
+            hits[key] = int(one.support == "supported")
+    return hits
+
+
+def _level(hits: Sequence[Mapping[_Key, int]], both: Collection[_Key]) -> Fraction:
+    """Return the share of supported claims that a claim of one run alone is set against: among
+    those of both runs, else the mean share of the two runs."""
+    if both:
+        supported = sum(of[key] for of in hits for key in both)
+        return Fraction(supported, 2 * len(both))
+    return sum((Fraction(sum(of.values()), len(of)) for of in hits), Fraction()) / 2
+
+
 def _extraction(manifest: Manifest) -> object:
     """Return what decides which claims a text has."""
     prompts = [prompt.id for prompt in manifest.prompts if prompt.step == "extract"]
@@ -333,9 +338,8 @@ def _cause_of_part(part: Part) -> Cause:
     return "answer" if part == "answer" else "evidence"
 
 
-def _of_metric(metric: Metric, assessments: ByText) -> dict[tuple[str, int], Labeled]:
-    """Return the claims of a metric by their text and their position among claims with the same
-    text."""
+def _of_metric(metric: Metric, assessments: ByText) -> dict[_Key, Labeled]:
+    """Return the claims of a metric."""
     return {
         (text, position): assessment
         for (of, text, position, evidence), assessment in assessments.items()

@@ -8,7 +8,7 @@ moved has another.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from claimeval.lexical.words import NORMALIZATIONS
@@ -162,17 +162,11 @@ def _alike(
     of each side."""
     from rapidfuzz import fuzz
 
-    texts = [{i: one.text.casefold() for i, one in side.items()} for side in (a, b)]
-    alike: list[tuple[int, int]] = []
-    for i, one in texts[0].items():
-        alike += [(i, j) for j, other in texts[1].items() if _share(one, other)]
+    alike = _sharing(a, b)
     if not alike:
         return {}, (set(), set())
-    split = NORMALIZATIONS["multilingual"].split
-    in_a, in_b = (
-        {i: split(f"{side[i].title or ''} {side[i].text}") for i in set(of)}
-        for side, of in zip((a, b), zip(*alike, strict=True), strict=True)
-    )
+    in_a = _words_of(a, {i for i, _ in alike})
+    in_b = _words_of(b, {j for _, j in alike})
     ratios = [
         (fuzz.ratio("".join(in_a[i]), "".join(in_b[j]), score_cutoff=NEAR), i, j) for i, j in alike
     ]
@@ -180,17 +174,39 @@ def _alike(
     for ratio, i, j in sorted(ratios, key=lambda found: -found[0]):
         if ratio and i not in pairs and j not in pairs.values():
             pairs[i] = j
-    rest = [{i: _runs(words) for i, words in side.items()} for side in _without(in_a, in_b, pairs)]
-    unions = [set[tuple[str, ...]]().union(*side.values()) for side in rest]
-    first, second = (
-        {i for i, of in side.items() if len(of & others) >= KEPT * len(of)}
-        for side, others in zip(rest, reversed(unions), strict=True)
+    left, right = (
+        {i: _runs(words) for i, words in side.items()} for side in _without(in_a, in_b, pairs)
     )
+    first = _mostly_in(left, right)
+    second = _mostly_in(right, left)
     # A long document of which a piece is left is cut, not lost, though most of its words are gone.
     return pairs, (
-        first | _cut_to(rest[0], {j: rest[1][j] for j in second}),
-        second | _cut_to(rest[1], {i: rest[0][i] for i in first}),
+        first | _cut_to(left, {j: right[j] for j in second}),
+        second | _cut_to(right, {i: left[i] for i in first}),
     )
+
+
+def _sharing(a: Mapping[int, Document], b: Mapping[int, Document]) -> list[tuple[int, int]]:
+    """Return the pairs of documents that are worth comparing: they share a piece of text."""
+    texts = {j: one.text.casefold() for j, one in b.items()}
+    alike: list[tuple[int, int]] = []
+    for i, one in a.items():
+        text = one.text.casefold()
+        alike += [(i, j) for j, other in texts.items() if _share(text, other)]
+    return alike
+
+
+def _words_of(documents: Mapping[int, Document], chosen: Iterable[int]) -> dict[int, Sequence[str]]:
+    split = NORMALIZATIONS["multilingual"].split
+    return {i: split(f"{documents[i].title or ''} {documents[i].text}") for i in chosen}
+
+
+def _mostly_in(
+    documents: Mapping[int, set[tuple[str, ...]]], others: Mapping[int, set[tuple[str, ...]]]
+) -> set[int]:
+    """Return the documents most of which is in the others, each by its runs of words."""
+    union = set[tuple[str, ...]]().union(*others.values())
+    return {i for i, of in documents.items() if len(of & union) >= KEPT * len(of)}
 
 
 def _cut_to(

@@ -140,19 +140,7 @@ def _draw_or_grow(
 ) -> ClaimDraw:
     before = drawn(run, row.name)
     if before and (before.design != design or before.seed != seed):
-        path = _path(run, row.name)
-        labels = ClaimLabels(run, row.name).path
-        going_on = f"continue with these options, or remove {path} to draw again"
-        if before.design not in get_args(
-            Design
-        ):  # what it labeled is no random sample beside another draw
-            going_on = (
-                f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
-            )
-        raise UsageError(
-            f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed"
-            f" {before.seed}); {going_on}"
-        )
+        raise UsageError(_drawn_otherwise(run, row, before))
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
         return before
@@ -166,20 +154,32 @@ def _draw_or_grow(
         [a for _, a in judged], rating, min(count, len(judged) or count), design, seed, kept
     )
     new = [i for i in chosen.chosen if i not in set(kept)]
-    order = [*kept, *(new[i] for i in draw_order(len(new), seed))]
-    items = tuple(
-        Item(
-            sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i]
-        )
-        for i in order
-    )
+    items: list[Item] = []
+    for i in (*kept, *(new[place] for place in draw_order(len(new), seed))):
+        sample, assessment = judged[i]
+        probability = chosen.probabilities[i]
+        items.append(Item(sample=sample, claim_id=assessment.subject, probability=probability))
     if rating and judged:
         row = row.model_copy(update={"against": judged[0][1].against})
     claim_draw = ClaimDraw(
-        metric=row, design=design, seed=seed, population=len(judged), items=items
+        metric=row, design=design, seed=seed, population=len(judged), items=tuple(items)
     )
     write_text(_path(run, row.name), claim_draw.model_dump_json(indent=1) + "\n")
     return claim_draw
+
+
+def _drawn_otherwise(run: Path, row: Metric, before: ClaimDraw) -> str:
+    """Return the message that claims were drawn before with other options, and how to go on."""
+    path = _path(run, row.name)
+    going_on = f"continue with these options, or remove {path} to draw again"
+    if before.design not in get_args(Design):
+        # what an earlier version labeled is no random sample beside another draw
+        labels = ClaimLabels(run, row.name).path
+        going_on = f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
+    return (
+        f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed"
+        f" {before.seed}); {going_on}"
+    )
 
 
 def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:

@@ -249,7 +249,6 @@ class RaterTable:
         self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None
     ) -> None:
         """Add the items of one sample that have labels."""
-        part = {claim.id: claim.of for claim in result.claims}
         evidence = {a.against for a in result.whole}
         by_claim: dict[tuple[str, Evidence], list[HumanLabel]] = {}
         whole: dict[Part | None, list[HumanLabel]] = {}
@@ -259,18 +258,7 @@ class RaterTable:
                     label
                 )
                 continue
-            claims = set(claims_for_label(result, label))
-            about = [
-                a
-                for a in result.whole
-                if a.subject in claims
-                and a.evidence == (label.evidence or a.evidence)
-                and not a.unasked
-            ]
-            pairs = {(part[a.subject], a.against) for a in about}
-            if len(pairs) > 1 and against is None:
-                raise UsageError(_which_evidence(pairs))
-            about = [a for a in about if len(pairs) == 1 or a.against == against]
+            about = _about(result, label, against)
             if not about:
                 self._stray([label], evidence)
             for assessment in about:
@@ -497,6 +485,22 @@ def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRec
 def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts:
     """Return the sums of the counts."""
     return HumanLabelCounts(**{name: n + getattr(second, name) for name, n in first})
+
+
+def _about(result: SampleResult, label: HumanLabel, against: Part | None) -> list[Assessment]:
+    """Return what a label is about. Raises UsageError if it may be several kinds of claims or
+    evidence, and `against` does not say which."""
+    claims = set(claims_for_label(result, label))
+    about: list[Assessment] = []
+    for one in result.whole:
+        same_evidence = label.evidence in (None, one.evidence)
+        if one.subject in claims and same_evidence and not one.unasked:
+            about.append(one)
+    part = {claim.id: claim.of for claim in result.claims}
+    pairs = {(part[one.subject], one.against) for one in about}
+    if len(pairs) > 1 and against is None:
+        raise UsageError(_which_evidence(pairs))
+    return about if len(pairs) == 1 else [one for one in about if one.against == against]
 
 
 def claims_for_label(result: SampleResult, label: HumanLabel) -> Iterator[str]:

@@ -45,8 +45,34 @@ def decision(summary: Summary) -> str:
 
 
 def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    metrics = summary.metrics.items()
-    panel = summary.panel
+    yield from _ending(summary)
+    yield from _incomplete_panel(summary, shorter)
+    for note in summary.notes:
+        yield "note", f"{note[0].upper()}{note[1:]}."
+    yield from _other_models(summary, shorter)
+    yield from _several_models(summary, shorter)
+    for long in summary.long:
+        yield (
+            "long_evidence",
+            long.in_words(summary.samples, shorter.get(long.judge, long.judge)),
+        )
+    if summary.unclear:
+        what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
+        yield (
+            "unclear",
+            f"No claim was extracted from {what}: neither text nor question says what is meant.",
+        )
+    yield from _families(summary, shorter)
+    yield from _losses(summary)
+    if doubt := open_to_doubt(summary.metrics):
+        yield "abstained", f"{doubt}: bounds are shown instead of an interval."
+    if summary.context_ids:
+        yield from _of_ids(summary.context_ids, summary.samples)
+    yield from _unfed(summary)
+    yield from _ungrounded(summary)
+
+
+def _ending(summary: Summary) -> Iterator[tuple[str, str]]:
     samples = summary.samples
     if summary.decided:
         yield "decided", decision(summary)
@@ -54,23 +80,24 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
         first = f"first {samples:,} samples" if samples > 1 else "first sample alone"
         numbers = f"the numbers cover the {first}" if samples else "no sample is finished"
         yield "incomplete", f"The run stopped early: {numbers}. Run the same command to resume."
-    if panel and panel.stopped_judges:
-        who = ", ".join(
-            f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items()
-        )
-        text = (
+
+
+def _incomplete_panel(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    panel = summary.panel
+    if not panel or not panel.stopped_judges:
+        return
+    who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
+    yield (
+        "incomplete_panel",
+        (
             f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who},"
-            " stopped by an error"
-        )
-        yield (
-            "incomplete_panel",
-            (
-                f"{text} (bad key, no quota, unknown model). Run the same command to ask for what"
-                " is missing."
-            ),
-        )
-    for note in summary.notes:
-        yield "note", f"{note[0].upper()}{note[1:]}."
+            " stopped by an error (bad key, no quota, unknown model). Run the same command to ask"
+            " for what is missing."
+        ),
+    )
+
+
+def _other_models(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     answered = {judge.name: sum(judge.served.values()) for judge in summary.judges}
     for judge in summary.other_models:
         others = [f"{n:,} from {visible(model, EXCERPT)}" for model, n in judge.served.items()]
@@ -83,58 +110,60 @@ def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, 
                 " price is known."
             ),
         )
-    yield from _several_models(summary, shorter)
-    for long in summary.long:
-        yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
-    if summary.unclear:
-        what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
-        yield (
-            "unclear",
-            f"No claim was extracted from {what}: neither text nor question says what is meant.",
-        )
+
+
+def _families(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield notes on judges of the family that wrote the answers."""
     for tally in summary.same_family:
-        who = (
-            f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family"
-            f" ({tally.family})"
-        )
         yield (
             "same_family",
             (
-                f"{who} that wrote {tally.samples} of {samples} answers. Models tend to favor their"
-                " own family."
+                f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family"
+                f" ({tally.family}) that wrote {tally.samples} of {summary.samples} answers."
+                " Models tend to favor their own family."
             ),
         )
-    for preference in panel.self_preference if panel else ():
+    for preference in summary.panel.self_preference if summary.panel else ():
         if preference.low is not None and preference.low > 0:
             value = f"{preference.metric} {signed_estimate(preference.value, preference.reported)}"
             yield (
                 "self_preference",
                 f"Judges of {preference.family} do favor answers of {preference.family}: {value}.",
             )
-    failed = [
-        f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
-        for name, m in metrics
-        if m.failure_rate > LOST
-    ]
+
+
+def _losses(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield notes on what failed, with an example of each reason."""
+    failed: list[str] = []
+    for name, metric in summary.metrics.items():
+        if metric.failure_rate > LOST:
+            bounds = f" (bounds {interval(metric.bounds)})" if metric.bounds else ""
+            failed.append(f"{name} {percent(metric.failure_rate)}{bounds}")
     if failed:
         yield "missing", f"Samples or claims were lost to failures: {', '.join(failed)}."
     for reason, example in summary.lost.items():
         excerpt = visible(example.excerpt, EXCERPT) or "nothing"
         yield "lost", f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
-    if doubt := open_to_doubt(summary.metrics):
-        yield "abstained", f"{doubt}: bounds are shown instead of an interval."
-    if summary.context_ids:
-        yield from _of_ids(summary.context_ids, samples)
-    if unfed := [name for name, m in metrics if not m.n and m.missing.keys() == {"missing_input"}]:
+
+
+def _unfed(summary: Summary) -> Iterator[tuple[str, str]]:
+    unfed = []
+    for name, metric in summary.metrics.items():
+        if not metric.n and metric.missing.keys() == {"missing_input"}:
+            unfed.append(name)
+    if unfed:
         advice = (
             "`claimeval doctor` shows a sample as it is read; map the columns with --field"
             " FIELD=COLUMN"
         )
         yield "unfed", f"No sample can feed {', '.join(unfed)}. {advice}."
+
+
+def _ungrounded(summary: Summary) -> Iterator[tuple[str, str]]:
     ungrounded = [
-        f"{m.ungrounded:,} of {m.total:,} in {name}"
-        for name, m in metrics
-        if m.total and m.ungrounded / m.total > LOST
+        f"{metric.ungrounded:,} of {metric.total:,} in {name}"
+        for name, metric in summary.metrics.items()
+        if metric.total and metric.ungrounded / metric.total > LOST
     ]
     if ungrounded:
         yield (

@@ -46,6 +46,7 @@ from claimeval.types.records import (
     ABSTAINED,
     GIVEN,
     Assessment,
+    Call,
     Numbering,
     Part,
     Sample,
@@ -256,29 +257,43 @@ def _panel(
         recorded.add(name)
     if keep_verdicts:
         kept = [judge for name, judge in earlier.judges.items() if name not in names]
-        if kept and not same_documents:
-            raise UsageError(
-                f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different"
-                " document settings. Rejudge the run with the new settings first, then add judges"
-                " with --keep-verdicts."
-            )
+        _check_kept(kept, same_documents=same_documents)
         judges[:0] = kept
         recorded |= {judge.name for judge in kept}
-    twice = {judge.name for judge in judges} & {judge.name for judge in new.judges}
+    _check_joined(earlier, judges, new.judges, all_recorded=len(recorded) == len(judges))
+    panel = new._replace(judges=(*judges, *new.judges), settings=settings)
+    return panel, frozenset(recorded)
+
+
+def _check_kept(kept: Sequence[Judge], *, same_documents: bool) -> None:
+    if kept and not same_documents:
+        raise UsageError(
+            f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different"
+            " document settings. Rejudge the run with the new settings first, then add judges"
+            " with --keep-verdicts."
+        )
+
+
+def _check_joined(
+    earlier: Earlier, judges: Sequence[Judge], new: Sequence[Judge], *, all_recorded: bool
+) -> None:
+    """Raise UsageError if the judges of the run and the new ones are no panel.
+
+    `all_recorded`: whether none of the judges of the run is asked.
+    """
+    twice = {judge.name for judge in judges} & {judge.name for judge in new}
     if twice:
         raise UsageError(
             f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML"
             " file"
         )
-    judges += new.judges
-    if not judges:
+    if not judges and not new:
         specs.parse_panel(())  # raises an error that lists the judges
-    if earlier.undecided and len(recorded) < len(judges):
+    if earlier.undecided and (new or not all_recorded):
         raise UsageError(
             f"verdicts of the run come from several prompts ({', '.join(earlier.undecided)}); say"
             " with --assess-prompt which of them to ask with"
         )
-    return new._replace(judges=tuple(judges), settings=settings), frozenset(recorded)
 
 
 def _check_requested(record: Manifest, requested: ClaimsOptions, *, several: bool) -> None:
@@ -375,7 +390,15 @@ class Earlier:
         """The prompts that are asked with now, by step."""
         parameters = requested.prompt_parameters
         self._asks_anew = requested.assess_prompt is not None or "reasons" in parameters
-        splits_anew = requested.extract_prompt is not None or "quotes" in parameters
+        self._read_extraction()
+
+    def _read_extraction(self) -> None:
+        """Read who is to split texts into claims and how, and whether the run's claims hold."""
+        requested = self.requested
+        record = self.record
+        splits_anew = (
+            requested.extract_prompt is not None or "quotes" in requested.prompt_parameters
+        )
         self._extractor = specs.parse_judge(requested.extractor) if requested.extractor else None
         self._extracted_by = self._extractor.id if self._extractor else None
         self._extracted_with = self._prompts["extract"].id if splits_anew else None
@@ -612,16 +635,16 @@ class Reuse:
             (v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject) for a, v in verdicts
         }
         named = {verdict.call for _, verdict in verdicts}
-        calls = [
-            place
-            for place, call in enumerate(result.calls)
-            if place in named
-            or (call.step == "extract" and call.part in parts)
-            or any(
-                (call.judge, call.prompt, call.evidence, call.replicate, s) in answers
-                for s in call.subjects
-            )
-        ]
+
+        def is_needed(place: int, call: Call) -> bool:
+            """Return whether a claim or a verdict that is kept comes from a call, also where the
+            reply of another call has replaced its own."""
+            if place in named or (call.step == "extract" and call.part in parts):
+                return True
+            question = (call.judge, call.prompt, call.evidence, call.replicate)
+            return any((*question, subject) in answers for subject in call.subjects)
+
+        calls = [place for place, call in enumerate(result.calls) if is_needed(place, call)]
         places: dict[int | None, int] = {before: now for now, before in enumerate(calls)}
 
         def moved(verdict: Verdict) -> Verdict:

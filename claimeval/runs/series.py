@@ -16,7 +16,7 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
 )
-from claimeval.runs.overview import MetricComparison
+from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.runs.pairing import PairedBy, PairKeys
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
 from claimeval.statistics.intervals import UNBOUNDED, difference_and_test
@@ -154,40 +154,31 @@ def track(
     folders = [expanded(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a series needs two runs or more, oldest first; given {len(folders)}")
-    if not names:
-        names = [folder.name for folder in folders]
-    if len(set(names)) < len(names):
-        names = [str(folder) for folder in folders]
+    names = _distinct_names(folders, names)
     points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
     pairs = [differences(a, b, cluster=cluster) for a, b in itertools.pairwise(folders)]
     by_question = any(pair.paired_by == "question" for pair in pairs)
     values = _SampleValues(folders, cluster, "question" if by_question else "id")
-    steps = [
-        {(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics}
-        for pair in pairs
-    ]
+    steps = [_by_key(pair) for pair in pairs]
     shared = [key for key in steps[0] if all(key in step for step in steps)]
     if not shared:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
     chosen = [] if metrics else shared
-    for metric in metrics or ():
+    for metric in metrics:
         chosen += _keys(metric, shared, points)
     names_of = {key: steps[0][key].metric for key in chosen}
     changes: list[RunStep] = []
     for key in chosen:
-        changes += [
-            RunStep(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
-            for step, pair in zip(steps, pairs, strict=True)
-        ]
+        changes += [step[key] for step in steps]
     tested = iter(adjusted(changes))
-    against = [
-        (
-            None
-            if i == baseline
-            else adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
+    against: list[Sequence[MetricComparison] | None] = []
+    for i in range(len(folders)):
+        if i == baseline:
+            against.append(None)
+            continue
+        against.append(
+            adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
         )
-        for i in range(len(folders))
-    ]
     trends = adjusted([values.trend(key) for key in chosen])
     return Series(
         runs=tuple(names),
@@ -205,6 +196,21 @@ def track(
         ),
         settings=tuple(pair.settings for pair in pairs),
     )
+
+
+def _distinct_names(folders: Sequence[Path], names: Sequence[str]) -> Sequence[str]:
+    names = names or [folder.name for folder in folders]
+    repeated = len(set(names)) < len(names)
+    return [str(folder) for folder in folders] if repeated else names
+
+
+def _by_key(pair: PairedRuns) -> dict[_Key, RunStep]:
+    """Return the differences of two runs by the metric."""
+    steps: dict[_Key, RunStep] = {}
+    for metric in pair.metrics:
+        key = (metric.source, metric.metric.removeprefix(f"{metric.source}/"))
+        steps[key] = RunStep(**dict(metric), only_before=pair.only_a, only_after=pair.only_b)
+    return steps
 
 
 class _SampleValues:

@@ -163,49 +163,66 @@ class WorstClaims:
         support it.
         """
         self._samples += 1
-        of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
-        grounded = {
-            a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"
-        }
         for position, metric in enumerate(self._metrics):
-            claims = []
-            for one in result.whole:
-                of_metric = one.against == metric.against and one.evidence.is_whole
-                if of_metric and one.subject in of_answer and one.support is not None:
-                    claims.append(one)
-            elsewhere = grounded if metric.against == "reference" else ()
-            bad = [
-                a
-                for a in claims
-                if a.support == "contradicted"
-                or (a.support != "supported" and a.subject not in elsewhere)
-            ]
+            claims = _judged(result, metric)
+            bad = _bad(result, metric, claims)
             if bad:
-                worst = min(bad, key=_gravity)
-                score = result.scores.get(metric.name)
-                value = None if score is None else score.value
-                # A contradiction misleads, a gap only leaves open: a medicine dose that is wrong
-                # comes before three claims that are not found.
-                contradicted = sum(one.support == "contradicted" for one in bad)
-                rank = (
-                    -contradicted,
-                    -len(bad),
-                    1.0 if value is None else value,
-                    *_gravity(worst),
-                    position,
-                    self._samples,
-                )
-                if self._worst and len(self._worst) == self._shown and rank > self._worst[-1].rank:
-                    break
-                entry = _WorstOfSample(rank, result, worst, metric.name, value, claims)
-                self._worst = sorted([*self._worst, entry], key=lambda ranked: ranked.rank)[
-                    : self._shown
-                ]
-                break
+                self._keep(result, metric, claims, bad, position)
+                return
+
+    def _keep(
+        self,
+        result: SampleResult,
+        metric: Metric,
+        claims: Sequence[Assessment],
+        bad: Sequence[Assessment],
+        position: int,
+    ) -> None:
+        """Keep the worst of the bad claims of a sample if it is among the worst of the run."""
+        worst = min(bad, key=_gravity)
+        score = result.scores.get(metric.name)
+        value = None if score is None else score.value
+        # A contradiction misleads, a gap only leaves open: a medicine dose that is wrong
+        # comes before three claims that are not found.
+        contradicted = sum(one.support == "contradicted" for one in bad)
+        rank = (
+            -contradicted,
+            -len(bad),
+            1.0 if value is None else value,
+            *_gravity(worst),
+            position,
+            self._samples,
+        )
+        if self._worst and len(self._worst) == self._shown and rank > self._worst[-1].rank:
+            return
+        entry = _WorstOfSample(rank, result, worst, metric.name, value, claims)
+        ranked = sorted([*self._worst, entry], key=lambda one: one.rank)
+        self._worst = ranked[: self._shown]
 
     def worst(self) -> tuple[WorstClaim, ...]:
         """Return the worst claims, worst first; equally bad claims are in the order of the data."""
         return tuple([_worst_claim(ranked, self._computed) for ranked in self._worst])
+
+
+def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
+    """Return the claims of the answer that were judged against the evidence of a metric."""
+    of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
+    judged: list[Assessment] = []
+    for one in result.whole:
+        of_metric = one.against == metric.against and one.evidence.is_whole
+        if of_metric and one.subject in of_answer and one.support is not None:
+            judged.append(one)
+    return judged
+
+
+def _bad(result: SampleResult, metric: Metric, claims: Sequence[Assessment]) -> list[Assessment]:
+    """Return claims that are not supported; against a gold answer, which may be short, without
+    those that the contexts support."""
+    supported = [one for one in result.whole if one.support == "supported"]
+    grounded = {one.subject for one in supported if one.against == "contexts"}
+    elsewhere = grounded if metric.against == "reference" else set[str]()
+    gaps = [one for one in claims if one.support != "supported"]
+    return [one for one in gaps if one.support == "contradicted" or one.subject not in elsewhere]
 
 
 def _gravity(assessment: Assessment) -> tuple[int, float, float]:

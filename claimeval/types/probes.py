@@ -23,6 +23,18 @@ class ProbeStep(Record):
     completion_tokens: int | None = None
     seconds: float | None = None
 
+    @property
+    def line(self) -> str:
+        """The result as text, with tokens and seconds."""
+        tokens = "tokens unknown"
+        if self.prompt_tokens:
+            tokens = f"{self.prompt_tokens} + {self.completion_tokens} tokens"
+        cost = "no reply" if self.seconds is None else f"{tokens}, {self.seconds:.1f} s"
+        if self.right:
+            return f"right ({cost})"
+        reply = f' It wrote: "{self.reply}"' if self.reply else ""
+        return f"{self.problem} ({cost}).{reply}"
+
 
 class Probe(Record):
     """The replies of a judge to one real question of each kind.
@@ -85,23 +97,18 @@ class Probe(Record):
         lines = {"reachable": f"yes{answers}" if self.reachable else "no"}
         if self.key_accepted is not None:
             lines["key"] = "accepted" if self.key_accepted else "not accepted"
-        for step in self.steps:
-            tokens = (
-                f"{step.prompt_tokens} + {step.completion_tokens} tokens"
-                if step.prompt_tokens
-                else "tokens unknown"
-            )
-            cost = f"{tokens}, {step.seconds:.1f} s" if step.seconds is not None else "no reply"
-            reply = f' It wrote: "{step.reply}"' if step.reply and not step.right else ""
-            lines[step.step] = (
-                f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
-            )
+        lines.update({step.step: step.line for step in self.steps})
         if self.claims_at_once is not None:
             right = "left some out" if self.of_twenty is None else f"{self.of_twenty} right"
             lines["twenty claims"] = (
                 f"{right} in one question; it is asked about {self.claims_at_once} at once with"
                 f" claims_per_call: {self.claims_at_once}"
             )
+        return lines | self._abilities() | self._known_settings()
+
+    def _abilities(self) -> dict[str, str]:
+        """What the server does with the parts of a request."""
+        lines: dict[str, str] = {}
         lines["JSON schema"] = _words(
             self.schema_honoured, "honored", "ignored; only claimeval checks replies", "unknown"
         )
@@ -114,6 +121,11 @@ class Probe(Record):
         lines["refused"] = (
             ", ".join(self.refused) + " (left out without a setting)" if self.refused else "nothing"
         )
+        return lines
+
+    def _known_settings(self) -> dict[str, str]:
+        """The window and the price of the model, and what to write in a judge file."""
+        lines: dict[str, str] = {}
         if self.context_tokens:
             lines["window"] = f"{self.context_tokens} tokens"
         price = self.price

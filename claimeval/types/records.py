@@ -426,30 +426,36 @@ class Sample(Record):
         if part == "contexts":
             return self.contexts
         if part == "reference":
-            answers = [
-                (i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)
-            ]
-            return tuple([Document(id=f"reference-{i}", text=text) for i, text in answers]) or None
+            return self._gold_answers() or None
         if part == "reference_contexts":
-            texts = self.reference_contexts
-            ids = self.reference_context_ids
-            names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
-            if not any(map(has_words, texts)):
-                return None
-            return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True))
+            return self._gold_contexts()
         if part == "answer":
             return None if self.answer is None else (Document(id="answer", text=self.answer),)
         if part == ASKED:
             return (Document(id="question", text=self.full_question),)
         if part == HISTORY:
-            turns = enumerate(self.history, 1)
-            return (
-                tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns)
-                or None
-            )
+            return self._turns() or None
         if part == CONTEXTS_AND_HISTORY:
-            return (*(self.contexts or ()), *(self._set(HISTORY) or ())) if self.has(part) else None
+            return (*(self.contexts or ()), *self._turns()) if self.has(part) else None
         return self.evidence.get(part)
+
+    def _gold_answers(self) -> tuple[Document, ...]:
+        answers = enumerate(self.reference_answers, 1)
+        return tuple(
+            [Document(id=f"reference-{i}", text=text) for i, text in answers if has_words(text)]
+        )
+
+    def _gold_contexts(self) -> tuple[Document, ...] | None:
+        texts = self.reference_contexts
+        if not any(map(has_words, texts)):
+            return None
+        ids = self.reference_context_ids
+        names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
+        return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True))
+
+    def _turns(self) -> tuple[Document, ...]:
+        turns = enumerate(self.history, 1)
+        return tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns)
 
     def alternatives(self, part: Part) -> bool:
         """Return whether a part has several texts each of which is enough, as gold answers have by

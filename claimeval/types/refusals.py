@@ -116,30 +116,55 @@ def refused_parameters(words: str, parameter: str = "", *, strict: bool = False)
     """
     words = _QUOTED.sub("...", words)
     last = parameter.rpartition(".")[2]
-    of_role = last == "role" or bool(re.fullmatch(r"messages\W.*role", parameter))
-    if _NO_SYSTEM.search(words) or (of_role and re.search("system|developer|user", words, re.I)):
+    if _refuses_system(words, parameter):
         return (SYSTEM,)
+    if not strict and (value := _refused_value(words, last)):
+        return (value,)
+    named = {last}.intersection(_NAMED)
+    return tuple(sorted(named | _refused_by_name(words, strict, format_too=bool(named))))
+
+
+def _refuses_system(words: str, parameter: str) -> bool:
+    of_role = bool(re.fullmatch(r"(?:.*\.)?role|messages\W.*role", parameter))
+    said = of_role and re.search("system|developer|user", words, re.I)
+    return bool(_NO_SYSTEM.search(words) or said)
+
+
+def _refused_value(words: str, parameter: str) -> str:
+    """Return the parameter whose value is refused, while the server knows the parameter: the
+    length of a reply, thinking, a reply in one piece. Empty: none of them."""
     clauses = _CLAUSE.split(words)
-    if not strict:
-        too_long = [c for c in clauses if _MOST_TOKENS.search(c) and _TOO_MANY.search(c)]
-        if too_long and (named := _long_reply(words)):
-            return (named,)
-        if _THINKS.search(words) and _NOT_THINKING.search(words):
-            return (THINKING,)
-        if last == STREAM or any(map(_STREAMS_ONLY.search, clauses)):
-            return (STREAM,)
-    names = {last} if last in _NAMED else set[str]()
+    too_long = any(_MOST_TOKENS.search(c) and _TOO_MANY.search(c) for c in clauses)
+    if too_long and (limit := _long_reply(words)):
+        return limit
+    if _THINKS.search(words) and _NOT_THINKING.search(words):
+        return THINKING
+    return STREAM if parameter == STREAM or any(map(_STREAMS_ONLY.search, clauses)) else ""
+
+
+def _refused_by_name(words: str, strict: bool, *, format_too: bool) -> set[str]:
+    """Return the parameters that a message refuses by their names.
+
+    Args:
+        words: The message.
+        strict: Whether only "not supported" refuses.
+        format_too: Whether another parameter is refused already, so that a message that also
+            names a schema refuses that too.
+    """
+    names = set[str]()
     refuses = re.compile(_NO_SUPPORT, re.I) if strict else _REFUSES
+    refuses_format = refuses if strict else _REFUSES_FORMAT
+    clauses = _CLAUSE.split(words)
     for clause in clauses:
         # a list of names may stand in the clause after the one that refuses
         if refuses.search(clause):
             mentioned = _NAME.findall(words if len(clauses) < 4 else clause)
             names.update(_SPELLED[name.lower()] for name in mentioned)
-        if _SCHEMA.search(clause) and (refuses if strict else _REFUSES_FORMAT).search(clause):
+        if _SCHEMA.search(clause) and refuses_format.search(clause):
             names.add("response_format")
-    if names and _SCHEMA.search(words) and _REFUSES.search(words):
+    if (names or format_too) and _SCHEMA.search(words) and _REFUSES.search(words):
         names.add("response_format")
-    return tuple(sorted(names))
+    return names
 
 
 def _long_reply(words: str) -> str | None:

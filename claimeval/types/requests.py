@@ -273,35 +273,42 @@ class Judge(Record):
         set stay, so that the user sees the refusal; but a reply may be shorter than a user allows.
         """
         names = set(refused)
-        known = self.learned.refused
-        changes: dict[str, Any] = {}
-        left_out: list[str] = [
-            name for name in SCHEMA_BOUNDS if name in names and name not in known
-        ]
-        if "response_format" in names and self.structured and not left_out:
-            changes["structured"] = False
-            left_out.append("response_format")
-        if "temperature" in names and self.temperature == 0:
-            changes["temperature"] = None
-            left_out.append("temperature")
-        if "prompt_cache_key" in names and "prompt_cache_key" not in {*known, *self.extra}:
-            left_out.append("prompt_cache_key")
-        if self.token_limit in names and not set(TOKEN_LIMITS) & set(known):
-            changes["token_limit"] = next(name for name in TOKEN_LIMITS if name != self.token_limit)
-            left_out.append(str(self.token_limit))
-        if SYSTEM in names and SYSTEM not in known:
-            left_out.append(SYSTEM)
-        if THINKING in names and THINKING not in {*known, *self.extra}:
-            changes["extra"] = {**self.extra, THINKING: False}
-            left_out.append(THINKING)
+        replaceable = self._replaceable()
+        left_out = [name for name in replaceable if name in names]
+        if not set(SCHEMA_BOUNDS).isdisjoint(left_out):
+            # a server that refuses a bound may take the schema without it
+            left_out = [name for name in left_out if name != "response_format"]
         longest = min(self.max_tokens, self.learned.max_tokens or self.max_tokens)
         limits = [_lower_limit(name, longest) for name in names if name.startswith(LONG_REPLY)]
         limit = next((limit for limit in limits if limit), self.learned.max_tokens)
         if not left_out and limit == self.learned.max_tokens:
             return None
-        learned = {"refused": (*known, *left_out), "max_tokens": limit}
+        changes: dict[str, Any] = {}
+        for name in left_out:
+            changes |= replaceable[name]
+        learned = {"refused": (*self.learned.refused, *left_out), "max_tokens": limit}
         changes["learned"] = self.learned.model_copy(update=learned)
         return self.model_copy(update=changes)
+
+    def _replaceable(self) -> dict[str, dict[str, Any]]:
+        """Return claimeval's defaults that can still be left out, each with the settings that
+        change then."""
+        known = self.learned.refused
+        replaceable = {bound: dict[str, Any]() for bound in SCHEMA_BOUNDS if bound not in known}
+        if self.structured:
+            replaceable["response_format"] = {"structured": False}
+        if self.temperature == 0:
+            replaceable["temperature"] = {"temperature": None}
+        if "prompt_cache_key" not in {*known, *self.extra}:
+            replaceable["prompt_cache_key"] = {}
+        if self.token_limit and set(TOKEN_LIMITS).isdisjoint(known):
+            other = next(name for name in TOKEN_LIMITS if name != self.token_limit)
+            replaceable[self.token_limit] = {"token_limit": other}
+        if SYSTEM not in known:
+            replaceable[SYSTEM] = {}
+        if THINKING not in {*known, *self.extra}:
+            replaceable[THINKING] = {"extra": {**self.extra, THINKING: False}}
+        return replaceable
 
     @property
     def as_asked(self) -> Judge:

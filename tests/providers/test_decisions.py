@@ -260,7 +260,7 @@ def test_a_bad_key_stops_the_judge(server: Server) -> None:
 def test_more_than_400_claims_are_asked_in_even_parts(server: Server) -> None:
     claims = tuple(f"Berlin has the number {number}." for number in range(401))
     run = score(server, sample(claims))
-    assert [len(body["questions"]) for body in server.bodies] == [201, 200]
+    assert sorted(len(body["questions"]) for body in server.bodies) == [200, 201]
     assert labels(run) == ["not_found"] * 401
 
 

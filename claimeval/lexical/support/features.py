@@ -412,7 +412,8 @@ def _numbers(tokens: Sequence[Word]) -> set[str]:
 def _instead(
     claim: Sequence[Word], sentence: Sequence[Word], of_claim: Set[str], of_sentence: Set[str]
 ) -> tuple[str, ...]:
-    claimed, stated = ([token for token in tokens if token.key] for tokens in (claim, sentence))
+    claimed = [token for token in claim if token.key]
+    stated = [token for token in sentence if token.key]
     beginnings = {words.beginning(token.key) for token in stated}
     missing = {key for key in of_claim if words.beginning(key) not in beginnings}
     unclaimed = of_sentence - {token.key for token in claimed}
@@ -421,17 +422,16 @@ def _instead(
     pairs = list(pairwise(stated))
     after = {first.key: second.text for first, second in pairs if second.key in unclaimed}
     before = {second.key: first.text for first, second in pairs if first.key in unclaimed}
-    runs = [
-        (absent, list(run)) for absent, run in groupby(claimed, lambda token: token.key in missing)
-    ]
-    for (_, left_run), (absent, run), (_, right_run) in zip(
-        [(False, []), *runs], runs, [*runs[1:], (False, [])], strict=False
-    ):
-        instead = (left_run and after.get(left_run[-1].key)) or (
-            right_run and before.get(right_run[0].key)
-        )
+    start = 0
+    for absent, group in groupby(claimed, lambda token: token.key in missing):
+        run = list(group)
+        end = start + len(run)
+        instead = after.get(claimed[start - 1].key) if start else None
+        if not instead and end < len(claimed):
+            instead = before.get(claimed[end].key)
         if absent and instead:
             return " ".join(token.text for token in run), instead
+        start = end
     return ()
 
 

@@ -109,15 +109,7 @@ def read(design: str | Path | Mapping[str, Any], labels: str | Path | None = Non
 
 def _design(path: Path, content: Any, folder: Path) -> Experiment:
     """Return the design in the content of `path`, with paths relative to a folder."""
-    if not isinstance(content, dict):
-        raise UsageError(
-            f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or"
-            " arms"
-        )
-    if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
-        raise unknown_name(
-            f"key in {path}:", str(min(extra, key=str)), [*_VARIED, *_COMMON, "grid", "arms"]
-        )
+    _check_keys(path, content)
     common = {name: content[name] for name in _COMMON if name in content}
     defaults = {name: content[name] for name in _VARIED if name in content}
     arms = [
@@ -147,44 +139,60 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
     )
 
 
+def _check_keys(path: Path, content: Any) -> None:
+    if not isinstance(content, dict):
+        raise UsageError(
+            f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or"
+            " arms"
+        )
+    known = (*_VARIED, *_COMMON, "grid", "arms")
+    extra = set(content).difference(known)
+    if extra:
+        raise unknown_name(f"key in {path}:", str(min(extra, key=str)), known)
+
+
 def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
     """Yield an arm for every combination of the grid's values, named after the values that vary."""
     if not isinstance(grid, dict):
         raise UsageError(f"{path}: grid is not a mapping of lists")
-    axes: list[list[tuple[str, str, Any]]] = []
+    axes: list[list[_Choice]] = []
     for key, values in grid.items():
         if key not in _VARIED:
             raise unknown_name(f"key in the grid of {path}:", str(key), _VARIED)
-        if key in ("prompt_parameters", "judge_settings"):
-            if not isinstance(values, dict) or not all(
-                isinstance(v, list) and v for v in values.values()
-            ):
-                raise UsageError(f"{path}: grid.{key} is not a mapping of lists")
-            axes += [
-                [(key, f"{name}={v}", {name: v}) for v in options]
-                for name, options in values.items()
-            ]
-        elif isinstance(values, list) and values:
-            axes.append(
-                [
-                    (key, name, value)
-                    for name, value in zip(_names(key, values), values, strict=True)
-                ]
-            )
-        else:
-            raise UsageError(f"{path}: grid.{key} is not a list of values")
+        axes += _axes(path, key, values)
     for combination in itertools.product(*axes) if axes else ():
         fields = dict(defaults)
         for key, _, value in combination:
-            fields[key] = (
-                {**fields.get(key, {}), **value}
-                if key in ("prompt_parameters", "judge_settings")
-                else value
-            )
+            fields[key] = {**fields.get(key, {}), **value} if key in _OF_SETTINGS else value
         varying = [
             name for axis, (_, name, _) in zip(axes, combination, strict=True) if len(axis) > 1
         ]
         yield _arm(path, " ".join(varying) or "only", fields)
+
+
+_OF_SETTINGS = ("prompt_parameters", "judge_settings")
+"""The keys of a grid whose values are settings by name, each an axis of its own."""
+_Choice = tuple[str, str, Any]
+"""A key of an arm, the name of a value, and the value."""
+
+
+def _axes(path: Path, key: str, values: Any) -> list[list[_Choice]]:
+    """Return the axes of one key of a grid: the values to choose from, in lists."""
+    if key in _OF_SETTINGS:
+        if not isinstance(values, dict) or not all(map(_is_filled_list, values.values())):
+            raise UsageError(f"{path}: grid.{key} is not a mapping of lists")
+        axes: list[list[_Choice]] = []
+        for name, options in values.items():
+            axes.append([(key, f"{name}={option}", {name: option}) for option in options])
+        return axes
+    if not _is_filled_list(values):
+        raise UsageError(f"{path}: grid.{key} is not a list of values")
+    named = zip(_names(key, values), values, strict=True)
+    return [[(key, name, value) for name, value in named]]
+
+
+def _is_filled_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
 
 
 def _names(key: str, values: list[Any]) -> list[str]:
