@@ -313,12 +313,16 @@ def _survey(
     if field and not with_claims:
         raise unknown_name("field with claims", field, columns)
     if gold_name and not any(gold.values()):
-        if gold_file is not None:
-            raise UsageError(f"{gold_name}: none of its ids is the id of a sample")
-        if gold_name in columns:
-            raise UsageError(f"the field {gold_name!r} has no gold claims in any sample")
-        raise unknown_name("file, or field of the samples with gold claims:", gold_name, columns)
+        raise _no_gold(gold_name, columns, is_file=gold_file is not None)
     return "answer" if answers else "reference", gold if gold_name else None
+
+
+def _no_gold(name: str, columns: Iterable[str], *, is_file: bool) -> UsageError:
+    if is_file:
+        return UsageError(f"{name}: none of its ids is the id of a sample")
+    if name in columns:
+        return UsageError(f"the field {name!r} has no gold claims in any sample")
+    return unknown_name("file, or field of the samples with gold claims:", name, columns)
 
 
 KIND = JobKind(NAME, in_shards=False)

@@ -551,7 +551,7 @@ def _scores(runs: Mapping[str, Run]) -> list[str]:
 
 
 def _save(runs: Mapping[str, Run], folder: Path) -> None:
-    """Write the first run with the others in its folder, in place of those of an earlier session."""
+    """Write the first run with the others in its folder, in place of those of a session before."""
     from claimeval.api.run import Run
     from claimeval.runs.directory import MANIFEST, attached, load_manifest
 

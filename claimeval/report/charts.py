@@ -228,29 +228,24 @@ def trend(
         width: Width in points.
     """
     descriptions = [_value_in_words(mark) for mark in marks]
-    for place, word in sorted(changes.items()):
+    ordered = sorted(changes.items())
+    for place, word in ordered:
         descriptions[place] += f", here changed: {word}"
     names = [_fitting(mark.name, 16) for mark in marks]
     left = 52.0
     right = width - 16
     step = (right - left - 24) / max(len(marks) - 1, 1)
     at = [left + 12 + step * place for place in range(len(marks))]
-    kinds = list(dict.fromkeys(word for _, word in sorted(changes.items())))
+    kinds = list(dict.fromkeys(word for _, word in ordered))
     top = 40.0 + (15 * len(kinds) + 12 if kinds else 0)
-    turned = max(map(_cells, names), default=0) * LETTER > step - 10
     bottom = top + 150
     y = _axis(_ends(marks), bottom, top)
     parts = [_heading(title, width), _y_axis(y, left, right, label)]
     for number, word in enumerate(kinds, 1):
         remark = _fitting(f"{number}: changed {word}", int((right - left) / LETTER))
         parts.append(_text(left, 21 + 15 * number, remark, fill_opacity=0.8))
-    for place, word in sorted(changes.items()):
-        x = at[place]
-        mark_number = str(kinds.index(word) + 1)
-        parts.append(
-            _line(x, top - 4, x, bottom, stroke=ORANGE, stroke_dasharray="4 3", class_="change")
-        )
-        parts.append(_text(x, top - 8, mark_number, "middle", font_weight=600))
+    for place, word in ordered:
+        parts += _change(at[place], top, bottom, str(kinds.index(word) + 1))
     if baseline is not None and (level := marks[baseline].value) is not None:
         parts.append(
             _line(
@@ -269,22 +264,40 @@ def trend(
         drawn = [(x, mark, mark.value) for x, mark in piece if mark.value is not None]
         spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
         parts += [_band(y, spread, BLUE), _curve([(x, y(value)) for x, _, value in drawn], BLUE)]
-    name_step = math.ceil(14 / step) if step < 14 else 1
-    for place, (x, name) in enumerate(zip(at, names, strict=True)):
-        if (len(marks) - 1 - place) % name_step == 0:
-            # The last name may be wider than the space to the right of its mark.
-            middle = min(x, width - 8 - LETTER * _cells(name) / 2)
-            parts.append(
-                _turned(x, bottom + 16, name)
-                if turned
-                else _text(middle, bottom + 16, name, "middle")
-            )
+    turned = max(map(_cells, names), default=0) * LETTER > step - 10
+    parts += _names_below(at, names, bottom + 16, step, width, turned=turned)
     for place, (x, mark) in enumerate(zip(at, marks, strict=True)):
         parts.append(
             _upright(x, y, mark, descriptions[place], BLUE, 5.5 if place == baseline else 4)
         )
     below = 0.75 * LETTER * max(map(_cells, names), default=0) + 20 if turned else 26
     return Picture(title, tuple(descriptions), width, round(bottom + below), "".join(parts))
+
+
+def _change(x: float, top: float, bottom: float, number: str) -> list[str]:
+    line = _line(x, top - 4, x, bottom, stroke=ORANGE, stroke_dasharray="4 3", class_="change")
+    return [line, _text(x, top - 8, number, "middle", font_weight=600)]
+
+
+def _names_below(
+    at: Sequence[float],
+    names: Sequence[str],
+    y: float,
+    step: float,
+    width: float,
+    *,
+    turned: bool,
+) -> list[str]:
+    """Write names below an axis, as many of them as there is room for, with the last."""
+    every = math.ceil(14 / step) if step < 14 else 1
+    parts: list[str] = []
+    for place, (x, name) in enumerate(zip(at, names, strict=True)):
+        if (len(names) - 1 - place) % every:
+            continue
+        # The last name may be wider than the space to the right of its mark.
+        middle = min(x, width - 8 - LETTER * _cells(name) / 2)
+        parts.append(_turned(x, y, name) if turned else _text(middle, y, name, "middle"))
+    return parts
 
 
 def lines(

@@ -110,17 +110,7 @@ class Rebuilder:
         if prompt is None:
             return None
         if call.step == "extract":
-            texts = result.sample.texts(call.part) or ()
-            window = extract.TextWindow.read(call.subjects[0]) if call.subjects else None
-            fitting = [
-                text for text in texts if window is None or window.end <= len(sentences(text))
-            ]
-            asked = (
-                extract.ask(prompt, judge, call.part, text, question, window) for text in fitting
-            )
-            return next(
-                (sent for one in asked if (sent := self._sent(one, call)).key == call.key), None
-            )
+            return self._extraction(result, call, judge, prompt)
         if self._sample is not result:
             self._sample = result
             self._asked = {}
@@ -136,6 +126,22 @@ class Rebuilder:
         shown = assess.ShownDocuments(documents, alternatives)
         self._asked[about] = assess.ask(prompt, judge, assessed, shown, question)
         return self._sent(self._asked[about], call)
+
+    def _extraction(
+        self, result: SampleResult, call: Call, judge: Judge, prompt: Prompt
+    ) -> Request | None:
+        """Return the request of an extraction: of the text, among alternatives, whose request has
+        the key of the call."""
+        window = extract.TextWindow.read(call.subjects[0]) if call.subjects else None
+        for text in result.sample.texts(call.part) or ():
+            if window is not None and window.end > len(sentences(text)):
+                continue
+            question = result.sample.full_question
+            asked = extract.ask(prompt, judge, call.part, text, question, window)
+            sent = self._sent(asked, call)
+            if sent.key == call.key:
+                return sent
+        return None
 
     def _prompt(self, number: str | None) -> Prompt | None:
         """Return the prompt of a call; None if it is from another version of claimeval."""

@@ -10,7 +10,7 @@ import heapq
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -40,7 +40,7 @@ from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices, SliceTa
 from claimeval.runs.worst import SHOWN
 from claimeval.statistics import paired_difference
 from claimeval.types.estimates import Cost, Estimate
-from claimeval.types.records import Call, Claim, Reason, Record, SampleResult
+from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
 MOVED = 5
@@ -371,21 +371,7 @@ class OverviewBuilder:
             self._claims.add(result)
         counts = [(metric, scoring.counted(metric, result)) for metric in self._manifest.rows]
         for assessment in result.whole:
-            subject = assessment.subject
-            part = assessment.against
-            whole = subject not in claims
-            metrics = [
-                metric.name
-                for metric, ids in counts
-                if part == metric.against
-                and (metric.claims_of == assessment.question if whole else subject in ids)
-            ]
-            for name in metrics:
-                self._labels[name][assessment.support or "unassessed"] += 1
-            for verdict in assessment.verdicts:
-                if tally := self._judges.get(verdict.judge):
-                    tally.verdicts += 1
-                    tally.labels[verdict.support or "unassessed"] += bool(metrics or whole)
+            self._add_labels(assessment, counts, of_answer=assessment.subject not in claims)
         for name, score in result.scores.items():
             if score.value is not None and score.unit == "share":
                 self._distributions[name][bar(score.value)] += 1
@@ -396,6 +382,32 @@ class OverviewBuilder:
         self._front.add(result)
         if self._sliced:
             self._sliced.add(result.sample, result.scores)
+
+    def _add_labels(
+        self,
+        assessment: Assessment,
+        counts: Sequence[tuple[Metric, Collection[str]]],
+        *,
+        of_answer: bool,
+    ) -> None:
+        """Count the label of an assessment for the metrics that count it, and those of its judges.
+
+        `counts` are the claims of each metric. Of a whole answer, a metric counts the answers to
+        its question.
+        """
+        metrics: list[str] = []
+        for metric, ids in counts:
+            if assessment.against != metric.against:
+                continue
+            asked = metric.claims_of == assessment.question
+            if asked if of_answer else assessment.subject in ids:
+                metrics.append(metric.name)
+        for name in metrics:
+            self._labels[name][assessment.support or "unassessed"] += 1
+        for verdict in assessment.verdicts:
+            if tally := self._judges.get(verdict.judge):
+                tally.verdicts += 1
+                tally.labels[verdict.support or "unassessed"] += bool(metrics or of_answer)
 
     def each(self, results: Iterable[SampleResult]) -> Iterator[SampleResult]:
         """Yield results after adding them."""

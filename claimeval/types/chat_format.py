@@ -168,6 +168,19 @@ def _parsed_schema(schema: str) -> Any:
     return json.loads(schema)
 
 
+def _other_format(body: bytes, error: Exception) -> str:
+    """Return what a body is that is no JSON."""
+    start = body.lstrip()
+    if start[:1] == b"<":
+        return "the address answers with a web page and not with a reply"
+    if start.startswith((b"data:", b"event:", b":")):
+        return (
+            "the server streams its replies, which claimeval does not read; put a gateway such as"
+            " LiteLLM before it"
+        )
+    return f"the body is not JSON ({str(error)[:100]})"
+
+
 def read_chat(
     body: bytes,
     *,
@@ -192,17 +205,7 @@ def read_chat(
     try:
         reply = _parsed(body)
     except (ValueError, RecursionError) as error:
-        if body.lstrip()[:1] == b"<":
-            raise _error(
-                f"the address answers with a web page and not with a reply: {_preview(body)}"
-            ) from error
-        if body.lstrip().startswith((b"data:", b"event:", b":")):
-            only = (
-                "the server streams its replies, which claimeval does not read; put a gateway such"
-                " as LiteLLM before it"
-            )
-            raise _error(f"{only}: {_preview(body)}") from error
-        raise _error(f"the body is not JSON ({str(error)[:100]}): {_preview(body)}") from error
+        raise _error(f"{_other_format(body, error)}: {_preview(body)}") from error
     if not isinstance(reply, dict):
         raise _error(f"the body is not a JSON object: {_preview(body)}")
     if reply.get("error"):

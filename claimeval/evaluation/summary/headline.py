@@ -120,23 +120,20 @@ def sample_facts(
     correct = labels.get(CORRECT, {})
     covered = labels.get(COVERED, {})
     retrieved = labels.get(RETRIEVED, {})
-    by_documents = {claim for claim, label in grounded.items() if label == "contradicted"}
-    by_gold = {claim for claim, label in correct.items() if label == "contradicted"}
-    if CORRECT not in metrics:
-        by_gold = {claim for claim, label in covered.items() if label == "contradicted"}
-    absent = {claim for claim, label in grounded.items() if label == "not_found"}
-    in_gold = {claim for claim, label in correct.items() if label == "supported"}
+    by_documents = _with(grounded, "contradicted")
+    by_gold = _with(correct if CORRECT in metrics else covered, "contradicted")
+    absent = _with(grounded, "not_found")
+    in_gold = _with(correct, "supported")
     # A claim that nobody could hold against the gold answer is not known to be unsupported.
-    open_gold = {claim for claim, label in correct.items() if label is None}
+    open_gold = _with(correct, None)
     named = set[str]()
     undecided = set[str]()
     for of_pair in labels.values():
         named.update(of_pair)
-        undecided.update(claim for claim, label in of_pair.items() if label is None)
+        undecided |= _with(of_pair, None)
     answered = result.sample.answer is not None and bool(result.sample.answer.strip())
     of_answer = any(pair[0] == "answer" for pair in metrics)
     no_claims = result.unextracted.get("answer") == "no_claims"
-    known = list(grounded.values())
     return SampleFacts(
         answered=answered or not of_answer,
         declines=answered and of_answer and no_claims,
@@ -148,18 +145,25 @@ def sample_facts(
         lacks=list(covered.values()).count("not_found"),
         unsupported=len(absent - in_gold - open_gold - by_gold),
         only_gold=len(absent & in_gold),
-        made_up=bool(
-            absent
-            and set(known) == {"not_found"}
+        made_up=(
+            _are_all(grounded, "not_found")
+            and _are_all(correct, "not_found")
             and set(correct) == set(grounded)
-            and set(correct.values()) == {"not_found"}
         ),
         not_retrieved=sum(label not in (None, "supported") for label in retrieved.values()),
         gold=sum(label is not None for label in retrieved.values()),
-        all_grounded=bool(known) and set(known) == {"supported"},
-        all_covered=bool(covered) and set(covered.values()) == {"supported"},
+        all_grounded=_are_all(grounded, "supported"),
+        all_covered=_are_all(covered, "supported"),
         none_contradicted=bool(correct) and {None, "contradicted"}.isdisjoint(correct.values()),
     )
+
+
+def _with(labels: Mapping[str, Label | None], label: Label | None) -> set[str]:
+    return {claim for claim, found in labels.items() if found == label}
+
+
+def _are_all(labels: Mapping[str, Label | None], label: Label) -> bool:
+    return bool(labels) and set(labels.values()) == {label}
 
 
 def pairs_of(metrics: Iterable[Metric]) -> dict[Pair, Metric]:
