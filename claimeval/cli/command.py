@@ -78,10 +78,46 @@ class Text(click.types.StringParamType):
         return values(ctx.info_name or "", param.name or "", incomplete)
 
 
+_TYPED_WITH = " $€£%"
+"""Signs that people type with a number."""
+
+
+class Number(click.types.FloatParamType):
+    """A number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises BadParameter with the number that was meant."""
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(_no_number(str(value), "a number", param))
+
+
+class Count(click.types.IntParamType):
+    """A whole number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises BadParameter with the number that was meant."""
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(_no_number(str(value), "a whole number", param))
+
+
+def _no_number(value: str, kind: str, param: click.Parameter | None) -> str:
+    """Return what is wrong with a text that is no number, and the number that it may mean."""
+    plain = value.strip(_TYPED_WITH).replace(",", ".")
+    is_number = plain.replace(".", "", 1 if kind == "a number" else 0).isdecimal()
+    example = plain if is_number else "5"
+    if not is_number and param and isinstance(param.default, int | float):
+        example = str(param.default)
+    return f"{value!r} is not {kind}, such as {example}"
+
+
 KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
     Path: (HomePath(path_type=Path), "PATH"),
-    int: (click.INT, "N"),
-    float: (click.FLOAT, "X"),
+    int: (Count(), "N"),
+    float: (Number(), "X"),
     str: (Text(), "TEXT"),
 }
 """The click type and placeholder of each type; for a union, the first one listed here."""
@@ -302,6 +338,14 @@ class CommandGroup(click.Group):
             write_plain(f"{ctx.get_help()}\n")
             ctx.exit(2)
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Raise UsageError for an unknown subcommand, with the closest match."""
+        if args[0].startswith("-") or self.get_command(ctx, args[0]):
+            return super().resolve_command(ctx, args)
+        raise unknown_name(f"command of {ctx.command_path}:", args[0], self.list_commands(ctx))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands with the first sentence of each."""

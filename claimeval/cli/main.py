@@ -94,12 +94,6 @@ OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """New objects between two garbage collections: more than a short command creates. By default the
 collector runs 200 times while modules are loaded, and twice over all objects at exit: a quarter of
 the time, without freeing anything."""
-JUDGES = ("judges", "judge")
-NO_JUDGE = (
-    "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini,"
-    " or --judge local:lexical (words only, free); CLAIMEVAL_JUDGE or `judge` in claimeval.toml"
-    " keeps one"
-)
 
 
 def commands() -> dict[str, dict[str, str]]:
@@ -216,10 +210,9 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        needs_judge = (
-            isinstance(error, click.MissingParameter) and error.param and error.param.name in JUDGES
-        )
-        raise UsageError(NO_JUDGE if needs_judge else error.format_message()) from error
+        from claimeval.cli.usage_errors import in_words as of_arguments
+
+        raise UsageError(of_arguments(error, arguments)) from error
 
 
 def main() -> None:

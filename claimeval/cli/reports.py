@@ -14,7 +14,10 @@ import claimeval as ce
 from claimeval.cli.command import command
 from claimeval.cli.shared import Metrics, Out, OutputOptions, arguments
 from claimeval.cli.terminal import ProgressLine, say
+from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
+
+MAX_PORT = 65535
 
 
 @command("report")
@@ -90,6 +93,8 @@ class ViewCommand(OutputOptions):
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "port")
+        if self.port > MAX_PORT:
+            raise UsageError(f"port: {self.port}; it needs {MAX_PORT} or less, or 0 for a free one")
 
     def do(self) -> int:
         from claimeval.report.viewer import Viewer

@@ -87,8 +87,8 @@ class RejudgeCommand(shared.JobOptions):
 
     \b
     Add a judge:          claimeval rejudge runs/a -j mistral:NAME --keep-verdicts -o runs/b
-    Try another prompt:   claimeval rejudge runs/a --assess-prompt binary -o runs/c
-    Only vote again:      claimeval rejudge runs/b --vote unanimous -o runs/d
+    Try another prompt:   claimeval rejudge runs/a --assess-prompt binary
+    Only vote again:      claimeval rejudge runs/b --vote unanimous
     """
 
     sources: Annotated[tuple[Path, ...], "SOURCE"]
@@ -99,8 +99,8 @@ class RejudgeCommand(shared.JobOptions):
     """Keep the verdicts of the run's judges next to those of new judges."""
     metrics: shared.Metrics = None
     """Comma-separated.  [default: as in the run]"""
-    out: Annotated[Path, "-o", "--out"]
-    """Run directory."""
+    out: shared.Out = None
+    """Run directory.  [default: runs/DATA-SETTINGS]"""
     questions: Annotated[shared.Questions, shared.QUESTIONS] = shared.Questions()
     panel: Voting = PanelOptions()
     shown: shared.Front = shared.Shown()
@@ -108,35 +108,41 @@ class RejudgeCommand(shared.JobOptions):
     def door(self, options: RunOptions) -> ce.Run:
         if len(self.sources) > 1:
             raise UsageError("plan the sources one by one")
-        return self._rejudge(self.sources[0], self.out, options)
+        return self._rejudge(self.sources[0], self.out or shared.DEFAULT_FOLDER, options)
 
     def do(self) -> int:
-        folders = [
-            self.out if len(self.sources) == 1 else self.out / source.stem
-            for source in self.sources
-        ]
-        if len(set(folders)) < len(folders):
-            raise UsageError(
-                "two sources have the same name and would overwrite each other; rejudge them one"
-                " by one"
-            )
+        folders = self._folders()
         finished, records = zip(*map(self._show, self.sources, folders), strict=True)
         return self.output.result(
             "rejudge",
             records[0] if len(records) == 1 else {"runs": records},
-            path=self.out,
+            path=finished[0].run.path if len(finished) == 1 else self.out,
             exit_code=max(one.ending.code for one in finished),
             stopped=next((one.stopped for one in finished if one.stopped), None),
         )
 
-    def _rejudge(self, source: Path, folder: Path, options: RunOptions) -> ce.Run:
+    def _folders(self) -> list[Path | str]:
+        """Return the `out` of each source: without --out, a folder by its settings."""
+        if self.out is None:
+            return [shared.DEFAULT_FOLDER] * len(self.sources)
+        if len(self.sources) == 1:
+            return [self.out]
+        names = [source.stem for source in self.sources]
+        if len(set(names)) < len(names):
+            raise UsageError(
+                "two sources have the same name and would overwrite each other; rejudge them one"
+                " by one"
+            )
+        return [self.out / name for name in names]
+
+    def _rejudge(self, source: Path, folder: Path | str, options: RunOptions) -> ce.Run:
         settings = shared.arguments(
             self, source=source, judges=self.judges or None, out=folder, options=options
         )
         del settings["sources"]
         return ce.rejudge(**settings, gates=self.gates.limits)
 
-    def _show(self, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
+    def _show(self, source: Path, folder: Path | str) -> tuple[Finished, dict[str, Any]]:
         """Judge a source again, print the run, and return it with the fields of its JSON object."""
         from claimeval.cli.running import watch
 
@@ -148,7 +154,7 @@ class RejudgeCommand(shared.JobOptions):
         calls = {"reused_claims": claims, "reused_verdicts": verdicts}
         sent = finished.progress.record() if finished.progress else {}
         record = {
-            "run": str(folder),
+            "run": str(finished.run.path or folder),
             **finished.record(shown=self.shown),
             "calls_of_this_command": {**sent, **calls},
         }

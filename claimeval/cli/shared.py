@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
+DEFAULT_FOLDER = "runs/"
+"""`out` of a job without --out: a folder in it, named by data and settings."""
 Data = Annotated[Path, "DATA"]
 Fields = Annotated[Mapping[str, tuple[str, ...]], "--field", Form("FIELD=PATH")]
 Judges = Annotated[tuple[str, ...], "-j", "--judge"]
@@ -232,7 +234,7 @@ class JobOptions(ABC):
 
     def settings(self, options: RunOptions) -> dict[str, Any]:
         """Return the arguments of the function of the API."""
-        return arguments(self, out=self.out or "runs/", options=options)
+        return arguments(self, out=self.out or DEFAULT_FOLDER, options=options)
 
     def watch(self, command: str, gates: Gates | None = None) -> Finished:
         """Call `door` with a progress line; a run that stopped early is returned too, and a shard

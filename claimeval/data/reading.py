@@ -223,7 +223,7 @@ class Problems:
         parts = [f"{alike} more {_rows(alike)} like it{up_to}"] if alike else []
         parts += [f"{unlike} {_rows(unlike)} with other problems{up_to}"] if unlike else []
         raise DataError(
-            ". ".join([str(first), *parts, "--skip-malformed leaves them out"])
+            ". ".join([str(first), *parts, "--skip-malformed leaves malformed rows out"])
         ) from first
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import datetime
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +31,7 @@ from claimeval.data.file_formats import (
     read_bytes,
 )
 from claimeval.data.paths import flat, roots, values_at
-from claimeval.types.errors import DataError, not_installed
+from claimeval.types.errors import DataError, missing_file, not_installed
 
 if TYPE_CHECKING:
     import pandas
@@ -100,9 +101,9 @@ def read_rows(
         DataError: If the file cannot be read or is not a list of rows.
     """
     if path.is_dir():
-        raise DataError(f"{path} is a directory. Give a file in it")
+        raise _is_folder(path)
     if not path.exists():
-        raise DataError(f"{path} does not exist")
+        raise missing_file(path)
     if not path.is_file():
         raise DataError(
             f"{path} is a pipe or a device, but data is read more than once. Write it to a file"
@@ -129,6 +130,22 @@ def read_rows(
         yield from rows if under is None or form == ".json" else _within(rows, under)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _is_folder(path: Path) -> DataError:
+    """Return the error for a folder in place of a file, with the files in it that can be read."""
+    files = sorted(entry for entry in path.iterdir() if _has_format(entry))[:3]
+    named = ", ".join(map(str, files))
+    return DataError(
+        f"{path} is a directory. Give a file in it" + (f", such as {named}" if files else "")
+    )
+
+
+def _has_format(path: Path) -> bool:
+    try:
+        return path.is_file() and bool(format_of(path))
+    except DataError:
+        return False
 
 
 def _within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
@@ -218,8 +235,19 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
     try:
         fields = parse_json(text)
     except ValueError as error:
-        raise DataError(f"{location}: not JSON: {error}", kind="not JSON") from error
+        raise DataError(f"{location}: not JSON: {_json_problem(error)}", kind="not JSON") from error
     return SourceRow(location, number, _object(fields, location))
+
+
+def _json_problem(error: ValueError) -> str:
+    """Return the problem and its column. Python counts the lines of a row that was cut, and says of
+    a text that ends too early what could follow."""
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    if not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated string"):
+        return f"the text ends too early, after {len(error.doc.rstrip()):,} characters"
+    line = f"line {error.lineno}, " if error.lineno > 1 else ""
+    return f"{error.msg[:1].lower()}{error.msg[1:]} ({line}column {error.colno})"
 
 
 def _json(
@@ -232,7 +260,7 @@ def _json(
         if data.partition(b"\n")[0].rstrip().endswith(b"}"):
             yield from _json_lines(path, on_error, positions)
             return
-        raise DataError(f"{path}: not JSON: {error}") from error
+        raise DataError(f"{path}: not JSON: {_json_problem(error)}") from error
     if not isinstance(content, (dict, list)):
         raise DataError(f"{path}: expected a list of samples, not {type(content).__name__}")
     if under is not None:

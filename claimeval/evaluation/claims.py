@@ -656,12 +656,25 @@ def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> Metri
     chosen = requested.rows if requested else about_answers or usable
     if not chosen:
         needs = "; ".join(incomplete(surveyed, [METRICS[name] for name in ABOUT_ANSWERS]))
-        raise UsageError(f"no sample can feed a metric: {needs}{surveyed.advice}")
+        raise UsageError(
+            f"no sample has what a metric needs: {needs}{surveyed.advice or _columns('answer')}"
+        )
     for metric in chosen:
         if not surveyed.has_inputs_for(metric.name):
             lacks = ", ".join(incomplete(surveyed, [metric]))
-            raise UsageError(f"no sample can feed {metric.name}: {lacks}{surveyed.advice}")
+            lacking = surveyed.missing_fields[metric.name][0].field
+            others = [other.name for other in chosen if surveyed.has_inputs_for(other.name)]
+            instead = f", or use -m {','.join(others)}" if others else ""
+            raise UsageError(
+                f"no sample has what {metric.name} needs: {lacks}"
+                f"{surveyed.advice or _columns(lacking)}{instead}"
+            )
     return requested or MetricSelection(chosen, None)
+
+
+def _columns(field: str) -> str:
+    """Return how a column is named that has a field, as the end of a message."""
+    return f"; if a column has it, name it, as in --field {field}=COLUMN"
 
 
 def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]:

@@ -409,13 +409,16 @@ def _survey(
         if not sample.question.strip():
             without = counted(without, "question", sample)
     if not available:
-        raise UsageError("no sample has an answer to rate")
+        raise UsageError(
+            "no sample has an answer to rate; if a column has it, name it, as in --field"
+            " answer=COLUMN"
+        )
     for question in requested:
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(
-                f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of"
-                " --ask"
+                f"no sample has what {question.name!r} needs: an answer{lacks}. Leave it out of"
+                " --ask, or name the columns with --field"
             )
     return _AnswerCounts(frozenset(available), tuple(generators), count, without)
 

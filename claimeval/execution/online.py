@@ -157,9 +157,10 @@ class OnlineExecutor(Executor):
                         f" {error.message}",
                     )
 
-    def _record_contact(self, judge: str, error: CallError | None = None) -> None:
+    def _record_contact(self, asked: Judge, error: CallError | None = None) -> None:
         """Stop a judge that no call has reached. A judge that was reached once may be away for a
         while."""
+        judge = asked.name
         if error is None:
             self._strange[judge] = None
         elif (
@@ -183,9 +184,12 @@ class OnlineExecutor(Executor):
         elif (since := self._unreached.setdefault(judge, self._clock())) is not None:
             seconds = self._clock() - since
             if seconds >= UNREACHED_FOR:
-                advice = "check that the server runs, and its address"
+                start = provider(asked.model).start
+                how = f" (`{start}` starts it)" if start else ""
                 self.stop(
-                    judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}"
+                    judge,
+                    f"{error.message}, for {seconds:.0f} seconds; check the address"
+                    f" {asked.endpoint}, and that the server runs{how}",
                 )
 
     def stop(self, judge: str, reason: str) -> None:
@@ -256,14 +260,14 @@ class OnlineExecutor(Executor):
         try:
             outcome = await self._complete(request)
             pace.succeeded(slot, outcome)
-            self._record_contact(request.judge.name)
+            self._record_contact(request.judge)
         except CallError as error:
             error.fatal = error.fatal or (
                 bool(error.refused) and request.judge.without(error.refused) is None
             )
             outcome = error
             pace.failed(slot, error)
-            self._record_contact(request.judge.name, error)
+            self._record_contact(request.judge, error)
             if error.fatal:
                 self.stop(request.judge.name, error.message)
             elif unanswered := pace.silence:

@@ -35,7 +35,7 @@ from claimeval.ir.ranked import (
     as_grades,
     document_ranks,
 )
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, missing_file
 
 Source = str | Path
 """A file name, possibly of a gzipped file; ``-`` is the standard input."""
@@ -73,7 +73,7 @@ class FileContent:
                 file.readinto(content.inside)
                 return content
         except FileNotFoundError:
-            raise DataError(f"{source}: there is no such file") from None
+            raise missing_file(Path(source)) from None
         except (OSError, EOFError) as error:
             raise DataError(f"{source}: cannot be read: {error}") from None
 

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
 from pydantic import Field, computed_field, model_validator
 
 from claimeval.judging.replies import UNCLEAR
-from claimeval.types.errors import PromptError, parse_yaml, unknown_name
+from claimeval.lexical.languages import NAMES
+from claimeval.types.errors import (
+    PromptError,
+    UsageError,
+    missing_file,
+    parse_yaml,
+    unknown_name,
+)
 from claimeval.types.records import Record
 from claimeval.types.requests import Message, ReplyFormat
 from claimeval.types.scales import SCALES
@@ -489,6 +496,18 @@ def languages() -> dict[str, Path]:
     return {path.stem: path for path in sorted((folder() / "languages").glob("*.yaml"))}
 
 
+def _unknown_language(language: str) -> UsageError:
+    """Return the error for a language without prompts, with its code if its name was given."""
+    codes = ["en", *languages()]
+    by_name = {NAMES[code].casefold(): code for code in codes}
+    known = f"Known: {', '.join(f'{code} ({NAMES[code]})' for code in codes)}, auto"
+    if code := by_name.get(language.casefold(), ""):
+        return UsageError(f"a language is given by its code: write {code!r} for {language!r}")
+    base = language.replace("_", "-").partition("-")[0].casefold()
+    hint = f" Did you mean {base!r}?" if base in codes else ""
+    return UsageError(f"unknown language {language!r}.{hint} {known}")
+
+
 def named_in(step: str, spec: str, language: str | None) -> str:
     """Return the name of a shipped prompt in a language. Paths and names with a language suffix are
     unchanged.
@@ -499,7 +518,7 @@ def named_in(step: str, spec: str, language: str | None) -> str:
     if language in (None, "en"):
         return spec
     if language not in languages():
-        raise unknown_name("language", str(language), ("auto", "en", *languages()))
+        raise _unknown_language(str(language))
     name = spec.removeprefix(f"{step}/")
     if f"{step}/{name}" not in shipped(step) or name.rpartition(".")[2] in languages():
         return spec
@@ -580,6 +599,8 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
             )
         else:
             source = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise PromptError(f"no prompt file: {missing_file(path)}") from error
     except (OSError, UnicodeDecodeError) as error:
         problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error

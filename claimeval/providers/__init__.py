@@ -83,6 +83,8 @@ class Provider:
     """The most claims in one request to a judge that reads no prompts."""
     endpoint: str | None = None
     """The default server."""
+    start: str = ""
+    """The command that starts its server; empty if others run it."""
     endpoint_variable: str | None = None
     """The environment variable that can name another default server."""
     key_variable: str | None = None

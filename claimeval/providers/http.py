@@ -563,6 +563,8 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
     if isinstance(error, httpx2.TimeoutException):
         return CallError("timeout", "the server did not answer in time", possibly_paid=sent)
     reason = scrub(str(error) or type(error).__name__, key)
+    if reason == "All connection attempts failed":  # httpx2 does not say why
+        reason = "nothing answers there"
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         advice = (
             "set SSL_CERT_FILE to a file with the certificates of your company or server"

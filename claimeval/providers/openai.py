@@ -354,6 +354,7 @@ OLLAMA = Provider(
     open=connect,
     resolve=resolve,
     example="ollama:qwen3:8b",
+    start="ollama serve",
     endpoint="http://127.0.0.1:11434/v1",
     # the default context on machines with little memory; this protocol cannot set another one
     cuts_at=4096,

@@ -32,7 +32,13 @@ from claimeval.providers.local import (
     write_verdicts,
 )
 from claimeval.types.bundled import bundled
-from claimeval.types.errors import DataError, UsageError, first_problem, unknown_name
+from claimeval.types.errors import (
+    DataError,
+    UsageError,
+    first_problem,
+    missing_file,
+    unknown_name,
+)
 from claimeval.types.records import Record
 from claimeval.types.requests import AssessTask, ExtractTask, Failure, Judge, Outcome, Request
 from claimeval.types.scales import ABSTAIN, SCALES
@@ -150,6 +156,11 @@ def read(judge: Judge) -> Recording:
     path = Path(name) if name.endswith(".jsonl") else bundled(f"{name}_replies.jsonl")
     try:
         content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"judge {judge.name!r}, recorded replies: {missing_file(path)}. `recorded:demo` has the"
+            " replies to the bundled samples"
+        ) from error
     except OSError as error:
         raise UsageError(
             f"judge {judge.name!r}: cannot read the recorded replies {name!r}:"

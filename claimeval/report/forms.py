@@ -13,7 +13,14 @@ from typing import IO, TYPE_CHECKING, Literal, get_args
 from claimeval.data.rows import write_csv
 from claimeval.report import page, pictures
 from claimeval.report.charts import Picture, file_part
-from claimeval.runs.directory import RunResults, load_manifest, replacing, write_text
+from claimeval.runs.directory import (
+    MANIFEST,
+    RunResults,
+    load_manifest,
+    no_run,
+    replacing,
+    write_text,
+)
 from claimeval.runs.overview import Overview, gather
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 
@@ -38,6 +45,12 @@ def form_of(out: str | Path | None) -> Form:
     if ending not in forms:
         raise unknown_name("ending of a report", ending or Path(out).name, forms)
     return forms[ending]
+
+
+def _check_run(run: Path) -> None:
+    """Raise DataError if there is no such run or experiment."""
+    if not page.is_experiment(run) and not (run / MANIFEST).is_file():
+        raise no_run(run)
 
 
 def _check_rows(run: Path, form: Form, rows: str | None) -> None:
@@ -76,6 +89,7 @@ def write(
         DataError: A directory has no finished run.
         UsageError: Two runs share no metric or no sample, or the file cannot be written.
     """
+    _check_run(run)
     _check_rows(run, form, rows)
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
@@ -155,6 +169,7 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
         DataError: A directory has no finished run.
         UsageError: Two runs share no metric or no sample, or there is no such table.
     """
+    _check_run(run)
     _check_rows(run, form, rows)
     if form == "md":
         return _markdown(run, compared)[0]

@@ -50,7 +50,7 @@ from claimeval.runs.directory import (
 from claimeval.runs.overview import data_name
 from claimeval.runs.series import track
 from claimeval.runs.systems import Sketch, sketch, together
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError, missing_file
 
 DEPTH = 4
 """Levels of directories that are searched for runs."""
@@ -437,9 +437,9 @@ class Viewer(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int = 0, label_as: str | None = None) -> None:
         self.labeling = None if label_as is None else Labeling(lambda: runs(folder), label_as)
         if not folder.is_dir():
-            raise UsageError(
-                f"{str(folder)!r} is not a directory. Give the directory that contains your runs"
-            )
+            if not folder.exists():
+                raise missing_file(folder)
+            raise UsageError(f"{folder} is a file. Give the folder that contains your runs")
         try:
             super().__init__((ADDRESS, port), _ViewerHandler)
         except OSError as error:

@@ -17,6 +17,7 @@ import fcntl
 import glob
 import json
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
@@ -36,7 +37,13 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
 from claimeval.runs.lines import Lines, OnAccess, WrittenResult, compress
 from claimeval.types.clusters import check_cluster
-from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
+from claimeval.types.errors import (
+    DataError,
+    StoppedEarly,
+    UsageError,
+    first_problem,
+    missing_file,
+)
 from claimeval.types.records import Record, SampleResult, ScoredSample
 
 MANIFEST = "manifest.json"
@@ -557,7 +564,7 @@ class RunResults(ReadLines[SampleResult]):
         """Return the results of a run directory. Raises DataError if there are none."""
         results = results_file(folder)
         if not results.exists():
-            raise _unfinished(folder, RESULTS)
+            raise no_run(folder, RESULTS)
         replies = folder / (REPLIES_PART if results.name == RESULTS_PART else REPLIES)
         return cls(results, replies, load_manifest(folder).names)
 
@@ -593,8 +600,8 @@ def _read(record: type[R], folder: Path, name: str) -> R:
                 " cache, and cost nothing"
             )
         return record.model_validate(content)
-    except FileNotFoundError as error:
-        raise _unfinished(folder, name) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise no_run(folder, name) from error
     except ValidationError as error:
         field, problem, _ = first_problem(error)
         raise DataError(
@@ -604,20 +611,51 @@ def _read(record: type[R], folder: Path, name: str) -> R:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
-def _unfinished(folder: Path, name: str) -> DataError:
-    begun = (
-        "; run the command that began it again to resume"
-        if (folder / RESULTS_PART).exists()
-        else ""
-    )
-    begun = f"; `claimeval merge {folder}` joins its shards" if (folder / PARTS).is_dir() else begun
-    runs = sum(1 for _ in folder.glob(f"*/{SUMMARY}")) if folder.is_dir() and not begun else 0
-    if runs:
-        what = "a run" if runs == 1 else f"{runs} runs"
+def no_run(folder: Path, name: str = MANIFEST) -> DataError:
+    """Return the error for a path that is given as a run and is none: it does not exist, is a file,
+    another folder, or an unfinished run.
+
+    Args:
+        folder: The path that was given.
+        name: The file of a run that it lacks.
+    """
+    if not folder.exists():
+        return missing_file(folder)
+    if not folder.is_dir():
+        return DataError(_file_as_run(folder))
+    if resume := _how_to_resume(folder):
+        return DataError(f"{folder} is not a finished run: {resume}")
+    inside = list(folder.glob(f"*/{SUMMARY}"))
+    if inside:
+        what = "a run" if len(inside) == 1 else f"{len(inside)} runs"
         return DataError(
             f"{folder} holds {what}: name one, or browse them with `claimeval view {folder}`"
         )
-    return DataError(f"{folder} is not a finished run: it has no {name}{begun}")
+    near = [str(run.parent) for run in sorted(folder.parent.glob(f"*/{SUMMARY}"))]
+    others = f"; runs next to it: {', '.join(near[:3])}" if near else ""
+    return DataError(
+        f"{folder} is not a run: it has no {name}, which commands such as `claimeval score` write"
+        f"{others}"
+    )
+
+
+def _file_as_run(path: Path) -> str:
+    """Return the message for a file that is given as a run."""
+    if (path.parent / MANIFEST).exists():
+        return f"{path} is a file of a run; give its folder: {path.parent}"
+    return (
+        f"{path} is a file, and a run is a folder. If it has samples, `claimeval score"
+        f" {shlex.quote(str(path))}` judges them and prints the folder of the run"
+    )
+
+
+def _how_to_resume(folder: Path) -> str:
+    """Return what completes a run that was begun; empty if there is none."""
+    if (folder / PARTS).is_dir():
+        return f"it has no results; `claimeval merge {folder}` joins its shards"
+    if (folder / RESULTS_PART).exists() or (folder / MANIFEST).exists():
+        return "it has no results; run the command that began it again to resume"
+    return ""
 
 
 def attached(folder: Path) -> dict[str, Path]:

@@ -314,6 +314,20 @@ def _drop_in_words(
     return f"{gate.metric} is {amount} than in {run}, {side}, {of_pairs}{beside}"
 
 
+def _of_losses(name: str, metric: MetricSummary, most: float) -> str:
+    """Return what is missing from a metric, why, and what to do."""
+    share = percent(metric.failure_rate)
+    if metric.failures == ["not_in_cache"]:
+        return (
+            f"{name}: {share} of samples or claims have no stored reply (not_in_cache), and nothing"
+            " was asked. Ask a judge without --offline, or allow it with --max-missing"
+        )
+    return (
+        f"{name} lost {share} of samples or claims to failures ({', '.join(metric.failures)});"
+        f" {percent(most)} may be lost unless you set --max-missing"
+    )
+
+
 def _on_losses(most: float, summary: Mapping[str, MetricSummary]) -> list[GateResult]:
     """Return a failed gate for each metric of which too much was lost to failures."""
     return [
@@ -323,11 +337,7 @@ def _on_losses(most: float, summary: Mapping[str, MetricSummary]) -> list[GateRe
             threshold=most,
             outcome="failed",
             value=metric.failure_rate,
-            says=(
-                f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures"
-                f" ({', '.join(metric.failures)}); {percent(most)} may be lost unless you set"
-                " --max-missing"
-            ),
+            says=_of_losses(name, metric, most),
         )
         for name, metric in summary.items()
         if metric.failure_rate > most

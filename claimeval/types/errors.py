@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,92 @@ def unknown_name(
     hint = f" Did you mean {close[0]!r}?" if close else ""
     if len(names) > LISTED and of_numbers:
         return error(f"unknown {kind} {name!r}.{hint} `claimeval metrics` lists all")
-    return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
+    return error(f"unknown {kind} {name!r}.{hint} Known: {_listed(names, close) or 'none'}")
+
+
+def _listed(names: Sequence[str], close: Sequence[str]) -> str:
+    """Return allowed names for a message. Of many, those nearest to the given name are enough: a
+    screen of names hides the one that was meant."""
+    if len(names) <= LISTED or not close:
+        return ", ".join(names)
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(close[0], names, n=LISTED, cutoff=0)
+    others = len(names) - len(nearest)
+    return f"{', '.join(nearest)} and {others} others"
+
+
+SIBLINGS = 2_000
+"""Maximum number of files of a folder among which a message looks for a near name."""
+
+
+def missing_file(path: Path) -> DataError:
+    """Return the error for a file or folder that does not exist.
+
+    The message has the path that was meant, if one near it exists: the same name elsewhere in
+    its folder, with another ending, or a folder of the path that is misspelled.
+    """
+    folder = path.parent
+    if _ADDRESS.match(str(path)):
+        return DataError(_of_address(str(path)))
+    if not folder.is_dir():
+        return DataError(_of_missing_folder(path))
+    if near := _near_entry(path):
+        return DataError(f"{path} does not exist. Did you mean {str(near)!r}?")
+    where = "the current folder" if folder == Path() else f"the folder {str(folder)!r}"
+    alike = [entry.name for entry in _entries(folder) if entry.suffix == path.suffix]
+    if not alike:
+        return DataError(f"{path} does not exist, and {where} has nothing like it")
+    return DataError(f"{path} does not exist; {where} has {', '.join(alike[:3])}")
+
+
+_ADDRESS = re.compile(r"(https?|s3|gs|az|abfss?|hf):/+")
+"""The beginning of an address. A path has one of its slashes only."""
+
+
+def _of_address(text: str) -> str:
+    """Return the message for an address that is given as a path."""
+    address = _ADDRESS.sub(r"\1://", text, count=1)
+    return (
+        f"{address} is an address, and data is read from files on this machine. Download it"
+        " first, then give the path of the file"
+    )
+
+
+def _of_missing_folder(path: Path) -> str:
+    """Return the message for a path in a folder that does not exist, which may be misspelled."""
+    missing = path.parent
+    while not missing.parent.is_dir():
+        missing = missing.parent
+    message = f"{path} does not exist: there is no folder {str(missing)!r}"
+    near = _near_entry(missing)
+    if near is None:
+        return message
+    return f"{message}. Did you mean {str(near)!r}?"
+
+
+def _near_entry(path: Path) -> Path | None:
+    """Return the existing path whose name is nearest to the name of this one."""
+    from difflib import get_close_matches
+
+    by_stem: dict[str, Path] = {}
+    for entry in _entries(path.parent):
+        # equal endings make all names of a folder alike: `nope.jsonl` is not near `one.jsonl`
+        if entry.stem not in by_stem or entry.suffix == path.suffix:
+            by_stem[entry.stem] = entry
+    for stem in get_close_matches(path.stem, by_stem, n=1, cutoff=0.66):
+        return by_stem[stem]
+    return None
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return the paths in a folder without hidden ones; empty if it cannot be read."""
+    try:
+        entries = islice(folder.iterdir(), SIBLINGS)
+        paths = sorted(entries)
+    except OSError:
+        return []
+    return [path for path in paths if not path.name.startswith(".")]
 
 
 def _nearest(name: str, names: Sequence[str]) -> list[str]:
@@ -183,12 +269,29 @@ def read_yaml(path: Path, kind: str) -> Any:
 
     try:
         return parse_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the {kind} {str(path)!r}: {error}") from error
-    except yaml.YAMLError as error:
+    except FileNotFoundError as error:
+        raise UsageError(f"no {kind}: {missing_file(path)}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the {kind} {str(path)!r} is not UTF-8 text") from error
+    except OSError as error:
         raise UsageError(
-            f"the {kind} {str(path)!r} is not YAML: {' '.join(str(error).split())}"
+            f"cannot read the {kind} {str(path)!r}: {error.strerror or error}"
         ) from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the {kind} {str(path)!r} is not YAML: {_yaml_problem(error)}") from error
+
+
+def _yaml_problem(error: Exception) -> str:
+    """Return the line, column and problem of a YAML error, without the parser's name of the
+    text."""
+    import yaml
+
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
+    mark = error.problem_mark
+    if mark is None:
+        return str(error.problem)
+    return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
 
 
 DISTRIBUTION = "claimeval-judge"

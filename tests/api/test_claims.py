@@ -314,7 +314,7 @@ def test_local_lexical_answers_in_every_reply_format(extract: str, assess: str) 
         (["openai:m@http://user:pw@127.0.0.1/v1"], "carries credentials"),
         (["openai:m@"], "an @ without an address"),
         (["local:lexical", "local:lexical"], "named twice"),
-        (["none.yaml"], "cannot read the judge file"),
+        (["none.yaml"], "no judge file: none.yaml does not exist"),
     ],
 )
 def test_a_judge_that_cannot_work_is_refused_before_any_call(judges: list[str], words: str) -> None:
@@ -366,14 +366,14 @@ def test_a_wrong_judge_file_is_explained(tmp_path: Path, text: str, words: str) 
 
 def test_metrics_that_no_sample_can_feed_are_refused(openai_judge: ThreadHandle) -> None:
     with pytest.raises(
-        ce.UsageError, match="no sample can feed faithfulness: 1 of 1 samples lack contexts"
+        ce.UsageError, match="no sample has what faithfulness needs: 1 of 1 samples lack contexts"
     ):
         ce.score(
             [{"question": "Q", "answer": "A is B."}],
             judges=[spec(openai_judge)],
             metrics=["faithfulness"],
         )
-    with pytest.raises(ce.UsageError, match="no sample can feed a metric"):
+    with pytest.raises(ce.UsageError, match="no sample has what a metric needs"):
         ce.score([{"question": "Q"}], judges=[spec(openai_judge)])
     with pytest.raises(ce.DataError, match=r"Duplicate sample id .*\(samples \d+ and \d+\)"):
         ce.score([SAMPLES[0], SAMPLES[0]], judges=[spec(openai_judge)])

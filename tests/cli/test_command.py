@@ -165,7 +165,7 @@ def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() ->
     [
         (("--depth", "0"), UsageError, "depth: 0; it needs 1 or more"),
         (("--mode", "slwo"), UsageError, "unknown value of --mode: 'slwo'. Did you mean 'slow'?"),
-        (("--share", "much"), click.UsageError, "'much' is not a valid float"),
+        (("--share", "much"), click.UsageError, "'much' is not a number"),
         (("--limit", "a"), UsageError, "--limit 'a' is not of the form METRIC=X"),
         (("--limit", "a=b"), UsageError, "--limit 'a=b' is not of the form METRIC=X"),
         (
@@ -183,7 +183,7 @@ def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() ->
             UsageError,
             "--depth is given 2 values: 4 and 5; give one",
         ),
-        (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
+        (("--size", "big"), click.UsageError, "'big' is not a whole number"),
         (("--hidden", "1"), click.UsageError, "No such option"),
         (("--naem", "x"), click.UsageError, "--name"),
     ],
@@ -330,15 +330,44 @@ def test_a_group_without_a_command_prints_its_help_and_exits_with_2(group: str) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--nope",), "No such option"),
-        (("score",), "Missing argument 'DATA'"),
-        (("score", "a.jsonl", "-j"), "Option '-j' requires an argument"),
+        (("--nope",), "claimeval has no option --nope; `claimeval --help` lists all options"),
+        (("score", "--metric", "f1"), "claimeval score has no option --metric. Did you mean"),
+        (
+            ("score", "--workers", "4"),
+            "claimeval score has no option --workers. Did you mean --concurrency?",
+        ),
+        (("score", "--labels", "a"), "claimeval score has no option --labels; it is an option of"),
+        (("score", "--data", "a.jsonl"), "claimeval score has no option --data: type the path"),
+        (
+            ("score",),
+            "claimeval score needs DATA: The samples: .jsonl, .json, .csv, .xlsx or .parquet. For"
+            " example: claimeval score answers.jsonl",
+        ),
+        (
+            ("push", "runs/a"),
+            "claimeval push needs --to: otlp (events for a collector of OpenTelemetry), mlflow (a"
+            " run) or langfuse (scores of traces). For example: claimeval push runs/a --to otlp",
+        ),
+        (("compare",), "claimeval compare needs RUN: Run directories"),
+        (("score", "a.jsonl", "-j"), "-j needs a value: -j TEXT. PROVIDER:MODEL[@URL]"),
+        (("score", "a.jsonl", "--overwrite=yes"), "--overwrite takes no value; type it alone"),
+        (
+            ("report", "runs/a", "runs/b"),
+            "claimeval report takes RUN, and 'runs/b' is too many. Quote values that have spaces",
+        ),
         (
             ("score", "a.jsonl", "--limit", "x"),
-            "Invalid value for '--limit': 'x' is not a valid integer",
+            "--limit: 'x' is not a whole number, such as 5",
         ),
+        (("score", "a.jsonl", "--limit", "20.0"), "--limit: '20.0' is not a whole number"),
+        (
+            ("score", "a.jsonl", "--max-cost", "$2.50"),
+            "--max-cost: '$2.50' is not a number, such as 2.50",
+        ),
+        (("view", "--port", "abc"), "--port: 'abc' is not a whole number, such as 8811"),
+        (("view", "--port", "80000"), "port: 80000; it needs 65535 or less"),
         (("score", "a.jsonl"), "no judge named"),
-        (("cache", "nope"), "No such command 'nope'"),
+        (("cache", "nope"), "unknown command of claimeval cache: 'nope'. Known: "),
         (("metrics", "nope"), "unknown metric or vote rule 'nope'"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from benchmarks.loopback.judge import Body, Reply
 from claimeval.runs.directory import load_manifest, load_summary
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
+from tests.command_line import call
 from tests.conftest import StartServer
 from tests.runs.rejudge.test_rejudging import MAPPING, RECORDED, lenient
 
@@ -189,7 +191,7 @@ def test_a_row_that_cannot_be_read_is_refused_or_left_out_as_in_score(
         "1",
     )
     done = claimeval(*asked, exits=2)
-    assert "--skip-malformed leaves them out" in done.stderr
+    assert "--skip-malformed leaves malformed rows out" in done.stderr
     done = claimeval(*asked, "--skip-malformed")
     assert "1 malformed row left out" in done.stderr
     assert load_summary(tmp_path / "here" / "a").notes[-1] == "1 malformed rows were left out"
@@ -295,3 +297,15 @@ def test_another_judge_joins_recorded_ones(claimeval: Run, recorded: tuple[Path,
     done = claimeval("rejudge", "b", "--per-document", "--offline", "-o", "c", exits=2)
     assert done.stderr.count("\n") == 1
     assert "were made with different document settings" in done.stderr
+
+
+def test_without_out_a_run_is_rejudged_into_a_folder_by_its_settings(tmp_path: Path) -> None:
+    sample = '{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}\n'
+    (tmp_path / "answers.jsonl").write_text(sample)
+    call("score", "answers.jsonl", "-j", "local:lexical", "-o", "runs/a", folder=tmp_path)
+    first = call("rejudge", "runs/a", "--vote", "any", "--json", folder=tmp_path)
+    folder = json.loads(first.stdout)["run"]
+    assert re.fullmatch(r"runs/answers-[0-9a-f]{8}", folder)
+    assert (tmp_path / folder / "report.html").exists()
+    again = call("rejudge", "runs/a", "--vote", "any", "--json", folder=tmp_path)
+    assert json.loads(again.stdout)["run"] == folder

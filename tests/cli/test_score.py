@@ -184,7 +184,7 @@ def test_claims_lost_to_failures_fail_the_run_unless_allowed(
     claimeval("score", data, "-j", spec(server), "-m", "faithfulness", "--limit", "1")
     options = ("score", data, "-j", spec(server), "-m", "faithfulness", "--offline")
     done = claimeval(*options, exits=1)
-    assert "lost 33.3% of samples or claims to failures (not_in_cache);" in done.stderr
+    assert "33.3% of samples or claims have no stored reply (not_in_cache)" in done.stderr
     claimeval(*options, "--max-missing", "0.5")
 
 

@@ -119,7 +119,7 @@ def test_plan_takes_the_settings_of_the_command_that_it_plans(project: Path) -> 
     [
         (
             'judgs = "local:lexical"',
-            "unknown setting in FILE: 'judgs'. Did you mean 'judge'? Known: assess-prompt, cache",
+            "unknown setting in FILE: 'judgs'. Did you mean 'judge'? Known: judge, ",
         ),
         (
             'openai_api_key = "abc"',
@@ -132,8 +132,8 @@ def test_plan_takes_the_settings_of_the_command_that_it_plans(project: Path) -> 
         ),
         ('mapping = "map.yaml"', "FILE: mapping changes which data count"),
         ("skip-malformed = true", "FILE: skip-malformed changes which data count"),
-        ('max-cost = "two"', "FILE: max-cost: 'two' is not a valid float."),
-        ("rpm = 2.5", "FILE: rpm: '2.5' is not a valid integer."),
+        ('max-cost = "two"', "FILE: max-cost: 'two' is not a number, such as 5"),
+        ("rpm = 2.5", "FILE: rpm: '2.5' is not a whole number, such as 5"),
         (
             'judge = {model = "local:lexical"}',
             "FILE: judge is {'model': 'local:lexical'}; give a text, a number or",
@@ -158,7 +158,7 @@ def test_a_wrong_value_in_the_environment_names_the_variable(project: Path) -> N
     done = score(project, "-j", "local:lexical", CLAIMEVAL_MAX_COST="two")
     assert (done.returncode, done.stderr) == (
         2,
-        "claimeval: $CLAIMEVAL_MAX_COST: max-cost: 'two' is not a valid float.\n",
+        "claimeval: $CLAIMEVAL_MAX_COST: max-cost: 'two' is not a number, such as 5\n",
     )
 
 

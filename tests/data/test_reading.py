@@ -353,7 +353,7 @@ def test_the_first_error_counts_the_rows_that_share_it(tmp_path: Path) -> None:
         str(raised.value)
         == f"{path}, line 2, answer: a list; give one text, or if these are gold answers, add"
         " --field reference_answers=answer --field answer=''. 2 more rows like it. 1 row with"
-        " other problems. --skip-malformed leaves them out"
+        " other problems. --skip-malformed leaves malformed rows out"
     )
 
 

@@ -135,7 +135,9 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, sentence: str, message
 
 def test_a_criterion_that_no_sample_can_feed_is_refused() -> None:
     rows = [{"question": "?", "answer": "a"}]
-    with pytest.raises(ce.UsageError, match="no sample can feed 'held'"):
+    with pytest.raises(
+        ce.UsageError, match="no sample has what 'held' needs: an answer and reference"
+    ):
         ce.rate(
             rows,
             judges="openai:gpt-5-mini",

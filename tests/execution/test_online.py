@@ -364,4 +364,7 @@ def test_a_server_that_nobody_reaches_stops_its_judge_within_seconds() -> None:
     came = go([judge], one_by_one(judge, 3), attempts=6)
     assert reasons(came)[0] in ("provider_error", "judge_stopped")
     assert reasons(came)[1:] == ["judge_stopped"] * 2
-    assert "no connection in 3 seconds" in came.stopped[judge.name]
+    assert (
+        "no connection: nothing answers there, for 3 seconds; check the address http://127.0.0.1:9/v1"
+        in came.stopped[judge.name]
+    )

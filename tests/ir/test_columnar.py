@@ -246,7 +246,7 @@ def test_what_is_wrong_with_qrels_is_said_with_file_and_line(text: str, tmp_path
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere: there is no such file"):
+    with pytest.raises(DataError, match="nowhere does not exist"):
         ir.evaluate({"q": {"a": 1}}, tmp_path / "nowhere", "map")
 
 

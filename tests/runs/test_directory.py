@@ -255,7 +255,7 @@ def test_no_sample_is_in_the_file_without_its_replies(killed: Path, tmp_path: Pa
 def test_a_run_without_a_finished_sample_says_that_its_command_goes_on(killed: Path) -> None:
     (killed / "results.jsonl.part").write_bytes(b"")
     with pytest.raises(
-        DataError, match=r"it has no summary\.json; run the command that began it again to resume"
+        DataError, match=r"it has no results; run the command that began it again to resume"
     ):
         ce.Run.load(killed)
 
@@ -434,3 +434,37 @@ def test_votes_on_a_question_that_the_run_does_not_ask_are_damage(tmp_path: Path
     )
     done = call("rejudge", "a", "--vote", "any", "--out", "b", folder=tmp_path, exits=2)
     assert "asks no question 'suppoJt'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("runs/bb", "runs/bb does not exist. Did you mean 'runs/b'?"),
+        ("answers.jsonl", "answers.jsonl is a file, and a run is a folder. If it has samples, "),
+        (
+            "runs/a/results.jsonl",
+            "runs/a/results.jsonl is a file of a run; give its folder: runs/a",
+        ),
+        ("runs", "runs holds 2 runs: name one, or browse them with `claimeval view runs`"),
+        ("empty", "empty is not a run: it has no manifest.json"),
+    ],
+)
+@pytest.mark.parametrize("door", ["load", "compare", "report"])
+def test_every_door_says_the_same_of_a_path_that_is_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str, path: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "answers.jsonl").write_text('{"question": "q", "answer": "a", "contexts": ["a"]}')
+    for name in ("a", "b"):
+        ce.score(
+            "answers.jsonl", judges="local:lexical", metrics="faithfulness", out=f"runs/{name}"
+        )
+    doors = {
+        "load": lambda: ce.Run.load(path),
+        "compare": lambda: ce.compare("runs/a", path),
+        "report": lambda: forms.write(Path(path), "html"),
+    }
+    with pytest.raises(DataError) as raised:
+        doors[door]()
+    assert str(raised.value).startswith(message)

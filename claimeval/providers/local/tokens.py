@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from claimeval.judging.prompts import folder, header_fields
 from claimeval.lexical.sentences import Span, sentences
-from claimeval.types.errors import PromptError, UsageError, unknown_name
+from claimeval.types.errors import PromptError, UsageError, missing_file, unknown_name
 from claimeval.types.options import LongTexts
 from claimeval.types.records import Document
 
@@ -289,6 +289,8 @@ class SourcePrompt:
     def __init__(self, kind: str, path: Path) -> None:
         try:
             source = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise PromptError(f"no prompt file: {missing_file(path)}") from error
         except (OSError, UnicodeDecodeError) as error:
             raise PromptError(f"cannot read prompt {str(path)!r}: {error}") from error
         self.digest = hashlib.sha256(source.encode()).hexdigest()

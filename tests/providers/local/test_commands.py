@@ -181,10 +181,13 @@ def test_score_says_where_an_entailment_model_computes(data: Path, nli: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("perplexity", "x.jsonl", "--batch-size", "many"), "'many' is not a valid integer"),
+        (("perplexity", "x.jsonl", "--batch-size", "many"), "'many' is not a whole number"),
         (("perplexity", "x.jsonl", "--device", "tpu"), "no device 'tpu' here. Found: cpu"),
         (("perplexity", "x.jsonl", "--dtype", "float16"), "unknown precision 'float16'"),
-        (("perplexity", "x.jsonl", "--prompt", "none.j2"), "cannot read prompt 'none.j2'"),
+        (
+            ("perplexity", "x.jsonl", "--prompt", "none.j2"),
+            "no prompt file: none.j2 does not exist",
+        ),
     ],
 )
 def test_mistakes_are_said_before_anything_is_computed(
