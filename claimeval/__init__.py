@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from claimeval.api.assess import aassess, assess
     from claimeval.api.check import acheck, check
     from claimeval.api.claims import arejudge, ascore, rejudge, score
     from claimeval.api.comparison import Comparison, compare, experiment
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
+    "api.assess": ("aassess", "assess"),
     "api.check": ("acheck", "check"),
     "api.claims": ("arejudge", "ascore", "rejudge", "score"),
     "api.comparison": ("Comparison", "compare", "experiment"),
@@ -91,6 +93,7 @@ __all__ = [
     "StoppedEarly",
     "StoreError",
     "UsageError",
+    "aassess",
     "acheck",
     "agrade",
     "agreement",
@@ -98,6 +101,7 @@ __all__ = [
     "arate",
     "arejudge",
     "ascore",
+    "assess",
     "check",
     "compare",
     "correct",

@@ -292,7 +292,7 @@ def _log_rows(log: Data, path: Path | None, question: str | None) -> Iterable[So
         rows = read_json_lines(sys.stdin.buffer, "standard input")
     else:
         problems = Problems()
-        rows = (_row(item, number, problems) for number, item in enumerate(_items(log), 1))
+        rows = (_row(item, number, problems) for number, item in enumerate(rows_of(log), 1))
     if not question:
         from claimeval.data.traces import samples_in
 
@@ -405,7 +405,7 @@ def samples_of(
         if path.is_file() and path.stat().st_size > HELD:
             return LargeFile(path, read_file, problems, read, mapping)
         return ReadSamples(lambda: read_file(problems), problems, mapping, hold=True)
-    items = (_row(item, number, problems) for number, item in enumerate(_items(data), 1))
+    items = (_row(item, number, problems) for number, item in enumerate(rows_of(data), 1))
     beginning = list(itertools.islice(items, reading.CHECKED))
     decision = reading.decided(given, beginning, "data")
     mapping = decision.mapping
@@ -603,7 +603,7 @@ def path_of(data: Data) -> Path | None:
     return expanded(data) if isinstance(data, (str, Path)) else None
 
 
-def _items(data: Any) -> Iterable[Any]:
+def rows_of(data: Any) -> Iterable[Any]:
     """Return the rows of a table or an iterable; one sample, record or mapping is one row."""
     if isinstance(data, (Sample, SampleResult)):
         return [data]

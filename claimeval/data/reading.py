@@ -962,7 +962,7 @@ class _CellValues:
         claims = []
         for number, item in enumerate(self._items(field) or (), 1):
             row = item if isinstance(item, dict) else {"text": item}
-            values = {name: row.get(name) for name in GivenClaim.model_fields}
+            values = {name: row.get(name) for name in ("text", "importance", "assignment")}
             if values["assignment"] == "failed":
                 values["assignment"] = None
             try:

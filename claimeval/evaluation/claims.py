@@ -55,6 +55,7 @@ from claimeval.types.errors import StoppedEarly, UsageError, repeated_id, unknow
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
     ASKED,
+    CLAIMS,
     GIVEN,
     Assessment,
     Call,
@@ -191,7 +192,9 @@ class ClaimsJob(QuestionJob):
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers."""
-        prompts_used = (self.extract_prompt, self.assess_prompt, *self.metric_prompts.values())
+        given = not self.extracts and all(metric.claims_of == CLAIMS for metric in self.metrics)
+        extracting = () if given else (self.extract_prompt,)
+        prompts_used = (*extracting, self.assess_prompt, *self.metric_prompts.values())
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
@@ -464,19 +467,19 @@ Extracted = Answers[tuple[Claim, ...]]
 def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -> list[Assessment]:
     """Return the assessments of the given claims of a reference that came with them: importance and
     assignment."""
+    claims = sample.given_claims("reference")
     labels: list[tuple[Part, list[str | None]]] = [
-        (ASKED, [claim.importance for claim in sample.reference_claims]),
-        ("answer", [ASSIGNMENTS.get(claim.assignment or "") for claim in sample.reference_claims]),
+        (ASKED, [claim.importance for _, claim in claims]),
+        ("answer", [ASSIGNMENTS.get(claim.assignment or "") for _, claim in claims]),
     ]
     assessments = []
     for against, words in labels:
         if ("reference", against) in pairs:
             record = job.record("reference", against)
-            for number, word in enumerate(words, 1):
+            for (subject, _), word in zip(claims, words, strict=True):
                 if word is not None:
                     known = word if word in record.scale.words else "not_found"
                     verdict = Verdict(judge=GIVEN, **record.scale.labeled(known))
-                    subject = f"reference-{number}"
                     evidence = Evidence.of(against)
                     panel = record.panel
                     assessments.append(
@@ -513,11 +516,10 @@ async def _claims(
     """Return the claims of one part: from an earlier result, given, or from the extractor."""
     if (claims := earlier.claims(part)) is not None:
         return Extracted.only(claims)
-    if part == "reference" and sample.reference_claims:
+    if given := sample.given_claims(part):
         return Extracted.only(
             tuple(
-                Claim(id=f"{part}-{number}", of=part, text=claim.text, grounding="given")
-                for number, claim in enumerate(sample.reference_claims, 1)
+                [Claim(id=name, of=part, text=one.text, grounding="given") for name, one in given]
             )
         )
     return await _extract(sample, part, job.extractor, job, executor)
@@ -833,7 +835,8 @@ def default_assess_prompt(metrics: Iterable[str]) -> str:
 
 def notes(job: ClaimsJob) -> tuple[str, ...]:
     """Return notes on the reliability of the numbers."""
-    notes = specs.notes(job.judges, job.taken_from or job.extractor)
+    extractor = job.extractor if job.extracts else None
+    notes = specs.notes(job.judges, job.taken_from or extractor)
     names = [name for name in job.derived if derived(name).partial]
     if names and not job.panel.scale.ordered:
         verb = "equals" if len(names) == 1 else "equal"

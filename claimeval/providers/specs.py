@@ -128,9 +128,9 @@ def parse_judges(
     return judges
 
 
-def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
+def notes(judges: Sequence[Judge], extractor: Judge | None) -> tuple[str, ...]:
     """Return the notes to print with the numbers: about all judges, single judges, and claims
-    extracted by rules."""
+    extracted by rules. `extractor` is None if nothing was extracted."""
     uncounted = [judge.name for judge in judges if judge.uncounted]
     capless = (
         (f"caps are no promise: {', '.join(uncounted)} may cost more than they count",)
@@ -142,9 +142,9 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
         remarks = [note for note in set(note_by_judge.values()) if note]
     else:
         remarks = [f"{name} gives a {note}" for name, note in note_by_judge.items() if note]
-    if not remarks and providers.row_of(extractor).note(extractor):
+    if not remarks and extractor and providers.row_of(extractor).note(extractor):
         remarks = [f"claims extracted by {extractor.name}, by rules and not by a language model"]
-    by_rule = (CLAIMS_BY_RULE,) if extractor.is_engine else ()
+    by_rule = (CLAIMS_BY_RULE,) if extractor and extractor.is_engine else ()
     return (*capless, *remarks, *by_rule)
 
 

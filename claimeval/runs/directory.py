@@ -29,6 +29,7 @@ from typing import BinaryIO, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
 
+from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.metrics.derived import is_derived
@@ -44,7 +45,7 @@ from claimeval.types.errors import (
     first_problem,
     missing_file,
 )
-from claimeval.types.records import Record, SampleResult, ScoredSample
+from claimeval.types.records import CLAIMS, Record, SampleResult, ScoredSample
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
@@ -56,7 +57,7 @@ RESULTS_COMPRESSED = f"{RESULTS}.gz"
 ANNOTATION = "annotation"
 """The folder of what `annotate` drew, and of the labels that people gave."""
 LABELS = "labels.jsonl"
-"""Human labels that were imported with the run."""
+"""Human labels that came with the data of the run."""
 REPLIES = "replies.jsonl.gz"
 REPLIES_PART = "replies.jsonl.part"
 OUTCOME = (SUMMARY, RESULTS, RESULTS_COMPRESSED, REPLIES)
@@ -165,6 +166,7 @@ class RunWriter(ResultFiles):
         `finish`."""
         self.kept: Summary | None = None
         """The earlier results, if `finish` left them in place."""
+        self._labels = list[HumanLabel]()
         try:
             before = None if overwrite else check_free(folder, manifest)
             created = (
@@ -192,6 +194,14 @@ class RunWriter(ResultFiles):
             raise UsageError(
                 f"cannot write the run directory {folder}: {error.strerror or error}"
             ) from error
+
+    def add(self, result: SampleResult) -> None:
+        """Append a sample, and keep the labels that its given claims came with."""
+        super().add(result)
+        for name, claim in result.sample.given_claims(CLAIMS):
+            if claim.label:
+                label = HumanLabel(sample=result.id, claim_id=name, label=claim.label)
+                self._labels.append(label)
 
     def add_lines(self, results: Iterable[bytes], replies: Iterable[bytes], *, asked: bool) -> None:
         """Append lines in pieces of any size; `asked` says whether a judge was asked."""
@@ -247,6 +257,10 @@ class RunWriter(ResultFiles):
             } - placed.keys():
                 (self.folder / name).unlink(missing_ok=True)
             write_text(self.folder / MANIFEST, self.manifest.text)
+            if self._labels:
+                with write_lines(self.folder / LABELS) as write:
+                    for label in self._labels:
+                        write(label)
             write_summary(self.folder, summary)
 
 

@@ -29,10 +29,14 @@ from claimeval.types.errors import UsageError, unknown_name, visible
 
 Part = str
 """A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `history` (the
-earlier turns), `contexts+history`, `asked` (the question), or a name in `Sample.evidence`."""
+earlier turns), `contexts+history`, `asked` (the question), `claims` (given claims of no text), or a
+name in `Sample.evidence`."""
 
 ASKED: Part = "asked"
 """The question. Claims are rated by their relevance to it; it is no evidence."""
+
+CLAIMS: Part = "claims"
+"""The given claims of no text."""
 
 HISTORY: Part = "history"
 CONTEXTS_AND_HISTORY: Part = "contexts+history"
@@ -244,9 +248,13 @@ GIVEN = "given"
 
 
 class GivenClaim(Record):
-    """A claim of the gold answer that comes with the data, as a nugget does."""
+    """A claim that comes with the data: of the gold answer, as a nugget is, or of no text."""
 
     text: str
+    id: str | None = None
+    """Unique in its sample; None: its part and its number, as in `reference-3`."""
+    label: Label | None = None
+    """The label that people gave it, with which `agreement` compares the judges."""
     importance: Literal["vital", "okay"] | None = None
     """Whether a good answer needs it; None: the judges are asked, if a metric needs it."""
     assignment: Literal["support", "partial_support", "not_support"] | None = None
@@ -287,6 +295,8 @@ class Sample(Record):
     reference_claims: tuple[GivenClaim, ...] = ()
     """The claims of the gold answer, if they are given; else they are extracted from
     `reference_answers`."""
+    claims: tuple[GivenClaim, ...] = ()
+    """Claims of no text, which `assess` was given."""
     reference_contexts: tuple[str, ...] = ()
     reference_context_ids: tuple[str, ...] = ()
     is_answerable: bool | None = None
@@ -313,6 +323,7 @@ class Sample(Record):
             reference_answers: Sequence[str] = (),
             references: References | None = None,
             reference_claims: Sequence[GivenClaim | Mapping[str, Any]] = (),
+            claims: Sequence[GivenClaim | Mapping[str, Any]] = (),
             reference_contexts: Sequence[str] = (),
             reference_context_ids: Sequence[str] = (),
             is_answerable: bool | None = None,
@@ -384,7 +395,14 @@ class Sample(Record):
 
     def has_claims(self, part: Part) -> bool:
         """Return whether the sample has a text with claims, or the claims themselves."""
-        return self.has(part) or (part == "reference" and bool(self.reference_claims))
+        return self.has(part) or bool(self.given_claims(part))
+
+    def given_claims(self, part: Part) -> tuple[tuple[str, GivenClaim], ...]:
+        """Return the claims of a part that came with the data, each with its id."""
+        if part not in ("reference", CLAIMS):
+            return ()
+        given = self.reference_claims if part == "reference" else self.claims
+        return tuple([(one.id or f"{part}-{i}", one) for i, one in enumerate(given, 1)])
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """Return the documents of a part, or of evidence, in the order in which judges read them.

@@ -40,6 +40,10 @@ DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_thr
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "score": ("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK, "gates"),
     "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK, "gates"),
+    "assess": (
+        *("claims", "evidence", "judges", "assess_prompt", "language", "per_document"),
+        *("shuffle_contexts", "claims_per_call", "reasons", *WRITE, *ASK, "gates"),
+    ),
     "check": (
         *(
             "answer",

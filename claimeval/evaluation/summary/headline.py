@@ -30,6 +30,7 @@ PLACES: dict[Part, str] = {
     "reference": "the gold answer",
     "answer": "the answer",
     "reference_contexts": "the reference contexts",
+    "evidence": "the evidence",
 }
 """Names of parts in sentences."""
 

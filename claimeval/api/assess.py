@@ -1,0 +1,250 @@
+"""`assess`: judge claims that you have against evidence that you have; nothing is extracted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claimeval.api.data import ALL, Data, Examination, path_of, rows_of
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
+from claimeval.api.run import Run
+from claimeval.data import documents
+from claimeval.data.labels import NAMES, parse_label
+from claimeval.data.rows import SourceRow, read_rows
+from claimeval.evaluation.claims import (
+    AUTO,
+    ClaimsOptions,
+    Reasons,
+    make_job,
+    prompt_language,
+    prompt_parameters,
+)
+from claimeval.metrics.derived import MetricSelection
+from claimeval.metrics.rows import Metric
+from claimeval.types.errors import UsageError
+from claimeval.types.gates import Gates
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.records import CLAIMS, Document, GivenClaim, Sample, has_words
+from claimeval.types.requests import ClaimsPerCall
+
+Texts = Sequence[str | Document | Mapping[str, Any]]
+Evidence = str | Texts | Mapping[str, str | Texts]
+"""Documents for all claims, or by the id of a claim."""
+
+SUPPORT = Metric(name="support", claims_of=CLAIMS, against="evidence")
+_TEXT = ("text", "claim", "statement")
+_ID = ("id", "claim_id")
+
+
+class _Row(NamedTuple):
+    """A claim with its question and its evidence; the evidence of all claims is None."""
+
+    claim: GivenClaim
+    question: str
+    evidence: tuple[Document, ...] | None
+
+
+@with_hints
+def assess(
+    claims: Data,
+    evidence: Evidence | None = None,
+    *,
+    judges: Judges,
+    assess_prompt: str | Path | None = None,
+    language: str | None = None,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    claims_per_call: ClaimsPerCall | None = None,
+    reasons: Reasons | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
+) -> Run:
+    """Judge given claims against given evidence. Nothing is extracted.
+
+    Claims with the same evidence and question are one sample, and are asked in the same calls, as
+    many in each as in any run of the judge.
+
+    Args:
+        claims: Texts, or rows with `text` and, as far as you have them, `id`, `label` (the label by
+            people), `question`, and `evidence`; also a file or table of such rows.
+        evidence: The documents that all claims are judged against, as texts or objects, or the
+            documents of each claim by its id. None: rows have their `evidence`.
+        judges: As for `score`.
+        assess_prompt: As for `score`.
+        language: As for `score`.
+        per_document: As for `score`.
+        shuffle_contexts: As for `score`.
+        claims_per_call: As for `score`.
+        reasons: As for `score`.
+        out: As for `score`.
+        overwrite: Replace a run with other settings in `out`.
+        panel: How the verdicts of several judges are counted.
+        options: How the judges are asked, and what may be spent.
+        gates: As for `score`, for the metric `support`.
+
+    Returns:
+        The verdicts on every claim, and their summary: the metric `support` is the share of claims
+        that the evidence supports. `run.claims` yields the claims with your ids; `agreement(run)`
+        compares the judges with the labels of the rows.
+
+    Raises:
+        UsageError: Before any call, for what you can fix: a claim without text or evidence, an id
+            that is repeated.
+        DataError: A row of a file is malformed.
+        StoppedEarly: As for `score`.
+    """
+    return blocking(aassess(**locals()))
+
+
+@with_hints
+async def aassess(
+    claims: Data,
+    evidence: Evidence | None = None,
+    *,
+    judges: Judges,
+    assess_prompt: str | Path | None = None,
+    language: str | None = None,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    claims_per_call: ClaimsPerCall | None = None,
+    reasons: Reasons | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+    gates: Gates | None = None,
+) -> Run:
+    """Assess as `assess` does, in an asynchronous program. The arguments are the same."""
+    samples = _samples(_rows(claims, evidence))
+    auto = language == AUTO
+    chosen, why = prompt_language(samples) if auto else (language, "")
+    requested = ClaimsOptions(
+        judges=parse_specs(judges),
+        assess_prompt=None if assess_prompt is None else str(assess_prompt),
+        language=chosen,
+        per_document=per_document,
+        shuffle_contexts=shuffle_contexts,
+        claims_per_call=claims_per_call,
+        prompt_parameters=prompt_parameters(reasons, None),
+        panel=panel,
+        cluster=options.cluster,
+    )
+    job = make_job(requested, MetricSelection((SUPPORT,), None))
+    job = replace(job, extracts=False, remarks=(why,) if auto else ())
+    # `data` names the file in the manifest; rows in memory have no name
+    examination = Examination(samples, path_of(claims) and str(claims), ALL, options)
+    for _ in examination:
+        pass
+    prepared = examination.prepared(job)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
+
+
+def _rows(claims: Data, evidence: Evidence | None) -> list[_Row]:
+    """Return the claims with their evidence. Raises UsageError for what you can fix."""
+    by_id = evidence if isinstance(evidence, Mapping) and not _is_document(evidence) else None
+    shared = None if evidence is None or by_id is not None else _documents(evidence, "evidence")
+    rows = list[_Row]()
+    places = dict[str, int]()
+    for number, row in enumerate(_sources(claims), 1):
+        claim = _claim(row, number)
+        assert claim.id, "a claim without an id has its number"
+        if claim.id in places:
+            raise UsageError(
+                f"claims {places[claim.id]} and {number} have the id {claim.id!r}; give each"
+                " another"
+            )
+        places[claim.id] = number
+        own = row.fields.get("evidence") if by_id is None else by_id.get(claim.id)
+        if own is not None and shared is not None:
+            raise UsageError(
+                f"{row.location}: the claim has its evidence, and `evidence` gives some to all;"
+                " leave one out"
+            )
+        if own is None and shared is None:
+            where = "`evidence` has none under its id" if by_id is not None else "give `evidence`"
+            raise UsageError(f"{row.location}: claim {claim.id!r} has no evidence; {where}")
+        found = shared if own is None else _documents(own, f"evidence of claim {claim.id!r}")
+        rows.append(_Row(claim, str(row.fields.get("question") or ""), found))
+    if not rows:
+        raise UsageError("claims: there is none; give texts, or rows with text")
+    if by_id is not None and (unknown := [name for name in by_id if name not in places]):
+        raise UsageError(
+            f"evidence: no claim has the id {unknown[0]!r}; ids are {', '.join([*places][:5])}"
+        )
+    return rows
+
+
+def _sources(claims: Data) -> Iterable[SourceRow]:
+    """Return the rows of a file, a table or a list."""
+    if isinstance(claims, (str, Path)):
+        if isinstance(claims, str) and " " in claims.strip() and not Path(claims).exists():
+            raise UsageError("claims: one text; give a list of texts, as in [text]")
+        return read_rows(Path(claims).expanduser())
+    return (
+        SourceRow(f"claim {i}", i, dict(item) if isinstance(item, Mapping) else {"text": item})
+        for i, item in enumerate(rows_of(claims), 1)
+    )
+
+
+def _claim(row: SourceRow, number: int) -> GivenClaim:
+    text = row.first(_TEXT)
+    if not isinstance(text, str) or not has_words(text):
+        raise UsageError(f"{row.location}: no claim; give a text, or a row with `text`")
+    word = row.first(NAMES["label"])
+    blank = word is None or not str(word).strip()
+    label = None if blank else parse_label(word, row.location)[0]
+    name = row.first(_ID)
+    return GivenClaim(text=text, id=str(number) if name is None else str(name), label=label)
+
+
+def _is_document(evidence: Mapping[str, Any]) -> bool:
+    """Return whether a mapping is one document rather than documents by the ids of claims."""
+    return isinstance(evidence.get("text"), str) and set(evidence) <= {*Document.model_fields}
+
+
+def _documents(evidence: object, where: str) -> tuple[Document, ...]:
+    """Return documents as they are, from texts or from objects."""
+    items = [evidence] if isinstance(evidence, (str, Document, Mapping)) else evidence
+    if not isinstance(items, Iterable):
+        raise UsageError(f"{where}: {type(evidence).__name__}; give texts or documents")
+    found = list[Document]()
+    for rank, item in enumerate(items, 1):
+        if isinstance(item, Document):
+            found.append(item)
+            continue
+        fields = documents.document(item)
+        if fields is None:
+            raise UsageError(f"{where}, document {rank}: no text in {type(item).__name__}")
+        named = {**documents.ranked(rank), **fields}
+        found.append(
+            Document.model_validate(
+                named | {"id": str(named["id"]), "id_is_rank": "id" not in fields}
+            )
+        )
+    return tuple(found)
+
+
+def _samples(rows: Sequence[_Row]) -> list[Sample]:
+    """Return one sample for the claims that have the same question and evidence."""
+    groups: dict[tuple[str, tuple[Document, ...]], list[GivenClaim]] = {}
+    for row in rows:
+        assert row.evidence is not None, "checked: every claim has evidence"
+        groups.setdefault((row.question, row.evidence), []).append(row.claim)
+    samples = list[Sample]()
+    for (question, evidence), claims in groups.items():
+        name = CLAIMS if len(groups) == 1 else claims[0].id
+        samples.append(
+            Sample(
+                id=name or CLAIMS,
+                question=question,
+                claims=claims,
+                evidence={SUPPORT.against: evidence},
+            )
+        )
+    return samples
