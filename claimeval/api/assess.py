@@ -27,7 +27,7 @@ from claimeval.metrics.rows import Metric
 from claimeval.types.errors import UsageError
 from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
-from claimeval.types.records import CLAIMS, Document, GivenClaim, Sample, has_words
+from claimeval.types.records import CLAIMS, Document, GivenClaim, Label, Sample, has_words
 from claimeval.types.requests import ClaimsPerCall
 
 Texts = Sequence[str | Document | Mapping[str, Any]]
@@ -40,11 +40,11 @@ _ID = ("id", "claim_id")
 
 
 class _Row(NamedTuple):
-    """A claim with its question and its evidence; the evidence of all claims is None."""
+    """A claim with its question and its evidence."""
 
     claim: GivenClaim
     question: str
-    evidence: tuple[Document, ...] | None
+    evidence: tuple[Document, ...]
 
 
 @with_hints
@@ -136,7 +136,8 @@ async def aassess(
         cluster=options.cluster,
     )
     job = make_job(requested, MetricSelection((SUPPORT,), None))
-    job = replace(job, extracts=False, remarks=(why,) if auto else ())
+    remarks = (why,) if auto else ()
+    job = replace(job, extracts=False, remarks=remarks)
     # `data` names the file in the manifest; rows in memory have no name
     examination = Examination(samples, path_of(claims) and str(claims), ALL, options)
     for _ in examination:
@@ -145,38 +146,64 @@ async def aassess(
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
-def _rows(claims: Data, evidence: Evidence | None) -> list[_Row]:
-    """Return the claims with their evidence. Raises UsageError for what you can fix."""
-    by_id = evidence if isinstance(evidence, Mapping) and not _is_document(evidence) else None
-    shared = None if evidence is None or by_id is not None else _documents(evidence, "evidence")
-    rows = list[_Row]()
-    places = dict[str, int]()
-    for number, row in enumerate(_sources(claims), 1):
-        claim = _claim(row, number)
-        assert claim.id, "a claim without an id has its number"
-        if claim.id in places:
-            raise UsageError(
-                f"claims {places[claim.id]} and {number} have the id {claim.id!r}; give each"
-                " another"
-            )
-        places[claim.id] = number
-        own = row.fields.get("evidence") if by_id is None else by_id.get(claim.id)
-        if own is not None and shared is not None:
+class _Evidence:
+    """The evidence that the caller gave: for all claims, by the id of a claim, or none."""
+
+    def __init__(self, given: Evidence | None) -> None:
+        self._by_id: Mapping[str, Any] | None = None
+        self._shared: tuple[Document, ...] | None = None
+        if isinstance(given, Mapping) and not _is_document(given):
+            self._by_id = given
+        elif given is not None:
+            self._shared = _documents(given, "evidence")
+
+    def of(self, claim: str, row: SourceRow) -> tuple[Document, ...]:
+        """Return the documents of a claim. Raises UsageError if there are none, or two sets."""
+        own = row.fields.get("evidence")
+        if self._by_id is not None:
+            own = self._by_id.get(claim)
+        if own is None and self._shared is None:
+            where = "give `evidence`"
+            if self._by_id is not None:
+                where = "`evidence` has none under its id"
+            raise UsageError(f"{row.location}: claim {claim!r} has no evidence; {where}")
+        if own is None:
+            assert self._shared is not None, "the case above"
+            return self._shared
+        if self._shared is not None:
             raise UsageError(
                 f"{row.location}: the claim has its evidence, and `evidence` gives some to all;"
                 " leave one out"
             )
-        if own is None and shared is None:
-            where = "`evidence` has none under its id" if by_id is not None else "give `evidence`"
-            raise UsageError(f"{row.location}: claim {claim.id!r} has no evidence; {where}")
-        found = shared if own is None else _documents(own, f"evidence of claim {claim.id!r}")
-        rows.append(_Row(claim, str(row.fields.get("question") or ""), found))
+        return _documents(own, f"evidence of claim {claim!r}")
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise UsageError for evidence under the id of no claim."""
+        for name in self._by_id or ():
+            if name not in names:
+                raise UsageError(
+                    f"evidence: no claim has the id {name!r}; ids are {', '.join(names[:5])}"
+                )
+
+
+def _rows(claims: Data, evidence: Evidence | None) -> list[_Row]:
+    """Return the claims with their evidence. Raises UsageError for what you can fix."""
+    given = _Evidence(evidence)
+    rows = list[_Row]()
+    places = dict[str, int]()
+    for number, row in enumerate(_sources(claims), 1):
+        claim = _claim(row, number)
+        name = claim.id or str(number)
+        if name in places:
+            raise UsageError(
+                f"claims {places[name]} and {number} have the id {name!r}; give each another"
+            )
+        places[name] = number
+        question = str(row.fields.get("question") or "")
+        rows.append(_Row(claim, question, given.of(name, row)))
     if not rows:
         raise UsageError("claims: there is none; give texts, or rows with text")
-    if by_id is not None and (unknown := [name for name in by_id if name not in places]):
-        raise UsageError(
-            f"evidence: no claim has the id {unknown[0]!r}; ids are {', '.join([*places][:5])}"
-        )
+    given.check([*places])
     return rows
 
 
@@ -197,10 +224,13 @@ def _claim(row: SourceRow, number: int) -> GivenClaim:
     if not isinstance(text, str) or not has_words(text):
         raise UsageError(f"{row.location}: no claim; give a text, or a row with `text`")
     word = row.first(NAMES["label"])
-    blank = word is None or not str(word).strip()
-    label = None if blank else parse_label(word, row.location)[0]
+    label: Label | None = None
+    if word is not None and str(word).strip():
+        label, _ = parse_label(word, row.location)
     name = row.first(_ID)
-    return GivenClaim(text=text, id=str(number) if name is None else str(name), label=label)
+    if name is None:
+        name = number
+    return GivenClaim(text=text, id=str(name), label=label)
 
 
 def _is_document(evidence: Mapping[str, Any]) -> bool:
@@ -210,7 +240,8 @@ def _is_document(evidence: Mapping[str, Any]) -> bool:
 
 def _documents(evidence: object, where: str) -> tuple[Document, ...]:
     """Return documents as they are, from texts or from objects."""
-    items = [evidence] if isinstance(evidence, (str, Document, Mapping)) else evidence
+    one = isinstance(evidence, (str, Document, Mapping))
+    items = [evidence] if one else evidence
     if not isinstance(items, Iterable):
         raise UsageError(f"{where}: {type(evidence).__name__}; give texts or documents")
     found = list[Document]()
@@ -222,11 +253,9 @@ def _documents(evidence: object, where: str) -> tuple[Document, ...]:
         if fields is None:
             raise UsageError(f"{where}, document {rank}: no text in {type(item).__name__}")
         named = {**documents.ranked(rank), **fields}
-        found.append(
-            Document.model_validate(
-                named | {"id": str(named["id"]), "id_is_rank": "id" not in fields}
-            )
-        )
+        named["id"] = str(named["id"])
+        named["id_is_rank"] = "id" not in fields
+        found.append(Document.model_validate(named))
     return tuple(found)
 
 
@@ -234,7 +263,6 @@ def _samples(rows: Sequence[_Row]) -> list[Sample]:
     """Return one sample for the claims that have the same question and evidence."""
     groups: dict[tuple[str, tuple[Document, ...]], list[GivenClaim]] = {}
     for row in rows:
-        assert row.evidence is not None, "checked: every claim has evidence"
         groups.setdefault((row.question, row.evidence), []).append(row.claim)
     samples = list[Sample]()
     for (question, evidence), claims in groups.items():

@@ -192,16 +192,13 @@ class ClaimsJob(QuestionJob):
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers."""
-        given = not self.extracts and all(metric.claims_of == CLAIMS for metric in self.metrics)
-        extracting = () if given else (self.extract_prompt,)
-        prompts_used = (*extracting, self.assess_prompt, *self.metric_prompts.values())
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
             questions=self.records,
             judges=self.judges,
             extractor=self.taken_from or self.extractor,
-            prompts=tuple(prompt.record for prompt in prompts_used),
+            prompts=tuple(prompt.record for prompt in self._prompts_used),
             panel=self.panel,
             settings={name: getattr(self.panel, name) for name in JOB_SETTINGS}
             | ({"claim_order": self.claim_order} if self.claim_order else {})
@@ -210,6 +207,20 @@ class ClaimsJob(QuestionJob):
             cluster=self.cluster,
             versions=versions(*self.judges, self.extractor),
         )
+
+    @property
+    def claims_by(self) -> Judge | None:
+        """The extractor of the claims; None if all are given."""
+        if self.taken_from:
+            return self.taken_from
+        return self.extractor if self.extracts else None
+
+    @property
+    def _prompts_used(self) -> tuple[Prompt, ...]:
+        used = (self.assess_prompt, *self.metric_prompts.values())
+        if not self.extracts and {metric.claims_of for metric in self.metrics} == {CLAIMS}:
+            return used
+        return (self.extract_prompt, *used)
 
     @property
     def records(self) -> tuple[QuestionRecord, ...]:
@@ -835,8 +846,7 @@ def default_assess_prompt(metrics: Iterable[str]) -> str:
 
 def notes(job: ClaimsJob) -> tuple[str, ...]:
     """Return notes on the reliability of the numbers."""
-    extractor = job.extractor if job.extracts else None
-    notes = specs.notes(job.judges, job.taken_from or extractor)
+    notes = specs.notes(job.judges, job.claims_by)
     names = [name for name in job.derived if derived(name).partial]
     if names and not job.panel.scale.ordered:
         verb = "equals" if len(names) == 1 else "equal"

@@ -607,7 +607,8 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
     async def __aenter__(self) -> Self:
         job = self._job
         extractor = job.extractor
-        self._workload("extract", extractor, job.extract_prompt.digest)
+        if job.extract_prompt.digest in self._prompts:  # given claims are not extracted
+            self._workload("extract", extractor, job.extract_prompt.digest)
         if not provider(extractor.model).costs:
             self._engines[extractor.name] = await self._stack.enter_async_context(
                 provider(extractor.model).open(extractor)

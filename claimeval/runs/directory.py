@@ -29,7 +29,6 @@ from typing import BinaryIO, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
 
-from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.metrics.derived import is_derived
@@ -166,7 +165,7 @@ class RunWriter(ResultFiles):
         `finish`."""
         self.kept: Summary | None = None
         """The earlier results, if `finish` left them in place."""
-        self._labels = list[HumanLabel]()
+        self._labels = list[Record]()
         try:
             before = None if overwrite else check_free(folder, manifest)
             created = (
@@ -200,6 +199,8 @@ class RunWriter(ResultFiles):
         super().add(result)
         for name, claim in result.sample.given_claims(CLAIMS):
             if claim.label:
+                from claimeval.data.labels import HumanLabel
+
                 label = HumanLabel(sample=result.id, claim_id=name, label=claim.label)
                 self._labels.append(label)
 
@@ -257,11 +258,15 @@ class RunWriter(ResultFiles):
             } - placed.keys():
                 (self.folder / name).unlink(missing_ok=True)
             write_text(self.folder / MANIFEST, self.manifest.text)
-            if self._labels:
-                with write_lines(self.folder / LABELS) as write:
-                    for label in self._labels:
-                        write(label)
+            self._write_labels()
             write_summary(self.folder, summary)
+
+    def _write_labels(self) -> None:
+        if not self._labels:
+            return
+        with write_lines(self.folder / LABELS) as write:
+            for label in self._labels:
+                write(label)
 
 
 ResultWriter = RunInMemory | RunWriter

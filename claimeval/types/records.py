@@ -395,14 +395,23 @@ class Sample(Record):
 
     def has_claims(self, part: Part) -> bool:
         """Return whether the sample has a text with claims, or the claims themselves."""
-        return self.has(part) or bool(self.given_claims(part))
+        if self.has(part):
+            return True
+        given = self.given_claims(part)
+        return bool(given)
 
     def given_claims(self, part: Part) -> tuple[tuple[str, GivenClaim], ...]:
         """Return the claims of a part that came with the data, each with its id."""
-        if part not in ("reference", CLAIMS):
-            return ()
-        given = self.reference_claims if part == "reference" else self.claims
-        return tuple([(one.id or f"{part}-{i}", one) for i, one in enumerate(given, 1)])
+        given: tuple[GivenClaim, ...] = ()
+        if part == "reference":
+            given = self.reference_claims
+        if part == CLAIMS:
+            given = self.claims
+        named = list[tuple[str, GivenClaim]]()
+        for number, claim in enumerate(given, 1):
+            name = claim.id or f"{part}-{number}"
+            named.append((name, claim))
+        return tuple(named)
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """Return the documents of a part, or of evidence, in the order in which judges read them.
