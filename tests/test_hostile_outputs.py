@@ -167,6 +167,8 @@ JUDGED = ("--judge", "judge.yaml", "--cache", "store")
 ELSEWHERE = {
     "demo": "its data are ours",
     "cache repair": "it prints numbers of entries and its own file names",
+    "cache size": "it prints a number and the name of its folder",
+    "cache clear": "it prints numbers, dates and the name of its folder",
     "metrics": "it reads no data",
     "completion": "it reads no data",
     "view": "tests/report reads its pages",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -15,14 +15,16 @@ import click
 from claimeval.cli.command import command, group
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import CacheOptions
-from claimeval.cli.terminal import binary_output, flush, say
+from claimeval.cli.terminal import Keys, binary_output, flush, say
 from claimeval.judging import prompts
 from claimeval.runs.views import Column, columns, heading, table
 from claimeval.statistics.formatting import byte_size, day, dollars
 from claimeval.store import transfer
+from claimeval.store.clearing import DAY, Selection, select
 from claimeval.store.stats import collect_stats, verify
 from claimeval.store.store import Store, cache_folder, existing_cache, replace_database
 from claimeval.types.errors import StoppedEarly, StoreError, UsageError
+from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
@@ -44,7 +46,7 @@ class StatsCommand(CacheOptions):
             found = collect_stats(store)
             folder = store.folder
         output = self.output
-        on_disk = sum(path.stat().st_size for path in folder.glob("cache.db*"))
+        on_disk = _on_disk(folder)
         content = "no replies"
         if usages := found.groups:
             ends = (
@@ -78,6 +80,126 @@ class StatsCommand(CacheOptions):
         return output.result(
             "cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()}
         )
+
+
+@command("cache size")
+class SizeCommand(CacheOptions):
+    """Print how many replies the reply cache has and its size on disk, in one line."""
+
+    def do(self) -> int:
+        with Store(existing_cache(self.cache)) as store:
+            folder = store.folder
+            replies = len(store)
+        size = _on_disk(folder)
+        self.output.line(f"{folder}: {replies:,} replies, {byte_size(size)} on disk")
+        return self.output.result(
+            "cache size", {"folder": str(folder), "replies": replies, "on_disk": size}
+        )
+
+
+def _on_disk(folder: Path) -> int:
+    """Return the size of the database of a reply cache in bytes."""
+    return sum(path.stat().st_size for path in folder.glob("cache.db*"))
+
+
+@command("cache clear")
+class ClearCommand(CacheOptions):
+    """Delete replies, after a question that says how many and how large they are.
+
+    A run that needs a deleted reply asks and pays for it again. Run directories keep their own
+    copies, so reports and `rejudge` do not change.
+
+    Examples: claimeval cache clear --older-than 90; claimeval cache clear --run runs/a
+    """
+
+    older_than: float | None = None
+    """Only replies that were received more than this number of DAYS ago."""
+    run: Path | None = None
+    """Only the replies behind the results of this run, also if other runs share them."""
+    yes: bool = False
+    """Delete without a question."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 0, "older_than")
+
+    def do(self) -> int:
+        keys = None
+        if self.run:
+            keys = _keys_of(self.run)
+        before = None
+        if self.older_than is not None:
+            before = time.time() - self.older_than * DAY
+        output = self.output
+        folder = existing_cache(self.cache)
+        deleted = 0
+        problem = None
+        with Store(folder) as store:
+            selection = select(store, before=before, keys=keys)
+            output.line(_in_words(folder, selection))
+            if selection.rows and (self.yes or _agreed(output)):
+                deleted = store.delete(selection.rows)
+                problem = store.shrink()
+        if deleted:
+            output.lines(
+                f"deleted: {deleted:,} replies; {byte_size(_on_disk(folder))} on disk now",
+                problem and f"the file could not be made smaller: {problem}",
+                *_of_repairs(folder),
+            )
+        record = {
+            "folder": str(folder),
+            "selected": len(selection.rows),
+            "bytes": selection.bytes,
+            "deleted": deleted,
+            "remaining": selection.remaining + len(selection.rows) - deleted,
+            "on_disk": _on_disk(folder),
+        }
+        return output.result("cache clear", record)
+
+
+def _keys_of(run: Path) -> Iterator[str]:
+    """Yield the keys of the replies behind the results of a run."""
+    from claimeval.runs.directory import RunResults
+
+    for result in RunResults.of(run):
+        for call in result.calls:
+            if call.reply is not None:
+                yield call.key
+
+
+def _in_words(folder: Path, selection: Selection) -> str:
+    """Return what would be deleted."""
+    replies = len(selection.rows)
+    if not replies and selection.remaining:
+        return f"{folder}: none of {selection.remaining:,} replies fits; nothing to delete"
+    if not replies:
+        return f"{folder}: no replies; nothing to delete"
+    dates = ""
+    if selection.first is not None and selection.last is not None:
+        dates = f", {day(selection.first)} to {day(selection.last)}"
+    return (
+        f"{folder}: {replies:,} replies, {byte_size(selection.bytes)}{dates}, would be deleted;"
+        f" {selection.remaining:,} are kept. A run that needs a deleted reply pays for it again"
+    )
+
+
+def _agreed(output: Output) -> bool:
+    """Ask whether to delete. Raises UsageError if nobody can answer."""
+    say("Delete them? y or n")
+    try:
+        agreed = Keys().next() == "y"
+    except EOFError as error:
+        raise UsageError("nothing was deleted: add --yes to delete without a question") from error
+    if not agreed:
+        output.line("Nothing was deleted.")
+    return agreed
+
+
+def _of_repairs(folder: Path) -> list[str]:
+    """Return the folders with damaged databases that `cache repair` kept, which hold replies."""
+    return [
+        f"a damaged database with replies is kept in {aside}: delete the folder to remove them"
+        for aside in sorted(folder.glob("damaged-*"))
+    ]
 
 
 @command("cache verify")
@@ -166,17 +288,14 @@ class ExportCommand(CacheOptions):
     """Only the replies behind the results of this run.  [default: all in the cache]"""
 
     def do(self) -> int:
-        from claimeval.runs.directory import RunResults, replacing
+        from claimeval.runs.directory import replacing
 
         to_stdout = str(self.file) == "-"
         keys = None
         if not to_stdout and self.file.exists():
             raise UsageError(f"{self.file} exists already; give the name of a new file")
         if self.run:
-            results = RunResults.of(self.run)
-            keys = (
-                call.key for result in results for call in result.calls if call.reply is not None
-            )
+            keys = _keys_of(self.run)
         with Store(existing_cache(self.cache)) as store:
             if to_stdout:
                 written = transfer.write(store, binary_output(), keys)
@@ -235,7 +354,7 @@ class ImportCommand(CacheOptions):
         )
 
 
-group("cache", "Inspect, verify, repair, export and import cached replies.")
+group("cache", "Inspect, verify, repair, clear, export and import cached replies.")
 
 
 @command("batch list")

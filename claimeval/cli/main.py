@@ -63,7 +63,7 @@ COMMANDS = {
     "draw": ("Data", "data", "Draw a test set from logs or traces."),
     "write-queries": ("Data", "data", "Write questions that documents answer."),
     "import-replies": ("Data", "data", "Convert recorded replies or results into a run."),
-    "cache": ("Upkeep", "cache", "Inspect, verify, export and import cached replies."),
+    "cache": ("Upkeep", "cache", "Inspect, clear, verify, export and import cached replies."),
     "batch": ("Upkeep", "cache", "List, collect and cancel providers' batches."),
     "prompts": ("Upkeep", "prompts", "List, show, check and render prompts."),
     "merge": ("Upkeep", "score", "Merge the shards of a run."),

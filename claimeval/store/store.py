@@ -28,7 +28,7 @@ import stat
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -150,6 +150,9 @@ _SETTINGS: dict[str, Any] = {
     "tag_index": 0,
 }
 
+
+_DELETED_AT_ONCE = 1_000
+"""Rows in one transaction, so that runs in other processes wait for a moment only."""
 
 NAME_ONE = "name a folder that can be written with --cache or CLAIMEVAL_CACHE"
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
@@ -370,6 +373,37 @@ class Store:
                     ).rowcount
                 database.execute("COMMIT")
         return dropped
+
+    def delete(self, numbers: Sequence[int]) -> int:
+        """Delete rows and return their number. Other commands can use the cache meanwhile."""
+        deleted = 0
+        with (
+            _explained(self.folder),
+            contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database,
+        ):
+            for start in range(0, len(numbers), _DELETED_AT_ONCE):
+                rows = [(number,) for number in numbers[start : start + _DELETED_AT_ONCE]]
+                database.execute("BEGIN IMMEDIATE")
+                removed = database.executemany("DELETE FROM Cache WHERE rowid = ?", rows)
+                deleted += removed.rowcount
+                database.execute("COMMIT")
+        return deleted
+
+    def shrink(self) -> str | None:
+        """Give the space of deleted replies back to the disk. Return why that was not possible;
+        None if it was."""
+        self._end_read()
+        try:
+            with (
+                _explained(self.folder),
+                contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database,
+            ):
+                database.execute("VACUUM")
+                # the log still has the pages before, and so the deleted texts
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StoreError as error:
+            return str(error)
+        return None
 
     def __len__(self) -> int:
         with _explained(self.folder):

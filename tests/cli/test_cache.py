@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import sqlite3
 import stat
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -207,3 +209,67 @@ def test_a_pickle_in_the_cache_runs_in_no_command(
 
     assert not proof.exists()
     assert codes == {"score": 3, "stats": 0, "verify": 1, "export": 1, "drop": 0}
+
+
+def test_size_is_one_line(claimeval: Run, folder: Path) -> None:
+    done = claimeval("cache", "size", "--cache", folder)
+    assert re.fullmatch(rf"{folder}: 3 replies, [0-9.]+ kB on disk\n", done.stdout)
+
+
+def test_clear_says_what_it_would_delete_before_it_asks(claimeval: Run, folder: Path) -> None:
+    done = claimeval("cache", "clear", "--cache", folder, stdin="n\n")
+    first, second = done.stdout.splitlines()
+    assert first.startswith(f"{folder}: 3 replies, ")
+    assert "2025-11-20 to 2025-11-22, would be deleted; 0 are kept" in first
+    assert second == "Nothing was deleted."
+    assert done.stderr == "claimeval: Delete them? y or n\n"
+    assert "3 replies" in claimeval("cache", "size", "--cache", folder).stdout
+
+
+def test_clear_deletes_nothing_if_nobody_can_answer(claimeval: Run, folder: Path) -> None:
+    done = claimeval("cache", "clear", "--cache", folder, stdin="", exits=2)
+    assert "nothing was deleted: add --yes" in done.stderr
+    assert "3 replies" in claimeval("cache", "size", "--cache", folder).stdout
+
+
+def test_clear_deletes_old_replies_and_their_texts_leave_the_file(
+    claimeval: Run, tmp_path: Path
+) -> None:
+    """The first reply is from 1970, the second from now."""
+    folder = tmp_path / "store"
+    secret = "a text that must not stay in the file " * 200
+    with Store(folder) as store:
+        for number, (at, text) in enumerate([(NOON, secret), (time.time(), "kept")]):
+            origin = ReplyOrigin("openai:m", None, DIGEST, at, 0.5)
+            store.put(f"{number:064x}", join(origin, write_chat(text, "m")))
+    done = claimeval("cache", "clear", "--older-than", "30", "--cache", folder, "--yes", "--json")
+    record = json.loads(done.stdout)
+    assert (record["selected"], record["deleted"], record["remaining"]) == (1, 1, 1)
+    files = b"".join(path.read_bytes() for path in folder.glob("cache.db*"))
+    assert b"must not stay" not in files
+    assert b"kept" in files
+    with Store(folder) as store:
+        assert [reply.key for reply in store] == [f"{1:064x}"]
+
+
+def test_clear_of_a_run_deletes_its_replies_only_and_the_run_stays_as_it_is(
+    claimeval: Run, server: ThreadHandle, here: Path
+) -> None:
+    for name, sample in zip("ab", SAMPLES, strict=False):
+        (here / f"{name}.jsonl").write_text(json.dumps(sample) + "\n", encoding="utf-8")
+        claimeval("score", f"{name}.jsonl", "-j", spec(server), "-o", f"runs/{name}")
+    both = json.loads(claimeval("cache", "size", "--json").stdout)["replies"]
+    before = (here / "runs/a/results.jsonl").read_bytes()
+    done = claimeval("cache", "clear", "--run", "runs/a", "--yes", "--json")
+    deleted = json.loads(done.stdout)["deleted"]
+    assert 0 < deleted < both
+    assert (here / "runs/a/results.jsonl").read_bytes() == before
+    claimeval("score", "b.jsonl", "-j", spec(server), "-o", "runs/b2", "--offline")
+    lost = claimeval("score", "a.jsonl", "-j", spec(server), "-o", "runs/a2", "--offline", exits=1)
+    assert "not_in_cache" in lost.stderr
+
+
+def test_clear_names_the_damaged_databases_that_a_repair_kept(claimeval: Run, folder: Path) -> None:
+    (folder / "damaged-20261128-120000").mkdir()
+    done = claimeval("cache", "clear", "--cache", folder, "--yes")
+    assert f"kept in {folder / 'damaged-20261128-120000'}: delete the folder" in done.stdout

@@ -414,6 +414,7 @@ def stored(bench: Bench) -> None:
     bench.run("cache verify")
     bench.run("cache export all.jsonl")
     bench.run("cache import all.jsonl --cache other")
+    bench.run("cache clear --older-than 0 --run runs/a --yes --cache other")
     bench.run("prompts list")
     bench.run("prompts show three_way")
     bench.run("prompts diff three_way binary")
