@@ -23,6 +23,8 @@ def answer(body: Body) -> Reply:
         return Reply(requested.strip().replace("true|false", "true"))
     reply = claim_judge.answer(body)
     content = str(reply.content)
+    if '"rating"' in requested and "fully" in requested:
+        return Reply(content.replace('"rating": "yes"', '"rating": "fully"'))
     if not content.startswith('{"verdicts": ['):
         return reply
     claims = dict(CLAIM.findall(_within(text, "claims")))

@@ -62,6 +62,7 @@ def test_the_navigation_of_the_site_has_every_page_once() -> None:
     guide = [page for page in written if not re.match(r"decisions/(?!README)", page)]
     made = [
         "reference/command-line.md",
+        "reference/metrics.md",
         *runpy.run_path(str(ROOT / "tools" / "build_site.py"))["COPIED"].values(),
     ]
     assert len(listed) == len(set(listed))
@@ -84,7 +85,7 @@ def test_the_reference_has_every_public_name_once() -> None:
 def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(
     table: str, settings: set[str]
 ) -> None:
-    page = (ROOT / "docs" / "judge-files.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "judge-files.md").read_text(encoding="utf-8")
     rows = page.partition(f"<!-- {table} -->")[2].partition("\n\n")[0].splitlines()[3:]
     cells = [[cell.strip().strip("`") for cell in row.split("|")[1:3]] for row in rows]
     assert sorted(name for name, _ in cells) == sorted(settings)
@@ -100,7 +101,7 @@ def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(
 
 
 def test_the_prompt_of_the_page_on_prompts_is_complete(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "adding-a-prompt.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     file = tmp_path / "strict.j2"
     file.write_text(page.partition("```jinja\n")[2].partition("```")[0], encoding="utf-8")
     assert prompts.load("assess", str(file)).reply == "json"

@@ -1,5 +1,5 @@
-"""Every line of docs/judges.md asks its host: the address, path, headers and parameters, and words
-that it would use.
+"""Every line of docs/reference/hosts.md asks its host: the address, path, headers and parameters,
+and words that it would use.
 
 Connections end at a server on loopback whatever host they are meant for; the SDKs and all that is
 above them are real.
@@ -30,7 +30,7 @@ from tests.canary import CANARY
 from tests.providers.anthropic_server import judged
 from tests.sample_runs import RIGHT, run
 
-PAGE = Path(__file__).parents[1] / "docs" / "judges.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "hosts.md"
 Refusal = Callable[[dict[str, Any]], str | None]
 
 

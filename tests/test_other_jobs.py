@@ -1,5 +1,5 @@
-"""The job of docs/adding-a-job.md, installed as another package: it is run, judged again, compared,
-merged, removed."""
+"""The job of docs/reference/custom-jobs.md, installed as another package: it is run, judged again,
+compared, merged, removed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tone(body: Body) -> Reply:
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder in which Python finds the package."""
-    page = (ROOT / "docs" / "adding-a-job.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "custom-jobs.md").read_text(encoding="utf-8")
     site = tmp_path / "site"
     info = tmp_path / "site" / "house_tone-1.0.dist-info"
     info.mkdir(parents=True)

@@ -102,8 +102,9 @@ def test_the_readme_has_no_link_into_the_repository_where_that_is_not_around_it(
 ) -> None:
     (file,) = metadata.glob("*.dist-info/METADATA")
     text = file.read_text(encoding="utf-8")
-    assert "(`docs/judges.md`)" not in text  # a link with words of its own keeps these alone
-    assert "(`docs/planning.md`)" in text
+    # a link with words of its own keeps these alone
+    assert "(`docs/judges.md`)" not in text
+    assert "(`docs/reference/planning.md`)" in text
     assert [
         link
         for link in re.findall(r"\]\(([^)]+)\)", text)

@@ -42,7 +42,7 @@ GUIDES = (
     "retrieval",
     "scale",
 )
-PAGES = ("docs/start.md", "docs/data.md")
+PAGES = tuple(f"docs/{name}.md" for name in GUIDES)
 RUN = ("console", "python")
 DEPENDENCY = re.compile(
     r"""(?:pip3? install|uv add|uv pip install|dependencies\s*=|requires\s*=)[^\n]*"""

@@ -106,7 +106,9 @@ def test_the_provider_answers_over_the_wire_and_keeps_the_requests(tmp_path: Pat
 
 
 def test_the_examples_of_the_page_hold(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "testing.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "testing.md").read_text(
+        encoding="utf-8"
+    )
     names: dict[str, Any] = {"sample": TOWER | {"answer": "It is high."}}
     for block in page.split("```python\n")[1:]:
         exec(block.partition("```")[0], names)

@@ -56,6 +56,7 @@ def main() -> int:
             "".join(command_line()), encoding="utf-8"
         )
         pictures(Path(folder))
+    (STAGE / "reference" / "metrics.md").write_text("".join(metrics()), encoding="utf-8")
     shutil.copytree(DRAWN, STAGE / "pictures")
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT
@@ -107,6 +108,40 @@ def command_line() -> Iterator[str]:
             for sub, inner in sorted(getattr(command, "commands", {}).items()):
                 below = click.Context(inner, info_name=sub, parent=context)
                 yield f"\n#### {name} {sub}\n\n" + _help(inner, below)
+
+
+def metrics() -> Iterator[str]:
+    """Yield a page with a card for each metric, from the tables that `claimeval metrics` reads."""
+    from claimeval.metrics import names
+
+    yield (
+        "# All metrics\n\nEvery number that a command prints, with its formula, a worked example"
+        " and its names in other tools. `claimeval metrics NAME` prints it in the terminal.\n"
+    )
+    for number in names.numbers().values():
+        if number.variant:
+            continue
+        yield f"\n## {number.name}\n\n{number.question}\n\n| | |\n|---|---|\n"
+        elsewhere = "; ".join(f"{name} ({source})" for source, name in names.names_of(number))
+        rows = {
+            "formula": number.formula,
+            "needs": number.needs,
+            "command": ", ".join(f"`{call}`" for call in number.calls),
+            "better": number.better,
+            "example": " = ".join(number.example),
+            "source": number.source,
+            "elsewhere": elsewhere,
+        }
+        yield from (
+            f"| {name} | {text.replace('|', chr(92) + '|')} |\n"
+            for name, text in rows.items()
+            if text
+        )
+
+
+def escaped(text: str) -> str:
+    """Return a text for a cell of a table."""
+    return text.replace("|", r"\|")
 
 
 def _help(command: object, context: object) -> str:

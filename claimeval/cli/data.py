@@ -312,8 +312,8 @@ class ImportRepliesCommand(OutputOptions):
         human_label: human
 
     Forms: `first_word`, `answer` ("Answer: No"), `brackets` ("[[Yes]]"), `statement`, `tag:answer`,
-    `json:verdict`, `score` ("##final score: 2"), `word`, `number`. `docs/rejudging.md` has mappings
-    for several published files.
+    `json:verdict`, `score` ("##final score: 2"), `word`, `number`. The page
+    `docs/reference/rejudging.md` has mappings for several published files.
 
     Example: claimeval import-replies judged.jsonl --mapping judged.yaml --out runs/judged
     """
@@ -324,7 +324,7 @@ class ImportRepliesCommand(OutputOptions):
     """Run directory."""
     mapping: Path | None = None
     """YAML file with the fields of sample, claim, replies and human label, and the forms of
-    replies. Or `ragas` or `deepeval`; what they read is in docs/rejudging.md. Not needed for
+    replies. Or `ragas` or `deepeval` (docs/reference/rejudging.md). Not needed for
     results of RAGChecker."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]"""

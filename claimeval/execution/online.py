@@ -298,7 +298,9 @@ class OnlineExecutor(Executor):
             message = f"no complete reply within {self._options.timeout:g} s"
             raise CallError("timeout", message, possibly_paid=True) from None
         if not received:
-            advice = "its backend must call `keep` before it returns (docs/adding-a-provider.md)"
+            advice = (
+                "its backend must call `keep` before it returns (docs/reference/custom-judges.md)"
+            )
             raise CallError(
                 "judge_stopped",
                 f"the provider {request.judge.provider!r} returned a reply that it did not keep;"

@@ -67,7 +67,7 @@ def row(name: str) -> Provider | None:
 
 
 def markdown() -> str:
-    """Return the hosts as the table of docs/judges.md."""
+    """Return the hosts as the table of docs/reference/hosts.md."""
     lines = ["| host | judge | address | key |", "|---|---|---|---|"]
     for name, host in sorted(hosts().items(), key=lambda entry: entry[1].title.lower()):
         key = f"`{host.key}`" if host.key else "none"

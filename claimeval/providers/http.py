@@ -568,7 +568,7 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         advice = (
             "set SSL_CERT_FILE to a file with the certificates of your company or server"
-            " (docs/judge-files.md)"
+            " (docs/reference/judge-files.md)"
         )
         return CallError("judge_stopped", f"no connection: {reason}. {advice}", fatal=True)
     return CallError("provider_error", f"no connection: {reason}", possibly_paid=sent)

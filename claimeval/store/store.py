@@ -124,8 +124,8 @@ def check_place(folder: Path) -> None:
     raise UsageError(
         f"the reply cache {folder} is on a network file system ({mount.type} at {mount.point}),"
         " where replies can be lost and paid for twice. Give a folder on this machine's disk with"
-        " --cache; each machine needs its own (docs/scale.md). If this machine alone uses the"
-        f" folder, {ALLOWED}=1 allows it"
+        " --cache; each machine needs its own (docs/reference/scale.md). If this machine alone"
+        f" uses the folder, {ALLOWED}=1 allows it"
     )
 
 

@@ -172,7 +172,7 @@ def test_the_lines_are_read_as_the_documentation_says(
     """With jq and pandas, and nothing of ours."""
     monkeypatch.chdir(tmp_path)
     run = job(source, panel(server), out="runs/demo", options=ce.RunOptions(cache=source / "cache"))
-    page = (ROOT / "docs" / "run-directory.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8")
     texts, unsupported, labels = (
         [
             str(row)

@@ -178,8 +178,9 @@ def test_a_function_of_another_process_is_missed_in_words() -> None:
 
 @pytest.fixture
 def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The package of docs/adding-a-provider.md, installed; the folder in which Python finds it."""
-    page = (ROOT / "docs" / "adding-a-provider.md").read_text(encoding="utf-8")
+    """The package of docs/reference/custom-judges.md, installed; the folder where Python finds
+    it."""
+    page = (ROOT / "docs" / "reference" / "custom-judges.md").read_text(encoding="utf-8")
     code = page.partition("## A provider")[2].partition("```python\n")[2].partition("```")[0]
     entry = page.partition('[project.entry-points."claimeval.providers"]\n')[2].partition("```")[0]
     package = tmp_path / "site"

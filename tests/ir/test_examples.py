@@ -13,7 +13,7 @@ import pytest
 import claimeval.ir
 from claimeval.ir.measures import MEASURES
 
-PAGE = Path(__file__).parents[2] / "docs" / "rank-metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rank-metrics.md"
 
 
 @pytest.mark.parametrize("module", ["", ".evaluation", ".fusion", ".lists"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "lexical-metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "lexical-metrics.md"
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_a_name_of_another_number_is_refused_with_our_names(
 
 def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
     """Every table of the page has a column `here`, or, of names that mean two things, `name`."""
-    page = (Path(__file__).parents[2] / "docs" / "names-in-other-tools.md").read_text(
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "names-in-other-tools.md").read_text(
         encoding="utf-8"
     )
     rated = {

@@ -19,7 +19,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.scales import ANSWER_QUESTIONS
 from tests.command_line import call
 
-PAGE = Path(__file__).parents[2] / "docs" / "names-in-other-tools.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "names-in-other-tools.md"
 SAMPLE = {"question": "Q?", "answer": "A.", "contexts": ["A."], "reference_answers": ["A."]}
 
 

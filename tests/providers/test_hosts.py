@@ -14,7 +14,7 @@ from claimeval.providers.specs import parse_judge
 from claimeval.types.errors import UsageError
 from tests.first_day.servers import judged, serve
 
-PAGE = Path(__file__).parents[2] / "docs" / "judges.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hosts.md"
 
 
 @pytest.mark.parametrize("name", hosts.hosts())

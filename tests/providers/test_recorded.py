@@ -203,7 +203,8 @@ def test_the_note_says_whose_replies_they_are(tmp_path: Path) -> None:
 
 
 def test_the_file_that_the_docs_show_answers(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
+    path = Path(__file__).parents[2] / "docs" / "reference" / "hosts.md"
+    page = path.read_text(encoding="utf-8")
     lines = page.partition("<!-- recorded -->\n```json\n")[2].partition("```")[0].splitlines()
     sample = {**TOWER, "answer": "It is 63 m high."}
     run = ce.score(sample, judges=recorded(tmp_path, *lines), metrics="faithfulness")

@@ -45,9 +45,9 @@ def test_every_command_that_the_docs_print_is_recorded() -> None:
     root = Path(__file__).parents[2]
     printed = "\n".join(
         path.read_text(encoding="utf-8")
-        for path in (root / "README.md", *(root / "docs").glob("*.md"))
+        for path in (root / "README.md", *(root / "docs").rglob("*.md"))
     )
-    named = set(re.findall(r"^claimeval ([a-z-]+) ", printed, re.MULTILINE)) & set(
+    named = set(re.findall(r"^(?:\$ )?claimeval ([a-z-]+) ", printed, re.MULTILINE)) & set(
         stories.commands()
     )
     assert named <= stories.commands_used() | set(stories.UNRECORDED)

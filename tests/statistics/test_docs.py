@@ -1,11 +1,11 @@
-"""The examples of docs/statistics.md do what they say."""
+"""The examples of docs/reference/statistics.md do what they say."""
 
 from __future__ import annotations
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "statistics.md"
 
 
 def test_every_example_of_the_page_holds() -> None:

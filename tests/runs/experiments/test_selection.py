@@ -399,7 +399,8 @@ def test_no_question_is_in_both_halves(bench: Callable[..., Bench]) -> None:
 def test_the_script_of_the_page_writes_candidates_and_their_design(
     bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "aligning-a-judge.md").read_text(encoding="utf-8")
+    path = Path(__file__).parents[3] / "docs" / "reference" / "selection.md"
+    page = path.read_text(encoding="utf-8")
     (script,) = re.findall(r"<!-- proposer -->\n```python\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     made = bench(judge_of(mended), 40)
