@@ -145,8 +145,8 @@ class Comparison:
         Args:
             out: The file to write. None only returns the text. Pictures of Markdown are written
                 next to it.
-            format: `html`, `md`, `json` or, for two runs, `csv`. Default: by the name of the file,
-                else `html`.
+            format: `html`, `md`, `json`, `xlsx` or, for two runs, `csv`. Default: by the name of
+                the file, else `html`. The text of a workbook is empty.
         """
         format = format or forms.form_of(out)
         if len(self.runs) > 2:
@@ -157,7 +157,8 @@ class Comparison:
             )
             if out is None:
                 out = Path(stack.enter_context(TemporaryDirectory())) / f"report.{format}"
-            return forms.write(a, format, expanded(out), compared=b).read_text(encoding="utf-8")
+            file = forms.write(a, format, expanded(out), compared=b)
+            return forms.content(file, format)
 
     def __repr__(self) -> str:
         changes = ", ".join(

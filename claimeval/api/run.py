@@ -46,10 +46,9 @@ if TYPE_CHECKING:
     import pandas
 
     from claimeval.evaluation.summary.panel import PanelSummary
-    from claimeval.report import tables
+    from claimeval.report import forms, tables
     from claimeval.runs.slices import Slices
 
-Format = Literal["html", "md", "csv", "json"]
 Figure = Literal["mean", "low", "hits", "judged", "n"]
 """What an assertion compares."""
 WORST = 5
@@ -186,7 +185,8 @@ class Run:
     __hash__ = None  # type: ignore[assignment]  # runs hold unhashable values
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name} {decimal(metric.mean)}" for name, metric in self.summary.items())
+        values = (f"{name} {decimal(metric.mean)}" for name, metric in self.summary.items())
+        means = ", ".join(values)
         where = f" in {self.path}" if self.path else ""
         stopped = "" if self.complete else ", stopped early"
         samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"
@@ -219,9 +219,9 @@ class Run:
         from claimeval.runs.slices import slices
 
         names = metrics.split(",") if isinstance(metrics, str) else metrics
-        chosen = (
-            tuple(self.summary) if names is None else tuple(canonical_name(name) for name in names)
-        )
+        chosen = tuple(self.summary)
+        if names is not None:
+            chosen = tuple(map(canonical_name, names))
         return slices(
             self.results, field, {name: self[name] for name in chosen}, self.manifest.cluster
         )
@@ -407,47 +407,45 @@ class Run:
                 continue
             for result in self.results:
                 value = result[name].value
+                score = -1.0 if value is None else value
                 for rank, text in result.failed_claims(metric.claims_of, metric.against):
-                    worst.setdefault(
-                        f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value)
-                    )
+                    worst.setdefault(f"{result.sample.id}: {text}", (rank, score))
         return sorted(worst, key=worst.__getitem__)[:limit]
 
     def report(
         self,
         out: str | Path | None = None,
         *,
-        format: Format | None = None,
+        format: forms.Form | None = None,
         rows: str | None = None,
     ) -> str:
         """Return the report of the run as text, and write it to a file.
 
         Args:
             out: The file to write. None only returns the text.
-            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`.
-                Default: by the name of the file, else `html`.
+            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table), `json` or
+                `xlsx` (a sheet for each table). Default: by the name of the file, else `html`.
             rows: The rows of a `csv`: `samples` (default), `claims`, or a table of the report, such
                 as `scores` or `cost`.
 
         Returns:
-            The content of the report.
+            The content of the report; empty for a workbook, which is only written.
 
         Raises:
-            UsageError: The file cannot be written.
+            UsageError: The file cannot be written, or its ending is none of the formats.
         """
         from claimeval.report import forms, page
 
         with self.on_disk() as folder:
             format = format or forms.form_of(out)
             if out is not None:
-                return forms.write(folder, format, expanded(out), rows=rows).read_text(
-                    encoding="utf-8"
-                )
+                file = forms.write(folder, format, expanded(out), rows=rows)
+                return forms.content(file, format)
             if format != "html":
                 return forms.text(folder, format, rows=rows)
-            file = io.StringIO()
-            page.render(file, folder)
-            return file.getvalue()
+            text = io.StringIO()
+            page.render(text, folder)
+            return text.getvalue()
 
     def push(
         self,
@@ -514,7 +512,10 @@ class Run:
             DataError: The folder holds no finished run, or one of another format.
         """
         folder = expanded(path)
-        return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder)
+        manifest = load_manifest(folder)
+        summary = load_summary(folder)
+        results = RunResults.of(folder)
+        return cls(manifest, summary, results, path=folder)
 
     @classmethod
     def merge(cls, path: str | Path, *, compress: bool = False) -> Run:

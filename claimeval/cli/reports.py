@@ -36,14 +36,14 @@ class ReportCommand(OutputOptions):
     """A run directory, or the folder of an experiment."""
     compare: Path | None = None
     """A second run over the same samples; differences are second minus first."""
-    format: Annotated[Literal["html", "md", "csv", "json"] | None, "-f", "--format"] = None
-    """html (one page, opens offline), md (for a pull request), csv or json.  [default: by the name
-    of --out, else html]"""
+    format: Annotated[Literal["html", "md", "csv", "json", "xlsx"] | None, "-f", "--format"] = None
+    """html (one page, opens offline), md (for a pull request), csv, json or xlsx (a sheet for each
+    table).  [default: by the name of --out, else html]"""
     rows: str | None = None
     """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with
     --compare, differences.  [default: samples; differences with --compare]"""
     out: Out = None
-    """File to write.  [default: RUN/report.html for html, else standard output]"""
+    """File to write.  [default: RUN/report.html or .xlsx, else standard output]"""
 
     def do(self) -> int:
         from claimeval.report import forms
@@ -57,7 +57,7 @@ class ReportCommand(OutputOptions):
         path = self.out
         form = self.format or forms.form_of(self.out)
         more = ""
-        if path is None and form != "html":
+        if path is None and form not in ("html", "xlsx"):
             self.output.data(forms.text(self.run, form, compared=self.compare, rows=self.rows))
         else:
             path = forms.write(self.run, form, self.out, compared=self.compare, rows=self.rows)
@@ -188,8 +188,8 @@ class CompareCommand(OutputOptions):
     """Flipped claims that --details prints; with three or more runs, changed samples (at most
     5)."""
     out: Out = None
-    """File for the report: a page (.html), Markdown with pictures next to it (.md) or the numbers
-    (.json)."""
+    """File for the report: a page (.html), Markdown with pictures next to it (.md), the numbers
+    (.json) or a workbook (.xlsx)."""
     plot: Path | None = None
     """SVG file for a picture: the differences of two runs, or each metric over three or more."""
     cluster: str | None = None

@@ -1,17 +1,17 @@
-"""Writing reports in all formats: HTML, Markdown with pictures, CSV and JSON."""
+"""Writing reports in all formats: HTML, Markdown with pictures, CSV, JSON and workbooks."""
 
 from __future__ import annotations
 
 import errno
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TextIO, get_args
 
 from claimeval.data.rows import write_csv
-from claimeval.report import page, pictures
+from claimeval.report import page, pictures, workbook
 from claimeval.report.charts import Picture, file_part
 from claimeval.runs.directory import (
     MANIFEST,
@@ -22,12 +22,14 @@ from claimeval.runs.directory import (
     write_text,
 )
 from claimeval.runs.overview import Overview, gather
+from claimeval.runs.views import Line, Table
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from claimeval.runs.series import Series
 
-Form = Literal["html", "md", "csv", "json"]
+Form = Literal["html", "md", "csv", "json", "xlsx"]
+NO_TEXT = "a workbook is a file: give its name, as in --out report.xlsx"
 MARK = "\ufeff"
 """Byte order mark at the beginning of a CSV file, without which spreadsheets do not read it as
 UTF-8."""
@@ -36,7 +38,7 @@ UTF-8."""
 def form_of(out: str | Path | None) -> Form:
     """Return the form that the name of a file ends in; `html` without a file.
 
-    Raises UsageError for another ending: a page in a file called `report.xlsx` opens nowhere.
+    Raises UsageError for another ending: a page in a file called `report.docx` opens nowhere.
     """
     if out is None:
         return "html"
@@ -94,14 +96,17 @@ def write(
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
     drawn: dict[str, Picture] = {}
+    content = ""
     if form == "md":
         content, drawn = _markdown(run, compared, out.stem)
-    else:
-        content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
+    elif form in ("csv", "json"):
+        content = text(run, form, compared=compared, rows=rows)
 
-    def render(file: IO[str]) -> None:
+    def render(file: TextIO) -> None:
         """Write the content of the report."""
-        if form != "html":
+        if form == "xlsx":
+            workbook.write(file.buffer, _sheets(run, compared))
+        elif form != "html":
             file.write(MARK + content if form == "csv" else content)
         elif page.is_experiment(run):
             page.render_experiment(file, run)
@@ -112,7 +117,12 @@ def write(
     return out
 
 
-def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Picture]) -> None:
+def content(file: Path, form: Form) -> str:
+    """Return the text of a written report; empty for a workbook."""
+    return "" if form == "xlsx" else file.read_text(encoding="utf-8")
+
+
+def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Picture]) -> None:
     """Write a report atomically, with its pictures next to it."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -132,12 +142,14 @@ def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Pic
 def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
     """Return the report of a series of runs as text, and write it to `out` if that is a file.
 
-    The pictures of a Markdown file are written next to it, as `NAME-METRIC.svg`. Raises UsageError
-    for a CSV, or if the file cannot be written.
+    The pictures of a Markdown file are written next to it, as `NAME-METRIC.svg`; the text of a
+    workbook is empty. Raises UsageError for a CSV, or if the file cannot be written.
     """
     from claimeval.report import markdown, series
 
     drawn: dict[str, Picture] = {}
+    if form == "xlsx":
+        return _workbook_of_series(runs, out)
     if form == "csv":
         raise UsageError("A CSV has one run. For more, use `--format md` or `--format json`")
     if form == "md":
@@ -152,6 +164,17 @@ def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
     if out:
         _put(out, lambda file: file.write(content), drawn)
     return content
+
+
+def _workbook_of_series(runs: Series, out: Path | None) -> str:
+    """Write the tables of a series of runs as a workbook."""
+    from claimeval.runs.views import series, tables
+
+    if out is None:
+        raise UsageError(NO_TEXT)
+    found = tables(series.view(runs, series.CHANGED))
+    _put(out, lambda file: workbook.write(file.buffer, map(_sheet, found)), {})
+    return ""
 
 
 def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | None = None) -> str:
@@ -171,6 +194,8 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
     """
     _check_run(run)
     _check_rows(run, form, rows)
+    if form == "xlsx":
+        raise UsageError(NO_TEXT)
     if form == "md":
         return _markdown(run, compared)[0]
     if page.is_experiment(run):
@@ -210,6 +235,41 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
     if name not in found:
         raise unknown_name("table", name, [*found, *(() if compared else get_args(tables.Rows))])
     return render.cells(found[name])
+
+
+def _sheets(run: Path, compared: Path | None) -> Iterator[workbook.Sheet]:
+    """Yield the tables of a workbook: what the run is, its scores, samples and claims, then the
+    others. Of an experiment and of two runs, all tables."""
+    from claimeval.report import tables
+    from claimeval.runs.compare import compare
+    from claimeval.runs.views import comparison as of_two
+    from claimeval.runs.views import experiment as of_arms
+    from claimeval.runs.views import run as of_one
+    from claimeval.runs.views import tables as among
+
+    if page.is_experiment(run):
+        yield from map(_sheet, among(of_arms.view(page.experiment_table(run))))
+        return
+    if compared:
+        yield from map(_sheet, among(of_two.view(compare(run, compared)[2])))
+        return
+    overview = gather(run)
+    front, rest = of_one.of(overview)
+    scores, *others = among([*front, *rest])
+    about = [["".join(block.parts)] for block in front if isinstance(block, Line)]
+    yield workbook.Sheet("about", [["about this run"], *about])
+    yield _sheet(scores)
+    for name in get_args(tables.Rows):
+        yield workbook.Sheet(name, _rows(run, None, name))
+    for table in others:
+        yield _sheet(table, f"{table.name} summary" if table.name in get_args(tables.Rows) else "")
+
+
+def _sheet(table: Table, name: str = "") -> workbook.Sheet:
+    """Return a table as a sheet."""
+    from claimeval.report import render
+
+    return workbook.Sheet(name or table.name, render.cells(table))
 
 
 def _markdown(
