@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
 import claimeval as ce
+from claimeval.cli.main import app
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.providers.specs import SETTINGS
@@ -149,3 +151,54 @@ def test_the_way_of_a_sample_goes_through_names_that_exist() -> None:
             found = [node for node in body if getattr(node, "name", None) == part]
             assert found, f"{file} has no {name}"
             body = getattr(found[0], "body", [])
+
+
+HAND_WRITTEN = (
+    "README.md",
+    "docs/*.md",
+    "docs/reference/*.md",
+    "docs/tutorial/*.md",
+    "prompts/README.md",
+)
+OTHERS = {
+    "--api-key": "vLLM",
+    "--array": "Slurm",
+    "--claimeval-judge": "pytest, with the plugin",
+    "--claimeval-offline": "pytest, with the plugin",
+    "--claimeval-out": "pytest, with the plugin",
+    "--config": "LiteLLM",
+    "--dependency": "Slurm",
+    "--index-url": "pip",
+    "--junit-xml": "pytest",
+    "--long": "a benchmark",
+    "--parsable": "Slurm",
+    "--tone-prompt": "the job of a page",
+    "--wrap": "Slurm",
+    "--write": "a benchmark",
+}
+"""Options of other programs that pages print."""
+
+
+def options(group: click.Group, context: click.Context) -> Iterator[str]:
+    """The long options of all commands below a group."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command, name
+        for parameter in command.params:
+            yield from (o for o in [*parameter.opts, *parameter.secondary_opts] if o[:2] == "--")
+        if isinstance(command, click.Group):
+            yield from options(command, click.Context(command, parent=context))
+
+
+def test_every_option_is_on_a_written_page_and_no_page_has_another() -> None:
+    existing = {*options(app, click.Context(app)), "--help", "--version"}
+    named: dict[str, str] = {}
+    for pattern in HAND_WRITTEN:
+        for path in ROOT.glob(pattern):
+            text = path.read_text(encoding="utf-8")
+            named |= dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][\w-]*", text), path.name)
+    assert len(existing) > 100
+    assert sorted(existing - {*named}) == [], "options on no page"
+    assert {
+        name: page for name, page in named.items() if name not in existing | OTHERS.keys()
+    } == {}

@@ -1,4 +1,4 @@
-"""The examples run as they stand, and the README's output is what the commands print."""
+"""The examples run as they stand, and what pages show of them is what they print."""
 
 from __future__ import annotations
 
@@ -42,23 +42,25 @@ def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 3
 
 
-def blocks(after: str) -> str:
-    """The first fenced block that follows a line of the README."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def block(page: str, after: str) -> str:
+    """The first fenced block that follows a line of a page."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     match = re.search(re.escape(after) + r".*?```[a-z]*\n(.*?)```", text, re.DOTALL)
-    assert match, f"the README has no block after {after!r}"
+    assert match, f"{page} has no block after {after!r}"
     return match.group(1)
 
 
-def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
+def test_the_demo_prints_what_the_first_guide_shows(tmp_path: Path) -> None:
     printed = folded(call("demo", folder=tmp_path).stdout)
-    shown = [line for line in folded(blocks("<!-- demo -->")) if line != "..."]
+    shown = [line for line in folded(block("start.md", "<!-- demo -->")) if line != "..."]
     assert shown
     assert [line for line in shown if line not in printed] == []
 
 
-def test_the_python_example_of_the_readme_is_the_file(printed: dict[str, str]) -> None:
-    assert blocks("<!-- python -->").strip() in (
+def test_the_first_program_of_the_reference_is_the_file(printed: dict[str, str]) -> None:
+    assert block("reference/python.md", "<!-- python -->").strip() in (
         ROOT / "examples" / "score_in_python.py"
     ).read_text(encoding="utf-8")
-    assert folded(blocks("<!-- printed -->")) == folded(printed["score_in_python"])
+    assert folded(block("reference/python.md", "<!-- printed -->")) == folded(
+        printed["score_in_python"]
+    )

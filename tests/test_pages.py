@@ -42,7 +42,7 @@ GUIDES = (
     "retrieval",
     "scale",
 )
-PAGES = tuple(f"docs/{name}.md" for name in GUIDES)
+PAGES = ("README.md", "docs/index.md", *(f"docs/{name}.md" for name in GUIDES))
 RUN = ("console", "python")
 DEPENDENCY = re.compile(
     r"""(?:pip3? install|uv add|uv pip install|dependencies\s*=|requires\s*=)[^\n]*"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -41,10 +42,23 @@ def site() -> ModuleType:
     return module
 
 
-def test_the_picture_of_the_first_screen_is_that_of_the_readme(site: ModuleType) -> None:
-    drawn = (ROOT / "docs" / "pictures" / "first-screen.svg").read_text(encoding="utf-8")
-    assert drawn == site.first_screen(), "`make docs` draws it"
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_picture_of_the_first_screen_is_what_the_first_guide_shows(
+    site: ModuleType, scheme: str
+) -> None:
+    drawn = (site.DRAWN / f"first-screen-{scheme}.svg").read_text(encoding="utf-8")
+    assert drawn == site.first_screen(scheme), "`make docs` draws it"
     assert "faithfulness" in drawn
+
+
+def test_the_pictures_of_the_readme_follow_its_theme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r'srcset="(.+)">\n.* src="(.+)">', text)
+    assert len(pictures) == 2
+    for dark, light in pictures:
+        assert dark == light.replace("-light.", "-dark.")
+        assert (ROOT / dark).exists()
+        assert (ROOT / light).exists()
 
 
 @pytest.mark.browser

@@ -40,6 +40,8 @@ DRAWN = ROOT / "docs" / "pictures"
 """The pictures, which are committed, so that pages read right in a repository browser."""
 PICTURES = {"report": "", "report-sample": "#/sample/city-tram-tickets"}
 """By name, the view of the demo's report."""
+SCHEMES = {"light": ("#1f2328", "#f6f8fa"), "dark": ("#e6e6e6", "#1b1f24")}
+"""Colors of text and background."""
 
 
 def main() -> int:
@@ -185,7 +187,8 @@ def pictures(folder: Path, out: Path = DRAWN) -> None:
     from claimeval.testing import samples
 
     out.mkdir(exist_ok=True)
-    (out / "first-screen.svg").write_text(first_screen(), encoding="utf-8")
+    for scheme in SCHEMES:
+        (out / f"first-screen-{scheme}.svg").write_text(first_screen(scheme), encoding="utf-8")
     browser = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
@@ -214,10 +217,11 @@ def pictures(folder: Path, out: Path = DRAWN) -> None:
                 )
 
 
-def first_screen() -> str:
-    """Return a picture of what `make demo` prints, as README has it."""
+def first_screen(scheme: str) -> str:
+    """Return a picture of what `claimeval demo` prints, as the first guide has it."""
+    ink, paper = SCHEMES[scheme]
     shown = (
-        (ROOT / "README.md")
+        (ROOT / "docs" / "start.md")
         .read_text(encoding="utf-8")
         .partition("<!-- demo -->\n```\n")[2]
         .partition("```")[0]
@@ -231,13 +235,13 @@ def first_screen() -> str:
     width, height = 16 * 2 + 82 * 8, 18 * len(lines) + 40
     style = (
         "text{font:13.3px ui-monospace,Menlo,Consolas,'DejaVu Sans"
-        " Mono',monospace;fill:#e6e6e6;white-space:pre}"
+        f" Mono',monospace;fill:{ink};white-space:pre}}"
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" role="img"><title>What claimeval demo'
         f' prints</title><style>{style}</style><rect width="{width}" height="{height}" rx="8"'
-        f' fill="#1b1f24"/>{texts}</svg>\n'
+        f' fill="{paper}"/>{texts}</svg>\n'
     )
 
 
