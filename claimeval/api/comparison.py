@@ -17,13 +17,12 @@ from claimeval.api.run import Run
 from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name, metric_names
 from claimeval.report import forms
+from claimeval.runs.causes import Culprit
 from claimeval.runs.compare import differences
-from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.ending import Ending
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.runs.pairing import PairedBy
-from claimeval.runs.series import Series, track
 from claimeval.statistics.formatting import signed
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from claimeval.runs.experiments import Experiment
     from claimeval.runs.experiments.results import ExperimentResult
     from claimeval.runs.experiments.running import PreparedExperiment
+    from claimeval.runs.series import Series
 
 
 logger = logging.getLogger("claimeval")
@@ -99,6 +99,8 @@ class Comparison:
     def trend(self) -> Series:
         """Each run compared with the previous one and with the baseline, in order, and the slope of
         each metric."""
+        from claimeval.runs.series import track
+
         with ExitStack() as stack:
             folders = [stack.enter_context(run.on_disk()) for run in self.runs]
             names = [self._name(number) for number in range(len(folders))]

@@ -32,7 +32,7 @@ from claimeval.runs.ending import Ending
 from claimeval.runs.jobs import Prepared, RunSink
 from claimeval.runs.stopping import Gating, Watch
 from claimeval.store.store import cache_folder, check_cache
-from claimeval.types.errors import UsageError, not_installed
+from claimeval.types.errors import UsageError, is_installed, missing_part, not_installed
 from claimeval.types.gates import Gates
 from claimeval.types.options import RunOptions, Shard
 from claimeval.types.paths import expanded
@@ -248,7 +248,8 @@ async def _run_on_engine(
     try:
         from claimeval.distributed.ray_engine import Work, run_shards, shards_for
     except ImportError as error:
-        raise not_installed(f"--engine needs {error.name}", "ray") from error
+        lacking = missing_part(error)
+        raise lacking or not_installed(f"--engine needs {error.name}", "ray") from error
     if options.cache:  # the process of the cluster that opens it was started elsewhere
         options = replace(options, cache=expanded(options.cache).absolute())
     total = prepared.count_items()
@@ -281,6 +282,8 @@ def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) ->
         if judge in job.asked and (device := providers.row_of(judge).describe_device(judge)):
             logger.info("%s on %s", judge.name, device)
     if options.batch or not any(map(providers.reads_prompts, job.asked)):
+        return
+    if not is_installed("claimeval.execution.batch"):
         return
     from claimeval.execution.batch.state import pending_requests
 

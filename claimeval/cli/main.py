@@ -30,7 +30,13 @@ from claimeval.cli.terminal import (
     say_trace,
     write_plain,
 )
-from claimeval.types.errors import ClaimevalError, Interrupted, UsageError, clash
+from claimeval.types.errors import (
+    ClaimevalError,
+    Interrupted,
+    UsageError,
+    clash,
+    missing_part,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -246,6 +252,8 @@ def main() -> None:
             fail("interrupted", Interrupted.exit_code)
         if isinstance(error, OSError) and (message_and_code := in_words(error)):
             fail(*message_and_code)
+        if isinstance(error, ImportError) and (lacking := missing_part(error)):
+            fail(clash() or str(lacking), lacking.exit_code)
         import traceback
 
         say_trace(traceback.format_exc())

@@ -201,7 +201,6 @@ class CompareCommand(OutputOptions):
     def do(self) -> int:
         from claimeval.report.charts import check_name
         from claimeval.runs.views import comparison as views
-        from claimeval.runs.views import series
 
         output = self.output
         if self.plot:
@@ -215,6 +214,8 @@ class CompareCommand(OutputOptions):
         )
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             trend = compared.trend
+            from claimeval.runs.views import series
+
             output.draw(series.view(trend, min(self.flips, series.CHANGED)))
             tracks = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
             self._write(compared)

@@ -23,7 +23,8 @@ from claimeval.execution import Executor
 from claimeval.judging import prompts
 from claimeval.judging.prompts import Prompt
 from claimeval.lexical.extraction import MEASURES, examine, match
-from claimeval.metrics.extraction import GOLD_METRICS, gold_scores, ratio_score, statements
+from claimeval.metrics.claim_quality import GOLD_METRICS
+from claimeval.metrics.extraction import gold_scores, ratio_score, statements
 from claimeval.metrics.scoring import undefined
 from claimeval.providers import reads_prompts, specs
 from claimeval.types.errors import DataError, UsageError, unknown_name

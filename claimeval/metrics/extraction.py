@@ -15,8 +15,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
+from claimeval.metrics.claim_quality import GOLD_METRICS, ExtractionSummary, Ratio
 from claimeval.metrics.scoring import MetricSummary, failure_rate
 from claimeval.statistics import NO_INTERVAL, Resampling, difference_interval, ratio_interval
 from claimeval.statistics.bootstrap import (
@@ -26,10 +25,10 @@ from claimeval.statistics.bootstrap import (
     cluster_sums,
     quotient,
 )
-from claimeval.statistics.formatting import decimal, signed, signed_interval
+from claimeval.statistics.formatting import signed, signed_interval
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Claim, Part, Reason, Record, SampleResult, Score
+from claimeval.types.records import Claim, Part, Reason, SampleResult, Score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,43 +50,6 @@ SURE = 0.99
 """Level of the intervals for `COVERAGE`, which are several."""
 UNITS = {"claims_per_sentence": "claims", "words_per_claim": "words", "granularity": "claims"}
 """Units of measures that are not shares."""
-GOLD_METRICS = ("claim_precision", "claim_recall", "claim_f1", "granularity")
-"""Comparisons with gold claims: precision, recall and F1 over all texts, and claims per gold
-claim."""
-
-
-class Ratio(Estimate):
-    """A ratio of sums over texts, with its interval."""
-
-    hits: int = 0
-    """The numerator."""
-    total: int = 0
-    """The denominator."""
-
-    @property
-    def in_words(self) -> str:
-        """The value, or why there is none."""
-        return decimal(self.value) if self.value is not None else self.because or "-"
-
-
-class ExtractionSummary(Record):
-    """Quality of the claims of a run."""
-
-    part: Part
-    """The part that the claims were extracted from."""
-    texts: int
-    """Number of examined texts."""
-    all_texts: int
-    """Number of texts in the run that claims were extracted from."""
-    sentences: int
-    claims: int
-    measures: dict[str, Ratio]
-    unclaimed: dict[str, int]
-    """Number of sentences without a claim, by kind. Only the kind `statement` is a loss."""
-    people: dict[str, Ratio] = Field(default_factory=dict)
-    """The measures of the gold claims, which are not perfect either."""
-    remarks: tuple[str, ...] = ()
-    """Remarks on the numbers."""
 
 
 @lru_cache(maxsize=2 * EXAMINED)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from claimeval.report import render
 from claimeval.report.render import code
 from claimeval.runs.overview import Overview, PairedRuns
-from claimeval.runs.series import Series
 from claimeval.runs.views import comparison, run
-from claimeval.runs.views import series as of_series
+
+if TYPE_CHECKING:
+    from claimeval.runs.series import Series
 
 Images = Iterable[tuple[str, str]]
 """Titles and files of pictures."""
@@ -31,6 +33,8 @@ def compared(pair: PairedRuns, overview: Overview, images: Images = ()) -> str:
 
 def series(runs: Series, images: Images = ()) -> str:
     """Return what is shown of a series of runs."""
+    from claimeval.runs.views import series as of_series
+
     title = f"### claimeval: {len(runs.runs)} runs, baseline {code(runs.runs[runs.baseline])}"
     return _page(title, images, render.markdown(of_series.view(runs)))
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import Flip
 from claimeval.report import pictures
 from claimeval.report.charts import Picture
-from claimeval.report.series import parts
 from claimeval.runs.directory import ScoresSummary
 from claimeval.runs.experiments.results import ExperimentResult
 from claimeval.runs.front import FrontBuilder
 from claimeval.runs.overview import PairedRuns
-from claimeval.runs.series import Series
 from claimeval.runs.views import comparison as comparison_view
 from claimeval.runs.views import experiment as experiment_view
 from claimeval.runs.views import remark
@@ -23,6 +22,9 @@ from claimeval.runs.views import run as run_view
 from claimeval.runs.views.notebook import page
 from claimeval.types.html import Html
 from claimeval.types.records import SampleResult
+
+if TYPE_CHECKING:
+    from claimeval.runs.series import Series
 
 LOOKED_AT = 2000
 """Number of samples that are searched for the worst claims, so that a cell shows its run
@@ -69,6 +71,8 @@ def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
     `trend` is a series of more than two runs, which is shown instead of the differences.
     """
     if trend:
+        from claimeval.report.series import parts
+
         return page(*parts(trend))
     drawn = _drawn(pictures.of_comparison(pair))
     return page(comparison_view.front(pair), drawn, comparison_view.details(pair, flips=FLIPS))

@@ -686,3 +686,65 @@ def _rows(parts: Sequence[CausePart], total: float, start: float = 0.0) -> list[
             CauseRow(one.kind, of, one, True) for one, of in zip(part.parts, inner, strict=True)
         ]
     return found
+
+
+CHANCE = 0.05
+"""The p-value from which a difference counts as chance."""
+
+
+class DocumentChange(Record):
+    """A document that retrieval lost or gained, or that has another text."""
+
+    name: str
+    change: Retrieval
+    samples: int
+    """Samples in which it changed."""
+    value: float
+    """What it adds to the difference of the metric."""
+
+
+class CauseSlice(Record):
+    """What the samples with one value of a field add to the difference because of the named
+    cause."""
+
+    field: str
+    value: str
+    samples: int
+    affected: int
+    """Samples whose value the cause moves."""
+    contribution: float
+    share: float
+    """The contribution by that of all samples."""
+
+    @property
+    def words(self) -> str:
+        """Where the cause is."""
+        return (
+            f", {'all' if self.share > 1 - 1e-9 else 'nearly all'} in {plain_field(self.field)} ="
+            f" {self.value}"
+        )
+
+
+class Culprit(Record):
+    """What changed between two runs, as far as the data can tell."""
+
+    sentence: str
+    metric: str | None
+    """The metric that the sentence is about."""
+    significant: bool
+    """Whether it differs beyond chance."""
+    cause: str | None = None
+    """The cause that the sentence names; None if it names none."""
+    causes: tuple[CausePart, ...] = ()
+    """What the difference of the metric consists of."""
+    documents: tuple[DocumentChange, ...] = ()
+    """Documents that retrieval lost or gained or that were rewritten, those that add most first."""
+    slices: tuple[CauseSlice, ...] = ()
+    """The named cause by the field in which it is most uneven, largest part first."""
+    separate: str | None = None
+    """The commands that tell apart what changed at the same time."""
+
+
+def plain_field(field: str) -> str:
+    """Return the name of a field as it is shown."""
+    return field.removeprefix("metadata.")

@@ -22,7 +22,6 @@ from claimeval.metrics.flips import (
 from claimeval.metrics.rows import Metric
 from claimeval.runs.by_rank import ByRank, by_rank
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
-from claimeval.runs.culprit import Case
 from claimeval.runs.directory import (
     RunResults,
     attached,
@@ -408,6 +407,8 @@ class ComparisonBuilder:
             metrics = [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(chosen)]
         metrics = adjusted(metrics)
         settings = (*changed_settings(*self._manifests), *attached_settings)
+        from claimeval.runs.culprit import Case
+
         return PairedRuns(
             a=a,
             b=b,

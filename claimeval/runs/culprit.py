@@ -22,16 +22,25 @@ from statistics import stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
-from claimeval.runs.causes import CAUSES, RETRIEVAL, Cause, CausePart, Totals
+from claimeval.runs.causes import (
+    CAUSES,
+    CHANCE,
+    RETRIEVAL,
+    Cause,
+    CauseSlice,
+    Culprit,
+    DocumentChange,
+    Totals,
+    plain_field,
+)
 from claimeval.runs.drift import CHANCE as DRIFT
 from claimeval.runs.drift import Relabeled, served_otherwise
 from claimeval.runs.input_changes import NAMED, InputChanges, most_frequent, quoted
-from claimeval.runs.inputs import Facts, Kind, Retrieval
+from claimeval.runs.inputs import Facts, Kind
 from claimeval.runs.slices import Facet
 from claimeval.statistics import holm
 from claimeval.statistics.formatting import decimal, number_of, p_value, signed
 from claimeval.statistics.intervals import sign_flip_test
-from claimeval.types.records import Record
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -43,7 +52,6 @@ if TYPE_CHECKING:
     from claimeval.runs.overview import MetricComparison
 
 SURE = 0.01
-CHANCE = 0.05
 GROUP_CHANCE = 0.01
 """Adjusted p below which the cause of a metric is named, as the sentence picks one of many; below
 which a metric or a changed document differs beyond chance; and below which other groups do, of
@@ -87,59 +95,6 @@ GROUPS = {
     "slice": "inputs changed in {},",
 }
 """What defines a group of samples, in words."""
-
-
-class DocumentChange(Record):
-    """A document that retrieval lost or gained, or that has another text."""
-
-    name: str
-    change: Retrieval
-    samples: int
-    """Samples in which it changed."""
-    value: float
-    """What it adds to the difference of the metric."""
-
-
-class CauseSlice(Record):
-    """What the samples with one value of a field add to the difference because of the named
-    cause."""
-
-    field: str
-    value: str
-    samples: int
-    affected: int
-    """Samples whose value the cause moves."""
-    contribution: float
-    share: float
-    """The contribution by that of all samples."""
-
-    @property
-    def words(self) -> str:
-        """Where the cause is."""
-        return (
-            f", {'all' if self.share > 1 - 1e-9 else 'nearly all'} in {_field(self.field)} ="
-            f" {self.value}"
-        )
-
-
-class Culprit(Record):
-    """What changed between two runs, as far as the data can tell."""
-
-    sentence: str
-    metric: str | None
-    """The metric that the sentence is about."""
-    significant: bool
-    """Whether it differs beyond chance."""
-    cause: str | None = None
-    """The cause that the sentence names; None if it names none."""
-    causes: tuple[CausePart, ...] = ()
-    """What the difference of the metric consists of."""
-    documents: tuple[DocumentChange, ...] = ()
-    """Documents that retrieval lost or gained or that were rewritten, those that add most first."""
-    slices: tuple[CauseSlice, ...] = ()
-    """The named cause by the field in which it is most uneven, largest part first."""
-    separate: str | None = None
-    """The commands that tell apart what changed at the same time."""
 
 
 class _SampleGroup(NamedTuple):
@@ -672,7 +627,7 @@ class Case:
             found: list[tuple[str, str]] = sorted([*of.documents, *((kind, "") for kind in named)])
             for field, values, codes in self.facets:
                 if codes[i] >= 0:
-                    found.append(("slice", f"{_field(field)} = {values[codes[i]]}"))
+                    found.append(("slice", f"{plain_field(field)} = {values[codes[i]]}"))
             for key in found:
                 groups[key].append(i)
         for (kind, name), samples in groups.items():
@@ -801,7 +756,3 @@ def _cut(settings: Sequence[str]) -> list[str]:
         for new, line in zip(short, settings, strict=True)
     ]
     return [*found[:2], *([f"{len(found) - 2} more settings"] if len(found) > 2 else [])]
-
-
-def _field(field: str) -> str:
-    return field.removeprefix("metadata.")

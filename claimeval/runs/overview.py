@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -20,15 +21,14 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.cost import total
 from claimeval.metrics import scoring
+from claimeval.metrics.claim_quality import ExtractionSummary
 from claimeval.metrics.derived import derived
-from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.by_rank import ByRank
-from claimeval.runs.causes import CausePart, CauseRow, rows
-from claimeval.runs.culprit import Culprit
+from claimeval.runs.causes import CausePart, CauseRow, Culprit, rows
 from claimeval.runs.directory import RunResults, ScoresSummary, load_manifest, load_summary
 from claimeval.runs.front import Front, FrontBuilder
 from claimeval.runs.inputs import cited
@@ -39,9 +39,13 @@ from claimeval.runs.pairing import PairedBy
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
 from claimeval.statistics import paired_difference
+from claimeval.types.errors import is_installed
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
+
+if TYPE_CHECKING:
+    from claimeval.metrics.extraction import ExaminedClaims
 
 MOVED = 5
 """Samples with the largest change that a metric lists."""
@@ -322,6 +326,16 @@ RANKS = 20
 """Ranks of contexts that are counted."""
 
 
+def _examined_claims(manifest: Manifest) -> ExaminedClaims | None:
+    """Return what examines the claims of a run by their words; None for a run without claims, and
+    in an installation without that part."""
+    if not manifest.of_claims or not is_installed("claimeval.metrics.extraction"):
+        return None
+    from claimeval.metrics.extraction import ExaminedClaims
+
+    return ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
+
+
 def gather(
     folder: Path, each: Callable[[SampleResult], None] | None = None, *, sliced: bool = False
 ) -> Overview:
@@ -358,11 +372,7 @@ class OverviewBuilder:
         }
         self._ranks = _RankTally()
         self._front = FrontBuilder(manifest, SHOWN)
-        self._claims = (
-            ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
-            if manifest.of_claims
-            else None
-        )
+        self._claims = _examined_claims(manifest)
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""

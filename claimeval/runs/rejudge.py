@@ -35,7 +35,6 @@ from claimeval.metrics.rows import Metric
 from claimeval.providers import specs
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_manifest, results_file
-from claimeval.runs.import_replies import recorded_manifest
 from claimeval.runs.jobs import Prepared
 from claimeval.runs.lines import Mapped
 from claimeval.runs.revote import Revote, job_of
@@ -118,6 +117,8 @@ def open_source(path: Path) -> RejudgeSource | None:
         return RejudgeSource(results, load_manifest(path), path, note)
     if path.is_dir() or not (kind := recognize(path)):
         return None
+    from claimeval.runs.import_replies import recorded_manifest
+
     record = recorded_manifest(
         kind, str(path), specs.valid_settings(kind.panel_settings, kind.scale)
     )

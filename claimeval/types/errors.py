@@ -319,6 +319,27 @@ def not_installed(need: str, extra: str) -> UsageError:
     return UsageError(f"{need}: pip install {' '.join(map(repr, wanted))}")
 
 
+def is_installed(module: str) -> bool:
+    """Return whether an installation has a module of claimeval that the others do without."""
+    from importlib.util import find_spec
+
+    return find_spec(module) is not None
+
+
+def missing_part(error: ImportError) -> UsageError | None:
+    """Return the error for a module of claimeval that an installation lacks; None if another
+    module is missing."""
+    module = error.name or ""
+    submodule = re.match(r"cannot import name '(\w+)'", str(error))  # `from claimeval import ir`
+    if submodule:
+        module = f"{module}.{submodule[1]}"
+    if not module.startswith("claimeval."):
+        return None
+    return UsageError(
+        f"this needs {module}, which this installation does not have; install claimeval again"
+    )
+
+
 def clash() -> str:
     """Return what to do if another project's distribution `claimeval` is installed over or under
     this one, else ''.

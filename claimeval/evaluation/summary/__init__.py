@@ -32,8 +32,8 @@ from claimeval.evaluation.summary.panel import (
 )
 from claimeval.judging.panel import Panel
 from claimeval.judging.replies import UNCLEAR
+from claimeval.metrics.claim_quality import ExtractionSummary
 from claimeval.metrics.derived import derived, missing_reasons
-from claimeval.metrics.extraction import ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary, MetricTally, counted
 from claimeval.metrics.tally import Keyed
 from claimeval.providers.prices import Price

@@ -8,7 +8,8 @@ from typing import Any
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.lexical.extraction import MEASURES
-from claimeval.metrics.extraction import ExtractionSummary, F1Tally, RatioTally, metric_summary
+from claimeval.metrics.claim_quality import ExtractionSummary
+from claimeval.metrics.extraction import F1Tally, RatioTally, metric_summary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.statistics.formatting import decimal
 from claimeval.types.clusters import cluster_of

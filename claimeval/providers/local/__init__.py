@@ -22,7 +22,7 @@ from claimeval.lexical.citations import name_key, without_names
 from claimeval.lexical.claims import split_claims
 from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError, missing_part, unknown_name
 from claimeval.types.records import Claim, Document
 from claimeval.types.requests import (
     AssessTask,
@@ -118,10 +118,7 @@ def _lexical_support() -> ModuleType:
     try:
         from claimeval.lexical import support
     except ImportError as error:
-        raise UsageError(
-            "local:lexical needs claimeval.lexical.support, which this installation does not have;"
-            " install claimeval again, or take another judge"
-        ) from error
+        raise missing_part(error) or error from error
     return support
 
 

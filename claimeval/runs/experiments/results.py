@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
+from claimeval.metrics.claim_quality import ExtractionSummary
 from claimeval.metrics.flips import Flip, flip
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.agreement import measure
@@ -31,6 +32,9 @@ from claimeval.store.store import Store, cache_folder, unpack
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Record, SampleResult
+
+if TYPE_CHECKING:
+    from claimeval.metrics.extraction import ExaminedClaims
 
 
 class ArmMetric(MetricSummary):

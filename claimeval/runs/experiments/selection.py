@@ -11,12 +11,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
-from claimeval.metrics.extraction import ExaminedClaims
 from claimeval.metrics.rows import Metric
 from claimeval.runs.agreement import RaterReport, rater_report
 from claimeval.runs.directory import RunResults, load_manifest, write_text
@@ -50,6 +49,9 @@ from claimeval.types.records import (
     Verdict,
 )
 from claimeval.types.scales import BINARY, Scale
+
+if TYPE_CHECKING:
+    from claimeval.metrics.extraction import ExaminedClaims
 
 LEAST = 60
 """Minimum number of labels, unless told otherwise."""
@@ -302,6 +304,8 @@ async def run_and_select(
 
 def examine(run: Path) -> ExaminedClaims:
     """Return the quality counts of a run's claims, from their words alone."""
+    from claimeval.metrics.extraction import ExaminedClaims
+
     manifest = load_manifest(run)
     examined = ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
     for result in RunResults.of(run):

@@ -10,8 +10,7 @@ from decimal import Decimal
 from itertools import chain, takewhile
 
 from claimeval.metrics.flips import Flip, words
-from claimeval.runs.causes import RETRIEVAL, CauseRow, of_whole_samples
-from claimeval.runs.culprit import CHANCE, Culprit
+from claimeval.runs.causes import CHANCE, RETRIEVAL, CauseRow, Culprit, of_whole_samples
 from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
 from claimeval.runs.slices import chance_of_many
 from claimeval.runs.views import (

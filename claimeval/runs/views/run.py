@@ -13,8 +13,8 @@ from claimeval.evaluation.summary.cost import RunCost
 from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.panel import Dispute, PanelSummary
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.metrics.claim_quality import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.derived import ZERO_IS_BEST, derived, loss
-from claimeval.metrics.extraction import GOLD_METRICS, ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.by_rank import ByRank
 from claimeval.runs.directory import ScoresSummary
