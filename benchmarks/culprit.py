@@ -29,8 +29,8 @@ from claimeval.judging.prompts import PromptRecord
 from claimeval.lexical.words import words_of
 from claimeval.metrics.rows import rows
 from claimeval.metrics.scoring import scores
+from claimeval.runs.causes import Culprit
 from claimeval.runs.compare import differences
-from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import RunWriter
 from claimeval.types.records import (
     Assessment,

@@ -11,7 +11,7 @@ import claimeval as ce
 from claimeval import ir, lexical
 from claimeval.evaluation import grade, measure, rate
 from claimeval.ir.measures import MEASURES
-from claimeval.metrics import extraction, names
+from claimeval.metrics import claim_quality, extraction, names
 from claimeval.metrics.derived import DERIVED, NUMBERED
 from claimeval.metrics.rows import METRICS
 from claimeval.providers.local import perplexity, reward, similarity
@@ -28,7 +28,7 @@ def printed() -> list[str]:
     rated = [question.metric for question in ANSWER_QUESTIONS.values()]
     flags = [flag for question in ANSWER_QUESTIONS.values() for flag in question.flags]
     kinds = [grade.RELEVANT, grade.GRADE, grade.PRECISION, rate.ANSWERED, rate.ABSTENTION_ACCURACY]
-    claims = [*extraction.COVERAGE, *extraction.UNITS, *extraction.GOLD_METRICS]
+    claims = [*extraction.COVERAGE, *extraction.UNITS, *claim_quality.GOLD_METRICS]
     models = [*perplexity.METRICS, reward.METRIC, similarity.METRIC]
     words = [*lexical.ALL_METRICS, *measure.ALIASES.values()]
     ranks = [row.name for row in MEASURES]

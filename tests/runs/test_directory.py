@@ -460,7 +460,7 @@ def test_every_door_says_the_same_of_a_path_that_is_no_run(
         ce.score(
             "answers.jsonl", judges="local:lexical", metrics="faithfulness", out=f"runs/{name}"
         )
-    doors = {
+    doors: dict[str, Callable[[], object]] = {
         "load": lambda: ce.Run.load(path),
         "compare": lambda: ce.compare("runs/a", path),
         "report": lambda: forms.write(Path(path), "html"),
