@@ -22,6 +22,7 @@ import pytest
 
 from benchmarks.loopback.claim_judge import answer
 from claimeval.evaluation.probe import probe
+from claimeval.providers.checkers import presets
 from claimeval.providers.specs import parse_judge
 from claimeval.testing import serve
 from claimeval.types.options import RunOptions
@@ -157,6 +158,10 @@ HOSTS = {
 }
 
 
+NO_HOSTS = ("Checkers",)
+"""Sections with judge files of other kinds."""
+
+
 class Recipe(NamedTuple):
     """A block of the page."""
 
@@ -170,6 +175,8 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
     it."""
     for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
         name = section.partition("\n")[0]
+        if name in NO_HOSTS:
+            continue
         for number, (kind, block) in enumerate(
             re.findall(r"```(console|yaml)\n(.*?)```", section, re.DOTALL), 1
         ):
@@ -272,6 +279,17 @@ def test_the_page_on_judge_files_has_every_setting() -> None:
     )
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(listed) == sorted(set(Judge.model_fields) - {"learned"})
+
+
+def test_the_judge_files_of_checkers_can_be_used(tmp_path: Path, without_keys: None) -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("\n## Checkers\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        file = tmp_path / "judge.yaml"
+        file.write_text(block, encoding="utf-8")
+        assert parse_judge(str(file)).asks == "pair"
+    assert all(f"`check:{name}`" in section for name in presets())
 
 
 def test_every_host_of_the_page_is_tried() -> None:

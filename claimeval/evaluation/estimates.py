@@ -209,6 +209,8 @@ def verdicts(
         claims: Number of claims in all calls.
         parameters: The prompt's parameters, such as `reasons`.
     """
+    if judge.asks:
+        return Range(calls, calls * judge.max_tokens)
     of_one = VERDICT_TOKENS[parameters.get("reasons", "all")]
     return _replies(judge, calls, Range(claims * of_one.low, claims * of_one.high))
 

@@ -28,7 +28,7 @@ from claimeval.execution.cached import OfflineExecutor
 from claimeval.execution.learning import JudgeWindows
 from claimeval.execution.warm import beginning
 from claimeval.judging.prompts import PromptRecord
-from claimeval.providers import Backend, claims_per_call, provider, reads_prompts
+from claimeval.providers import Backend, claims_per_call, provider, writes
 from claimeval.providers.prices import FREE, Price, cost_bound, overhead, price_of
 from claimeval.providers.windows import cut_by
 from claimeval.store.lessons import Lessons
@@ -225,7 +225,7 @@ class StepWorkload:
             else (low.output.low, high.output.high)
         )
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
-        if not reads_prompts(self.judge):
+        if not writes(self.judge):
             output = (0, 0)
             if not provider(self.judge.model).costs:
                 prompt = (0, 0)
@@ -254,7 +254,7 @@ class StepWorkload:
     @property
     def _line_frame(self) -> int:
         """The bytes around a claim in a request."""
-        if reads_prompts(self.judge):
+        if writes(self.judge):
             return estimates.LINE_FRAME
         return question_size(THREE_WAY)  # the longest meanings of the scales for claims
 

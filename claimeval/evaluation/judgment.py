@@ -8,6 +8,7 @@ documents, other document orders, and windows of long documents. Re-asking is in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -480,10 +481,10 @@ async def _ask_at(
         question, judge, CallAddress(step, part, evidence), replicate, context.executor
     )
     documents = tuple(question.documents(evidence))
-    replies = await gather_all([asking.read(chunk, documents) for chunk in chunks])
+    replies = await gather_all([asking.read_all(chunk, documents) for chunk in chunks])
     for reply in replies:
         for subject_id, values in reply.values.items():
-            value = values[0] if len(values) == 1 else asking.merged(values)
+            value = values[0] if len(values) == 1 else asking.merged(values, len(documents))
             if isinstance(value, Failure):
                 none = unassessed(judge, value.reason, replicate, question.records[0].prompt)
                 verdicts[subject_id] = [none] * len(question.records)
@@ -507,18 +508,37 @@ class _Asking(Generic[S]):
     executor: Executor
 
     def merged(
-        self, values: Sequence[tuple[ReadVerdict, ...] | Failure]
+        self, values: Sequence[tuple[ReadVerdict, ...] | Failure], documents: int
     ) -> tuple[ReadVerdict, ...] | Failure:
-        """Merge the verdicts on all windows, for each record of the question."""
+        """Merge the verdicts on all windows, or on each of the documents, for each record of the
+        question."""
+        one_each = self.judge.asks == "pair" and len(values) == documents
         merged = [
             windows.merge(
                 [value if isinstance(value, Failure) else value[n] for value in values],
                 record.scale,
+                one_each=one_each,
             )
             for n, record in enumerate(self.question.records)
         ]
         failed = next((value for value in merged if isinstance(value, Failure)), None)
         return failed or tuple(value for value in merged if isinstance(value, ReadVerdict))
+
+    async def read_all(
+        self, chunk: tuple[S, ...], documents: tuple[Document, ...]
+    ) -> Answers[tuple[ReadVerdict, ...]]:
+        """Ask about the subjects against all documents: together, or each by itself, of which the
+        best one decides."""
+        if self.judge.asks != "pair" or len(documents) < 2:
+            return await self.read(chunk, documents)
+        answers = await gather_all([self.read(chunk, (each,)) for each in documents])
+        values = defaultdict[str, list[tuple[ReadVerdict, ...] | Failure]](list)
+        calls: list[Call] = []
+        for answer in answers:
+            calls += answer.calls
+            for subject, of_document in answer.values.items():
+                values[subject] += of_document
+        return Answers(values, tuple(calls))
 
     async def read(
         self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None

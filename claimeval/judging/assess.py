@@ -1,25 +1,18 @@
 """Ask a judge for verdicts on claims, and read one verdict per claim.
 
 The probability of "supported" comes from the log-probabilities of the first token of a verdict's
-label: the sum of e^lp over alternatives that begin a label of support, divided by the sum over
-alternatives that begin any label of the scale. Spellings that differ in case, quotation marks or
-leading space are added up. There is no probability if less than half of the mass is on labels, or
-if the label's token cannot be located. G-Eval and Verdict do the same, but neither after the
-explanation nor normalized.
+label.
 """
 
 from __future__ import annotations
 
-import math
 import random
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import NamedTuple
 
-from claimeval.judging import replies
+from claimeval.judging import checkers, probabilities, replies
 from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import ParsedVerdict, shown
 from claimeval.judging.reply_values import ParsedReply, meant
@@ -34,20 +27,16 @@ from claimeval.judging.requests import (
     numbered,
     object_schema,
     read_entries,
+    read_reply,
     schema_text,
     verdict_of,
 )
-from claimeval.types.chat_format import TokenLogprobs, read_tokens
 from claimeval.types.records import Claim, Document, ReadVerdict, Reason
-from claimeval.types.requests import AssessTask, Completion, Judge, Request
+from claimeval.types.requests import AssessTask, Completion, Failure, Judge, Request
 from claimeval.types.scales import Scale
-
-LEAST_MASS = 0.5
-"""Minimum share of the label token's probability that is on labels."""
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _MARK = re.compile(r"SUPPORTED=(?=\S+\s*$)")
-_WORD = re.compile(r"[\s\"'*]*([A-Za-z0-9_]+)")
 
 
 def supported(
@@ -62,22 +51,17 @@ def supported(
         return {}
     assert isinstance(request.task, AssessTask), "probabilities are asked for with assessments only"
     text = completion.text
-    tokens = read_tokens(completion.body)
-    if not tokens or b"".join(token.content for token in tokens) != text.encode("utf-8", "replace"):
-        return {}
-    starts = [0, *accumulate(len(token.content) for token in tokens)]
     labels = (
         _labels_of_json(text, tuple(lines))
         if request.reply_format == "json"
         else _marks_of_lines(text, lines)
     )
-    probabilities = {}
-    for subject, position in labels:
-        token = tokens[bisect_right(starts, len(text[:position].encode("utf-8", "replace"))) - 1]
-        probability = _probability(token, request.task.scale)
-        if probability is not None:
-            probabilities[subject] = probability
-    return probabilities
+    scale = request.task.scale
+    offered = zip(scale.offered, scale.words, strict=True)
+    words = {reply: scale.positive(word) for reply, word in offered}
+    return probabilities.of_tokens(
+        completion, labels, lambda spelling: probabilities.begun(spelling, words)
+    )
 
 
 def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -119,26 +103,6 @@ def _marks_of_lines(text: str, lines: Mapping[str, str]) -> Iterator[tuple[str, 
         if mark and claim_id in ids:
             yield ids[claim_id], start + mark.end()
         start += len(line)
-
-
-def _probability(token: TokenLogprobs, scale: Scale) -> float | None:
-    by_label = {"supported": 0.0, "other": 0.0}
-    for spelling, logprob in token.alternatives:
-        labels = _begins(spelling, scale)
-        if len(labels) == 1:
-            by_label["supported" if scale.positive(labels.pop()) else "other"] += math.exp(logprob)
-    mass = math.fsum(by_label.values())
-    return min(1.0, by_label["supported"] / mass) if mass >= LEAST_MASS else None
-
-
-def _begins(spelling: str, scale: Scale) -> set[str]:
-    """Return the labels whose word the token may begin, or contains."""
-    match = _WORD.match(spelling)
-    if not match:
-        return set()
-    start = match.group(1).casefold()
-    offered = zip(scale.offered, scale.words, strict=True)
-    return {word for reply, word in offered if reply.startswith(start) or start.startswith(reply)}
 
 
 @lru_cache(maxsize=16)
@@ -242,6 +206,8 @@ def ask(
         evidence: The documents to assess them against.
         question: The question of the sample.
     """
+    if judge.asks:
+        return _ask_checker(prompt, judge, claims, evidence, question)
     variables: dict[str, Value] | None = None
     if not judge.is_engine:
         texts = [quoted(claim.text) for claim in claims]
@@ -271,6 +237,56 @@ def ask(
     )
 
 
+def _ask_checker(
+    prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str
+) -> Request:
+    """Return the request of a checker, which is asked about a single claim."""
+    (claim,) = claims
+    asked = checkers.question(judge, claim.text, evidence.documents, question)
+    return Request(
+        judge=judge,
+        messages=asked.messages,
+        reply_format="json",
+        max_tokens=judge.max_tokens,
+        top_logprobs=judge.top_logprobs,
+        prompt=prompt.digest,
+        task=AssessTask(
+            claims=(claim,),
+            documents=tuple(evidence.documents),
+            scale=_scale(prompt),
+            alternatives=evidence.alternatives,
+        ),
+        chat_template=asked.chat_template,
+    )
+
+
+def _read_checker(completion: Completion, request: Request) -> ParsedReply[tuple[ReadVerdict, ...]]:
+    """Return the verdict of a checker, which supports its claim by the documents that it saw."""
+    task = request.task
+    rule = request.judge.reply
+    assert isinstance(task, AssessTask)
+    assert rule is not None, "checkers are resolved with a rule"
+    (claim,) = task.claims
+
+    def parse(text: str) -> ReadVerdict:
+        """Read the verdict in the checker's form."""
+        reading = checkers.read(text, rule)
+        label = checkers.word_of(task.scale, reading.label)
+        seen = [document.id for document in task.documents] if len(task.documents) == 1 else []
+        return verdict_of(
+            completion,
+            request,
+            **task.scale.labeled(label),
+            probability=checkers.probability(completion, text, reading, rule),
+            cites=tuple(seen) if task.scale.positive(label) else (),
+        )
+
+    verdict = read_reply(completion, request, parse)
+    if isinstance(verdict, Failure):
+        return ParsedReply(failure=verdict)
+    return ParsedReply({claim.id: (verdict,)})
+
+
 def read(
     completion: Completion, request: Request, *, computed: bool = False
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
@@ -279,6 +295,8 @@ def read(
     With `computed`, the reply states a probability that the judge computed. For language models,
     the probability comes from the tokens, because a number that they write is only text.
     """
+    if request.judge.asks:
+        return _read_checker(completion, request)
     task = request.task
     assert isinstance(task, AssessTask)
     as_json = request.reply_format == "json"
@@ -298,7 +316,7 @@ def read(
             strict=True,
         )
     )
-    probabilities = {} if computed else supported(completion, request, lines)
+    of_tokens = {} if computed else supported(completion, request, lines)
 
     def parse(text: str) -> ParsedReply[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
@@ -322,7 +340,7 @@ def read(
                 request,
                 **scale.labeled(parsed.label),
                 unassessed=_unassessed(parsed),
-                probability=parsed.probability if computed else probabilities.get(name),
+                probability=parsed.probability if computed else of_tokens.get(name),
                 explanation=parsed.explanation,
                 cites=cited(parsed.evidence) if parsed.evidence else (),
             ),

@@ -79,6 +79,8 @@ class Provider:
     assess claims, and compute the probability that they state."""
     extracts: bool = True
     """Whether its models can extract claims from a text, by a prompt or by rules."""
+    answers_jointly: bool = False
+    """Whether one request can ask about every claim against each of several documents."""
     most_claims: int = MAX_CLAIMS_PER_CALL
     """The most claims in one request to a judge that reads no prompts."""
     endpoint: str | None = None
@@ -166,6 +168,7 @@ PROVIDERS = {
     "ollama": "claimeval.providers.openai:OLLAMA",
     "openrouter": "claimeval.providers.openai:OPENROUTER",
     "decisions": "claimeval.providers.decisions",
+    "check": "claimeval.providers.checkers",
     "local": "claimeval.providers.local",
     "recorded": "claimeval.providers.recorded",
     "callable": "claimeval.providers.callables",
@@ -318,6 +321,8 @@ def claims_per_call(judge: Judge) -> int:
     """
     from claimeval.providers.prices import known_claims
 
+    if judge.asks:
+        return 1
     if not reads_prompts(judge):
         return row_of(judge).most_claims
     if judge.claims_per_call == "auto":
@@ -333,21 +338,26 @@ def row_of(judge: Judge) -> Provider:
 
 
 def reads_prompts(judge: Judge) -> bool:
-    """Return whether a judge is a language model. Judges without a provider, such as imported ones,
-    count as one."""
+    """Return whether a judge is a language model that is asked with the prompts of a run. Judges
+    without a provider, such as imported ones, count as one; checkers have a prompt of their own."""
+    return row_of(judge).reads_prompts and judge.asks is None
+
+
+def writes(judge: Judge) -> bool:
+    """Return whether a judge's model writes a text, as language models and checkers do."""
     return row_of(judge).reads_prompts
 
 
 def reasons(judge: Judge) -> bool:
     """Return whether a judge's model always spends hidden tokens."""
-    return row_of(judge).reasons(judge.model.partition(":")[2])
+    return row_of(judge).reasons(judge.model_name)
 
 
 def check_settings(judge: Judge) -> None:
     """Raise UsageError for settings of a language model that would bypass limits or write a secret
     into files."""
     from claimeval.providers.keys import check_secrets
-    from claimeval.types.chat_format import refused_in_extra
+    from claimeval.types.chat_format import TEMPLATE_ARGUMENTS, refused_in_extra
 
     if reason := refused_in_extra(judge.extra):
         raise UsageError(f"judge {judge.name!r}, extra: {reason}")
@@ -357,7 +367,9 @@ def check_settings(judge: Judge) -> None:
                 f"judge {judge.name!r}: {judge.provider} does not take {name}; leave it out of its"
                 " settings"
             )
-    for setting in ("headers", "query", "extra"):
+    if reason := refused_in_extra({TEMPLATE_ARGUMENTS: judge.chat_template}):
+        raise UsageError(f"judge {judge.name!r}, chat_template: {reason}")
+    for setting in ("headers", "query", "extra", "chat_template"):
         check_secrets(setting, getattr(judge, setting), judge.name)
 
 

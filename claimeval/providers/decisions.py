@@ -225,6 +225,7 @@ PROVIDER = Provider(
     example="decisions:gpt-6-luna",
     reads_prompts=False,
     extracts=False,
+    answers_jointly=True,
     most_claims=MAX_QUESTIONS,
     endpoint=OFFICIAL,
     endpoint_variable="OPENAI_BASE_URL",

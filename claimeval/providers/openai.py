@@ -81,7 +81,7 @@ def resolve(judge: Judge) -> Judge:
         judge = judge.model_copy(update={"query": dict(parse_qsl(query))})
     endpoint = check_endpoint(address, judge.name)
     check_settings(judge)
-    model = judge.model.partition(":")[2]
+    model = judge.model_name
     _check_sampling(judge, model)
     host = urlsplit(endpoint).hostname or ""
     openai = _OPENAI_HOST.fullmatch(host) is not None

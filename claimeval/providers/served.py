@@ -76,9 +76,7 @@ class ServedPrices:
         return self._known[served]
 
     def _of_other(self, served: str) -> Price | None:
-        provider, _, model = self._judge.model.partition(":")
-        if is_model(model, served):
+        if is_model(self._judge.model_name, served):
             return None
-        return price(
-            f"{provider}:{served}", self._judge.endpoint, self._file, batched=self._batched
-        )
+        model = f"{self._judge.provider}:{served}"
+        return price(model, self._judge.endpoint, self._file, batched=self._batched)

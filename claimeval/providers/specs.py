@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue, ValidationError
 
 from claimeval import providers
-from claimeval.judging import panel
+from claimeval.judging import checkers, panel
 from claimeval.judging.panel import Panel
 from claimeval.providers.keys import masked
 from claimeval.providers.prices import known_claims
@@ -51,10 +51,34 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
         )
     row = providers.provider(spec.model)
     judge = row.resolve(spec)
+    _check_form(judge)
     if judge.claims_per_call is not None:
         return judge
     known = row.reads_prompts and known_claims(judge.model) is not None
     return judge.model_copy(update={"claims_per_call": "auto" if known else CLAIMS_PER_CALL})
+
+
+def _check_form(judge: Judge) -> None:
+    """Raise UsageError for settings of checkers or decision models that a judge cannot have."""
+    row = providers.row_of(judge)
+    of_checkers = [name for name in ("prompt", "reply", "chat_template") if getattr(judge, name)]
+    if judge.asks and not row.reads_prompts:
+        raise UsageError(
+            f"judge {judge.name!r}: {judge.provider} reads no prompts, so that `asks:` has no"
+            " meaning for it; leave it out"
+        )
+    if judge.asks:
+        checkers.check(judge)
+    elif of_checkers:
+        raise UsageError(
+            f"judge {judge.name!r}: `{of_checkers[0]}:` is a setting of checkers; add `asks: pair`"
+            " to ask about one claim and one document at a time, or leave it out"
+        )
+    if judge.matrix and not row.answers_jointly:
+        raise UsageError(
+            f"judge {judge.name!r}: `matrix: joint` is for decision models, as in"
+            " decisions:gpt-6-luna; leave it out"
+        )
 
 
 def _from_text(text: str) -> Judge:
@@ -286,7 +310,7 @@ def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge,
 
 def check_extractor(extractor: Judge) -> None:
     """Raise UsageError if a judge cannot extract claims."""
-    if not providers.row_of(extractor).extracts:
+    if extractor.asks or not providers.row_of(extractor).extracts:
         raise UsageError(
             f"{extractor.name!r} answers questions about claims and cannot extract them; name what"
             " does: a language model, as in --extractor openai:gpt-5-mini, or rules, as in"

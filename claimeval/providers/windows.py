@@ -100,7 +100,7 @@ async def stated_by_server(judge: Judge) -> int | None:
         if row.cuts_at
         else f"{judge.endpoint}/models"
     )
-    model = judge.model.partition(":")[2]
+    model = judge.model_name
     try:
         key = row.api_key(judge)
         async with client(judge.endpoint, key) as http:

@@ -25,6 +25,8 @@ from claimeval.types.requests import (
 )
 from claimeval.types.usage import usage_of
 
+TEMPLATE_ARGUMENTS = "chat_template_kwargs"
+"""The field in which vLLM, SGLang and llama.cpp take arguments of a model's chat template."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LIMITS = (
@@ -143,7 +145,7 @@ def request_body(request: Request, *, seed: str = "seed") -> dict[str, Any]:
     """Return the body of a request, with a provider's name for the seed."""
     judge = request.judge
     fields: dict[str, Any] = {
-        "model": judge.model.partition(":")[2],
+        "model": judge.model_name,
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
         judge.token_limit or "max_tokens": request.max_tokens,
         "temperature": judge.temperature,
@@ -160,6 +162,8 @@ def request_body(request: Request, *, seed: str = "seed") -> dict[str, Any]:
             "schema": _parsed_schema(schema),
         }
         fields["response_format"] = {"type": "json_schema", "json_schema": named}
+    if request.chat_template:
+        fields[TEMPLATE_ARGUMENTS] = json.loads(request.chat_template)
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from claimeval.types.checkers import ReplyRule
 from claimeval.types.errors import ClaimevalError, UsageError
 from claimeval.types.records import Claim, Document, Reason, Record
 from claimeval.types.scales import Scale
@@ -93,6 +94,10 @@ QUESTION_FRAME = 40
 """Bytes of JSON around a document, a typed question or one of its choices, at most."""
 ENGINES: set[str] = {"local"}
 """Providers whose judges read no prompts; their rows add them."""
+LOGPROBS = ("logprobs", "top_logprobs")
+"""The fields of a request that ask for log-probabilities."""
+CHECKER = ("asks", "prompt", "reply", "chat_template", "matrix")
+"""Settings of checkers and decision models, which are no part of the id of other judges."""
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 """Returns the reply to messages, each with `role` and `content`."""
 FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
@@ -155,6 +160,20 @@ class Judge(Record):
     with a fraction."""
     batch: bool = True
     """Whether `--batch` asks it in batches, if its provider has them."""
+    asks: Literal["pair", "set"] | None = None
+    """Makes the judge a checker, which is asked about one claim at a time in its own form: against
+    each document (`pair`), or all documents together (`set`)."""
+    prompt: str | dict[str, str] | None = None
+    """Of a checker: what it is sent, a Jinja2 template with `document`, `claim` and `question`, or
+    one for each role of its chat template."""
+    reply: ReplyRule | None = None
+    """Of a checker: what its replies mean."""
+    chat_template: dict[str, JsonValue] = Field(default_factory=dict)
+    """Of a checker: arguments of the model's chat template. Texts can use the variables of
+    `prompt`."""
+    matrix: Literal["joint"] | None = None
+    """Of a decision model: `joint` asks about every claim and single document in one request, in
+    which the model sees all documents."""
     learned: Learned = Learned()
     """Not a setting: what a run learned about the judge's server."""
 
@@ -230,6 +249,15 @@ class Judge(Record):
         return self.model.partition(":")[0]
 
     @property
+    def model_name(self) -> str:
+        """Return the model's name at its server: without the provider, and without the preset of a
+        checker, as in `check:minicheck=NAME`."""
+        name = self.model.partition(":")[2]
+        if self.asks and "=" in name:
+            return name.partition("=")[2]
+        return name
+
+    @property
     def is_engine(self) -> bool:
         """Return whether the judge is a local engine, which reads the typed task of a request
         instead of a prompt."""
@@ -239,7 +267,8 @@ class Judge(Record):
     def id(self) -> str:
         """Return eight hexadecimal digits of the SHA-256 of all settings but those in
         `DECIDES_NOTHING`."""
-        settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING)
+        unset = {name for name in CHECKER if not getattr(self, name)}
+        settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING | unset)
         return hashlib.sha256(
             json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")
         ).hexdigest()[:8]
@@ -269,8 +298,9 @@ class Judge(Record):
         """Return the judge without parameters that its server refuses; None if nothing changes.
 
         Only claimeval's defaults are left out or renamed: temperature 0, the name of the token
-        limit, the JSON schema or its bounds, the role of the system text. Parameters that a user
-        set stay, so that the user sees the refusal; but a reply may be shorter than a user allows.
+        limit, the JSON schema or its bounds, the role of the system text, a checker's
+        log-probabilities. Parameters that a user set stay, so that the user sees the refusal; but a
+        reply may be shorter than a user allows.
         """
         names = set(refused)
         replaceable = self._replaceable()
@@ -299,6 +329,9 @@ class Judge(Record):
             replaceable["response_format"] = {"structured": False}
         if self.temperature == 0:
             replaceable["temperature"] = {"temperature": None}
+        if self.asks and self.top_logprobs:
+            # a checker's label is complete without its probability
+            replaceable |= dict.fromkeys(LOGPROBS, {"top_logprobs": None})
         if "prompt_cache_key" not in {*known, *self.extra}:
             replaceable["prompt_cache_key"] = {}
         if self.token_limit and set(TOKEN_LIMITS).isdisjoint(known):
@@ -360,7 +393,8 @@ def _lower_limit(name: str, longest: int) -> int | None:
 class Message:
     """A message of a request."""
 
-    role: Literal["system", "user"]
+    role: str
+    """`system` or `user`; a checker's chat template can have others, such as `context`."""
     content: str
 
 
@@ -455,6 +489,8 @@ class Request:
     """Digest of the prompt file. Not part of the key, because the messages contain the rendered
     prompt."""
     task: ExtractTask | AssessTask | None = None
+    chat_template: str | None = None
+    """The arguments of a checker's chat template, as JSON."""
     beginning: Beginning | None = None
     """None if the request is too short for a prompt cache. Not part of the key: it changes the
     price, not the reply."""
@@ -487,7 +523,8 @@ class Request:
         limit = min(limit, self.max_tokens, judge.learned.max_tokens or limit)
         if judge is self.judge and limit == self.max_tokens:
             return self
-        request = replace(self, judge=judge, max_tokens=limit)
+        top_logprobs = judge.top_logprobs if judge.asks else self.top_logprobs
+        request = replace(self, judge=judge, max_tokens=limit, top_logprobs=top_logprobs)
         has_system = any(message.role == "system" for message in self.messages)
         return (
             request._without_system() if SYSTEM in judge.learned.refused and has_system else request
@@ -505,6 +542,7 @@ class Request:
         texts = [message.content for message in self.messages]
         texts += [schema] if (schema := self.schema_sent) else []
         texts += [json.dumps(self.judge.extra)] if self.judge.extra else []
+        texts += [self.chat_template] if self.chat_template else []
         frames = 0
         if self.task is not None and self.judge.is_engine:
             texts += self.task.texts
@@ -551,6 +589,7 @@ class Request:
         attempt as hex digits."""
         numbers, settings = self.judge.in_keys
         texts = [*settings, self.schema_sent or "", *[message.content for message in self.messages]]
+        texts += [self.chat_template] if self.chat_template else []
         if self.task is not None and self.judge.is_engine:
             texts += self.task.texts
         fields = (

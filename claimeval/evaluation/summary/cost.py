@@ -219,7 +219,7 @@ class ServedTally:
         found = []
         for name, served in self._served.items():
             judge = self._judges[name]
-            asked = judge.model.partition(":")[2]
+            asked = judge.model_name
             others = {model: n for model, n in served.most_common() if not is_model(asked, model)}
             if others and not (len(served) == 1 and names_deployments(judge)):
                 found.append(ServedModels(name=name, served=others))

@@ -1,0 +1,106 @@
+"""Checkers: `check:NAME@URL` asks a small model in its own form, through a server with OpenAI's
+protocol.
+
+A preset is a row of checkers.yaml with the settings of a judge file. The model is named as in
+`check:NAME=MODEL@URL`; without a name it is the only one that the server lists.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from claimeval.judging import checkers
+from claimeval.providers import Provider
+from claimeval.providers import openai as protocol
+from claimeval.providers.http import check_endpoint
+from claimeval.types.errors import UsageError, read_yaml, unknown_name
+from claimeval.types.records import Record
+from claimeval.types.requests import Judge
+
+TABLE = Path(__file__).with_name("checkers.yaml")
+SECONDS = 5.0
+"""The time within which a server lists its models."""
+
+
+class Preset(Record):
+    """A checker as it is shipped."""
+
+    title: str
+    source: str
+    """Where its form is described."""
+    settings: dict[str, Any]
+    """The settings of a judge file."""
+
+
+@lru_cache(maxsize=1)
+def presets() -> Mapping[str, Preset]:
+    """Return the shipped checkers by name."""
+    table = read_yaml(TABLE, "table of checkers")
+    return {name: Preset.model_validate(row) for name, row in table.items()}
+
+
+def resolve(judge: Judge) -> Judge:
+    """Return the judge with the settings of its preset, and with the name of its model.
+
+    Raises UsageError for an unknown preset, settings that cannot work, or a server of which it is
+    not known which model to ask.
+    """
+    preset, _, model = judge.model.partition(":")[2].partition("=")
+    if preset not in presets():
+        raise unknown_name("checker", preset, presets())
+    if not judge.endpoint:
+        raise UsageError(
+            f"judge {judge.name!r} names no server: give it as in"
+            f" check:{preset}@http://127.0.0.1:8000/v1"
+        )
+    given = judge.model_dump(exclude_unset=True)
+    settings = {**presets()[preset].settings, **given}
+    endpoint = check_endpoint(judge.endpoint.partition("?")[0], judge.name)
+    settings["model"] = f"check:{preset}={model or _only_model(judge, endpoint, preset)}"
+    resolved = protocol.resolve(Judge.model_validate(settings))
+    checkers.check(resolved)
+    return resolved
+
+
+def _only_model(judge: Judge, endpoint: str, preset: str) -> str:
+    """Return the only model that a server lists. Raises UsageError if it is not clear which one to
+    ask."""
+    import httpx2
+
+    key = PROVIDER.api_key(judge.model_copy(update={"endpoint": endpoint}))
+    headers = {"authorization": f"Bearer {key.get_secret_value()}"}
+    name_it = f"name the model, as in -j check:{preset}=MODEL@{endpoint}"
+    try:
+        reply = httpx2.get(
+            f"{endpoint}/models",
+            headers=headers,
+            timeout=SECONDS,
+            trust_env=endpoint.startswith("https://"),
+        )
+        listed = json.loads(reply.content)["data"] if reply.status_code == 200 else []
+        models = [entry["id"] for entry in listed]
+    except httpx2.RequestError as error:
+        raise UsageError(
+            f"judge {judge.name!r}: {endpoint}/models does not answer ({error}); start the server,"
+            f" or {name_it}"
+        ) from error
+    except (ValueError, LookupError, TypeError, RecursionError):
+        models = []
+    if len(models) != 1:
+        served = f"serves {', '.join(map(str, sorted(models)))}" if models else "lists no models"
+        raise UsageError(f"judge {judge.name!r}: the server {served}; {name_it}")
+    return str(models[0])
+
+
+PROVIDER = Provider(
+    name="check",
+    open=protocol.connect,
+    resolve=resolve,
+    example="check:minicheck@http://127.0.0.1:11434/v1",
+    extracts=False,
+    packages=protocol.SDK,
+)
