@@ -512,17 +512,23 @@ class _Asking(Generic[S]):
     ) -> tuple[ReadVerdict, ...] | Failure:
         """Merge the verdicts on all windows, or on each of the documents, for each record of the
         question."""
-        one_each = self.judge.asks == "pair" and len(values) == documents
         merged = [
             windows.merge(
                 [value if isinstance(value, Failure) else value[n] for value in values],
                 record.scale,
-                one_each=one_each,
             )
             for n, record in enumerate(self.question.records)
         ]
         failed = next((value for value in merged if isinstance(value, Failure)), None)
-        return failed or tuple(value for value in merged if isinstance(value, ReadVerdict))
+        parts = self._windows(len(values), documents)
+        return failed or tuple(
+            value._replace(windows=parts) for value in merged if isinstance(value, ReadVerdict)
+        )
+
+    def _windows(self, values: int, documents: int) -> int | None:
+        """Return the number of windows that so many values are from; None if there is one for each
+        document."""
+        return None if self.judge.asks == "pair" and values == documents else values
 
     async def read_all(
         self, chunk: tuple[S, ...], documents: tuple[Document, ...]

@@ -105,7 +105,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def check(judge: Judge) -> None:
     """Raise UsageError for settings with which a checker cannot be asked."""
-    from jinja2 import Environment, TemplateSyntaxError, meta
+    from jinja2 import TemplateSyntaxError
 
     wrong = f"the checker {judge.name!r}"
     if judge.prompt is None or judge.reply is None:
@@ -120,18 +120,26 @@ def check(judge: Judge) -> None:
             f"{wrong}: `extra` and `chat_template` both have arguments of the chat template; put"
             " them into `chat_template`"
         )
-    used: set[str] = set()
-    for text in _texts([*roles(judge).values(), judge.chat_template]):
-        try:
-            used |= meta.find_undeclared_variables(Environment().parse(text))
-        except TemplateSyntaxError as error:
-            raise UsageError(f"{wrong}: {text[:60]!r} is no template: {error}") from error
+    try:
+        used = _variables(judge)
+    except TemplateSyntaxError as error:
+        raise UsageError(f"{wrong}: the prompt is no template: {error}") from error
     if unknown := sorted(used - VARIABLES):
         raise UsageError(
             f"{wrong}: the prompt uses {unknown[0]!r}; it can use document, claim and question"
         )
     if missing := [name for name in NEEDED if name not in used]:
         raise UsageError(f"{wrong}: the prompt does not use {{{{ {missing[0]} }}}}")
+
+
+def _variables(judge: Judge) -> set[str]:
+    """Return the variables of a checker's templates. Raises TemplateSyntaxError."""
+    from jinja2 import Environment, meta
+
+    used: set[str] = set()
+    for text in _texts([*roles(judge).values(), judge.chat_template]):
+        used |= meta.find_undeclared_variables(Environment().parse(text))
+    return used
 
 
 class Reading(NamedTuple):
@@ -145,15 +153,7 @@ class Reading(NamedTuple):
 def read(text: str, rule: ReplyRule) -> Reading:
     """Return what a reply says. Raises Unparsable if it is not exactly one of what the rule
     knows."""
-    if rule.path:
-        found: list[tuple[str, int | None]] = [(_at(text, rule.path), None)]
-    elif rule.pattern:
-        matches = list(re.finditer(rule.pattern, text))
-        if not matches:
-            raise Unparsable(f"the pattern finds nothing in {_shown(text)}")
-        found = [(match.group(1) or "", match.start(1)) for match in matches]
-    else:
-        found = [(text, len(text) - len(text.lstrip(" \t\r\n\"'*")))]
+    found = _values(text, rule)
     labels = {rule.label(value): place for value, place in reversed(found)}
     if None in labels:
         values = " or ".join(rule.words) or "a number"
@@ -163,6 +163,20 @@ def read(text: str, rule: ReplyRule) -> Reading:
     ((label, place),) = labels.items()
     assert label is not None, "a value without a label is unreadable"
     return Reading(label, place)
+
+
+def _values(text: str, rule: ReplyRule) -> list[tuple[str, int | None]]:
+    """Return the values in a reply, at least one, each with its position if that is known."""
+    if rule.path:
+        return [(_at(text, rule.path), None)]
+    if not rule.pattern:
+        return [(text, len(text) - len(text.lstrip(" \t\r\n\"'*")))]
+    found: list[tuple[str, int | None]] = []
+    for match in re.finditer(rule.pattern, text):
+        found.append((match.group(1) or "", match.start(1)))
+    if not found:
+        raise Unparsable(f"the pattern finds nothing in {_shown(text)}")
+    return found
 
 
 def _at(text: str, path: str) -> str:

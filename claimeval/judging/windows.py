@@ -127,11 +127,8 @@ def _parts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, in
     yield start, end
 
 
-def merge(
-    verdicts: Sequence[ReadVerdict | Failure], scale: Scale, *, one_each: bool = False
-) -> ReadVerdict | Failure:
-    """Merge one judge's verdicts on one subject, one per window of the evidence, or with `one_each`
-    one per document.
+def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdict | Failure:
+    """Merge one judge's verdicts on one subject, one per window of the evidence.
 
     The most favorable label counts: support by any window is support, and contradicted takes
     precedence over not found. If a window has no verdict, the merged verdict has none either,
@@ -163,5 +160,5 @@ def merge(
     return best._replace(
         cites=tuple(cites),
         probability=max(probabilities, default=None),
-        windows=None if one_each else len(verdicts),
+        windows=len(verdicts),
     )

@@ -120,10 +120,12 @@ class ReplyRule(Record):
             return None
         if not math.isfinite(number):
             return None
-        supported = number >= self.threshold
+        beyond = number - self.threshold
         if self.positive == "below":
-            supported = number <= self.threshold
-        return SUPPORTED if supported else NOT_FOUND
+            beyond = -beyond
+        if beyond >= 0:
+            return SUPPORTED
+        return NOT_FOUND
 
 
 def fold(value: str) -> str:

@@ -94,8 +94,6 @@ QUESTION_FRAME = 40
 """Bytes of JSON around a document, a typed question or one of its choices, at most."""
 ENGINES: set[str] = {"local"}
 """Providers whose judges read no prompts; their rows add them."""
-LOGPROBS = ("logprobs", "top_logprobs")
-"""The fields of a request that ask for log-probabilities."""
 CHECKER = ("asks", "prompt", "reply", "chat_template", "matrix")
 """Settings of checkers and decision models, which are no part of the id of other judges."""
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
@@ -331,7 +329,8 @@ class Judge(Record):
             replaceable["temperature"] = {"temperature": None}
         if self.asks and self.top_logprobs:
             # a checker's label is complete without its probability
-            replaceable |= dict.fromkeys(LOGPROBS, {"top_logprobs": None})
+            replaceable["logprobs"] = {"top_logprobs": None}
+            replaceable["top_logprobs"] = {"top_logprobs": None}
         if "prompt_cache_key" not in {*known, *self.extra}:
             replaceable["prompt_cache_key"] = {}
         if self.token_limit and set(TOKEN_LIMITS).isdisjoint(known):
