@@ -98,6 +98,17 @@ def assess(
             that is repeated.
         DataError: A row of a file is malformed.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> run = ce.assess(
+        ...     ["It opened in 1888.", "It has a library."],
+        ...     ["The town hall opened in 1888 and has a tower."],
+        ...     judges="local:lexical",
+        ... )
+        >>> run["support"].mean
+        0.5
+        >>> [assessment.label for assessment in run.results[0].assessments]
+        ['supported', 'not_found']
     """
     return blocking(aassess(**locals()))
 
@@ -120,7 +131,15 @@ async def aassess(
     options: RunOptions = RunOptions(),
     gates: Gates | None = None,
 ) -> Run:
-    """Assess as `assess` does, in an asynchronous program. The arguments are the same."""
+    """Assess as `assess` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> claims = ["It opened in 1888."]
+        >>> run = asyncio.run(ce.aassess(claims, ["It opened in 1888."], judges="local:lexical"))
+        >>> run["support"].mean
+        1.0
+    """
     samples = _samples(_rows(claims, evidence))
     auto = language == AUTO
     chosen, why = prompt_language(samples) if auto else (language, "")

@@ -78,6 +78,12 @@ def check(
     Raises:
         UsageError: Before any call, for what you can fix. A call that fails raises nothing.
         StoreError: The reply cache cannot be read or written.
+
+    Examples:
+        >>> answer = "It opened in 1888."
+        >>> checked = ce.check(answer, ["The hall opened in 1888."], judge="local:lexical")
+        >>> checked["faithfulness"].value
+        1.0
     """
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
@@ -101,7 +107,15 @@ async def acheck(
     timeout: float = 30.0,
     options: RunOptions = RunOptions(),
 ) -> SampleResult:
-    """Check as `check` does, in an asynchronous program. The arguments are the same."""
+    """Check as `check` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> answer = "It opened in 1888."
+        >>> checking = ce.acheck(answer, ["The hall opened in 1888."], judge="local:lexical")
+        >>> asyncio.run(checking)["faithfulness"].value
+        1.0
+    """
     deadline = asyncio.get_running_loop().time() + _seconds(timeout)
     sample = _sample(answer, contexts, question, reference_answers, history, answer_reasoning)
     selection = select_metrics(metric_names(metrics))

@@ -149,6 +149,13 @@ def score(
         StoreError: The reply cache cannot be read or written.
         StoppedEarly: A limit is reached, batches are detached, or no judge is left. `.run` is the
             unfinished run; the same call resumes it.
+
+    Examples:
+        >>> run = ce.score("answers.jsonl", judges="openai:gpt-5-mini", out="runs/first")
+        >>> len(run)
+        24
+        >>> round(run["faithfulness"].mean, 2)
+        0.95
     """
     return blocking(ascore(**locals()))
 
@@ -182,7 +189,14 @@ async def ascore(
     options: RunOptions = RunOptions(),
     gates: Gates | None = None,
 ) -> Run:
-    """Score as `score` does, in an asynchronous program. The arguments are the same."""
+    """Score as `score` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> run = asyncio.run(ce.ascore("answers.jsonl", judges="openai:gpt-5-mini", limit=2))
+        >>> len(run)
+        2
+    """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     samples = samples_of(data, read, references=parse_references(references))
     requested = ClaimsOptions(
@@ -305,6 +319,11 @@ def rejudge(
         UsageError: Before any call, for what you can fix.
         DataError: The source holds no finished run, or a row is malformed.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> other = ce.rejudge("runs/a", assess_prompt="binary", out="runs/binary")
+        >>> other.manifest.source.path
+        'runs/a'
     """
     return blocking(arejudge(**locals()))
 
@@ -337,7 +356,14 @@ async def arejudge(
     options: RunOptions = RunOptions(),
     gates: Gates | None = None,
 ) -> Run:
-    """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
+    """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> again = asyncio.run(ce.arejudge("runs/a", metrics="faithfulness"))
+        >>> list(again.summary)
+        ['faithfulness']
+    """
     from claimeval.runs.rejudge import prepare
 
     panel = panel or PanelOptions()

@@ -46,6 +46,15 @@ class Comparison:
 
     `metrics` compares the last run with the baseline, `against` compares any run with it, and
     `trend` compares each run with the previous one.
+
+    Examples:
+        >>> comparison = ce.compare("runs/before", "runs/after")
+        >>> isinstance(comparison, ce.Comparison)
+        True
+        >>> sorted(comparison.metrics)
+        ['context_recall', 'correctness', 'coverage', 'faithfulness']
+        >>> comparison.to_pandas()["metric"].tolist()
+        ['faithfulness', 'correctness', 'coverage', 'context_recall']
     """
 
     def __init__(
@@ -222,6 +231,12 @@ def compare(
         DataError: A directory holds no finished run.
         UsageError: There are fewer than two runs, they share no metric, or less than half of the
             smaller run can be paired.
+
+    Examples:
+        >>> comparison = ce.compare("runs/before", "runs/after")
+        >>> change = comparison.metrics["faithfulness"].difference
+        >>> round(change.value, 2)
+        -0.08
     """
     if len(runs) < 2:
         raise UsageError(f"compare needs two runs or more; given {len(runs)}")
@@ -305,6 +320,11 @@ def experiment(
             that was judged.
         StoppedEarly: A limit was reached, or an arm failed. If an arm failed, the others are
             finished, and `.run` is their comparison. The same call resumes; files in `out` remain.
+
+    Examples:
+        >>> comparison = ce.experiment("experiment.yaml", out="experiments/prompts")
+        >>> [arm.name for arm in comparison.table.arms]
+        ['three_way', 'binary']
     """
     from claimeval.api.jobs import blocking
     from claimeval.report import experiments as printing

@@ -131,6 +131,11 @@ def read_samples(
             or there is no row.
         UsageError: `mapping` names a field that samples do not have, or the data have an
             unsupported type.
+
+    Examples:
+        >>> samples = ce.read_samples("answers.jsonl", limit=2)
+        >>> [sample.id for sample in samples]
+        ['handbook-remote-days', 'handbook-mileage']
     """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     return iter(samples_of(data, read))
@@ -166,6 +171,13 @@ def doctor(
         DataError: The file does not exist, or cannot be split into rows. A malformed row raises
             nothing.
         UsageError: A metric or a field is unknown.
+
+    Examples:
+        >>> survey = ce.doctor("answers.jsonl")
+        >>> survey.samples
+        24
+        >>> survey.has_inputs_for("coverage")
+        True
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
     read = Read(mapping, group=group, turns=turns, answer_reasoning=answer_reasoning, sheet=sheet)
@@ -243,6 +255,11 @@ def draw(
         DataError: The log holds no question, or no row has the field `stratify`.
         UsageError: A number is out of range, there are more strata than rows to draw, `every` is
             given with `n` or `stratify` or draws nothing, or `out` is the log.
+
+    Examples:
+        >>> drawn = ce.draw("log.jsonl", n=6, seed=1, out="test.jsonl")
+        >>> len(drawn)
+        6
     """
     from claimeval.data import sampling
 
@@ -328,6 +345,11 @@ def import_replies(
     Raises:
         UsageError: The file is not RAGChecker's and there is no mapping, or the mapping is wrong.
         DataError: A row is malformed.
+
+    Examples:
+        >>> run = ce.import_replies("judged.jsonl", mapping="judged.yaml", out="runs/imported")
+        >>> [judge.name for judge in run.manifest.judges]
+        ['gpt-4']
     """
     from claimeval.data.recorded import field_map, read_mapping
     from claimeval.runs.import_replies import import_judged, open_file, repeats

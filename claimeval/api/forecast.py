@@ -56,6 +56,14 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
 
     Raises:
         UsageError: As the function does for these arguments, or if it cannot be planned.
+
+    Examples:
+        >>> forecast = ce.plan(ce.score, "answers.jsonl", judges="openai:gpt-5")
+        >>> least, most = forecast.cost
+        >>> least < most
+        True
+        >>> forecast.judges_without_price
+        ()
     """
     if door is experiment:
         given: Any = {
@@ -238,6 +246,11 @@ def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
     file.
 
     Raises UsageError if a setting is wrong or the judge reads no prompts.
+
+    Examples:
+        >>> probe = ce.probe("openai:gpt-5-mini")
+        >>> probe.reachable, probe.schema_honoured
+        (True, True)
     """
     parsed = specs.parse_judge(parse_spec(judge))
     specs.require_prompt_readers((parsed,), "questions are put")

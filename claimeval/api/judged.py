@@ -67,6 +67,11 @@ def judge(
         UsageError: Before any call, for what you can fix; also if no installed package has the job.
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> run = ce.judge("tone", "data.jsonl", judges="openai:gpt-5-mini")
+        >>> run["tone"].mean
+        0.5
     """
     kind = made_kind(job)
     assert kind.options, "a made kind has options"

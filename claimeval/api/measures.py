@@ -81,6 +81,11 @@ def measure(
         UsageError: A metric is unknown, or an option does not fit it.
         DataError: A row of the data is malformed, two samples have the same id, or there is no
             sample.
+
+    Examples:
+        >>> run = ce.measure("answers.jsonl", metrics="rouge_l,token_f1")
+        >>> list(run.summary)
+        ['rouge_l', 'token_f1', 'answer_length']
     """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     job = make_job(
@@ -152,6 +157,11 @@ def extraction(
         UsageError: Before any call, for what you can fix: an unknown field or prompt.
         DataError: A row of the data is malformed, or two samples have one id.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> run = ce.extraction("answers.jsonl", extractor="local:lexical")
+        >>> "numbers_lost" in run.summary
+        True
     """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     samples = samples_of(source, read)

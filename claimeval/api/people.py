@@ -92,6 +92,13 @@ def agreement(
         DataError: The directory holds no finished run, or a row of the labels is malformed.
         UsageError: No label fits a claim or sample of the run, or an option is for another kind of
             comparison.
+
+    Examples:
+        >>> report = ce.agreement("runs/a", "labels.csv", evidence="contexts")
+        >>> report.raters[0].rater
+        'openai:gpt-5-mini'
+        >>> round(report.raters[0].same.value, 2)
+        0.73
     """
     asked = _Asked(
         labels=None if labels is None else Path(labels),
@@ -341,6 +348,11 @@ def correct(
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
         UsageError: There are no labels, none fits a judged claim, or the run has no such metric.
+
+    Examples:
+        >>> correction = ce.correct("runs/a", "labels.csv")
+        >>> round(correction.macro.corrected.value, 2)
+        0.76
     """
     with _folder(run).on_disk() as folder:
         human_labels = corrections.labels_of(
@@ -408,6 +420,12 @@ def annotate(
         UsageError: A number is below 1, the run has no path or too few judged claims, or items were
             drawn before with other options.
         DataError: The directory holds no finished run.
+
+    Examples:
+        >>> drawn = ce.annotate("runs/b", n=60, annotator="ana")
+        >>> drawn.turns[0].label("supported")
+        >>> drawn.progress.labeled
+        1
     """
     check_at_least(1, n=n, depth=depth)
     if documents:

@@ -88,6 +88,11 @@ def rate(
         UsageError: Before any call, for what you can fix.
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> run = ce.rate("answers.jsonl", judges="openai:gpt-5-mini", ask="relevance")
+        >>> run["rated_relevance"].n
+        24
     """
     return blocking(arate(**locals()))
 
@@ -113,7 +118,14 @@ async def arate(
     options: RunOptions = RunOptions(),
     gates: Gates | None = None,
 ) -> Run:
-    """Rate as `rate` does, in an asynchronous program. The arguments are the same."""
+    """Rate as `rate` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> rating = ce.arate("answers.jsonl", judges="openai:gpt-5-mini", ask="abstention")
+        >>> len(asyncio.run(rating))
+        24
+    """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     asked = RateOptions(
         ask=ask.split(",") if isinstance(ask, str) else ask,
@@ -193,6 +205,11 @@ def grade(
         DataError: A row of the data is malformed, an id cannot stand in a qrels file, or people
             graded none of the documents.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> run = ce.grade("answers.jsonl", judges="openai:gpt-5-mini", limit=2)
+        >>> len(run.qrels)
+        2
     """
     return blocking(agrade(**locals()))
 
@@ -223,7 +240,14 @@ async def agrade(
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Grade as `grade` does, in an asynchronous program. The arguments are the same."""
+    """Grade as `grade` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> run = asyncio.run(ce.agrade("answers.jsonl", judges="openai:gpt-5-mini", limit=2))
+        >>> len(run.qrels)
+        2
+    """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     job_options = GradingOptions(
         judges=parse_specs(judges),

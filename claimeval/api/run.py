@@ -75,6 +75,15 @@ class Run:
 
     `len(run)` is the number of samples, iterating gives their results, and `run["faithfulness"]` is
     the summary of a metric. Results of a run with a `path` are read from disk when they are needed.
+
+    Examples:
+        >>> run = ce.Run.load("runs/a")
+        >>> len(run), run.complete
+        (24, True)
+        >>> round(run["faithfulness"].mean, 2)
+        0.95
+        >>> run.to_pandas("claims")["label"].value_counts().index.tolist()
+        ['supported', 'not_found']
     """
 
     def __init__(

@@ -54,6 +54,11 @@ def write_queries(
         UsageError: Before any call, for what you can fix.
         DataError: A document is malformed, or an id cannot stand in a qrels file.
         StoppedEarly: As for `score`.
+
+    Examples:
+        >>> run = ce.write_queries("docs.jsonl", judge="openai:gpt-5-mini", n=3)
+        >>> len(run)
+        3
     """
     return blocking(awrite_queries(**locals()))
 

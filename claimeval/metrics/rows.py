@@ -18,7 +18,14 @@ from claimeval.types.records import ASKED, CONTEXTS_AND_HISTORY, HISTORY, Part, 
 
 class Metric(Record):
     """A claim metric. Use a custom metric like a name, as in `score(...,
-    metrics=[Metric(...)])`."""
+    metrics=[Metric(...)])`.
+
+    Examples:
+        >>> novel = ce.Metric(name="from_contexts", claims_of="answer", against="contexts")
+        >>> run = ce.score("answers.jsonl", judges="local:lexical", metrics=["f1", novel], limit=2)
+        >>> list(run.summary)
+        ['from_contexts', 'correctness', 'coverage', 'f1']
+    """
 
     name: str
     claims_of: Part

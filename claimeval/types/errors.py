@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
 
 class ClaimevalError(Exception):
-    """Base class of all errors that claimeval raises."""
+    """Base class of all errors that claimeval raises.
+
+    Examples:
+        >>> try:
+        ...     ce.score("answers.jsonl", judges="openai:")
+        ... except ce.ClaimevalError as error:
+        ...     print(error.exit_code)
+        2
+    """
 
     exit_code = 3
     """The exit code of a command that ends with this error."""
@@ -32,13 +40,29 @@ class ClaimevalError(Exception):
 
 class UsageError(ClaimevalError):
     """Invalid input or options. The message has the problem, the given value, the allowed values
-    and the fix."""
+    and the fix.
+
+    Examples:
+        >>> try:
+        ...     ce.score("answers.jsonl", judges="local:lexical", metrics="faithfullness")
+        ... except ce.UsageError as error:
+        ...     print(error)
+        unknown metric 'faithfullness'. Did you mean 'faithfulness'? `claimeval metrics` lists all
+    """
 
     exit_code = 2
 
 
 class DataError(UsageError):
-    """Invalid input file or record. The message names file, line and field."""
+    """Invalid input file or record. The message names file, line and field.
+
+    Examples:
+        >>> try:
+        ...     ce.score("anwsers.jsonl", judges="local:lexical")
+        ... except ce.DataError as error:
+        ...     print(error)
+        anwsers.jsonl does not exist. Did you mean 'answers.jsonl'?
+    """
 
     def __init__(
         self, message: str, *, kind: str = "", readings: tuple[Mapping[str, Any], ...] = ()
@@ -57,11 +81,29 @@ class PromptError(UsageError):
 
 
 class StoreError(ClaimevalError):
-    """Unusable reply cache. The message names the directory and the fix."""
+    """Unusable reply cache. The message names the directory and the fix.
+
+    Examples:
+        >>> options = ce.RunOptions(cache="runs/a")
+        >>> try:
+        ...     ce.score("answers.jsonl", judges="openai:gpt-5-mini", options=options)
+        ... except ce.StoreError as error:
+        ...     print(error)
+        runs/a is not a claimeval reply cache (it holds 'annotation'); give another folder
+    """
 
 
 class StoppedEarly(ClaimevalError):
-    """End of a run before its last sample. The same command or call resumes it."""
+    """End of a run before its last sample. The same command or call resumes it.
+
+    Examples:
+        >>> options = ce.RunOptions(max_calls=3)
+        >>> try:
+        ...     ce.score("data.jsonl", judges="openai:gpt-5", out="runs/stopped", options=options)
+        ... except ce.StoppedEarly as error:
+        ...     print(error.run.complete)
+        False
+    """
 
     def __init__(self, reason: str, run: Any = None) -> None:
         super().__init__(reason)
@@ -86,7 +128,16 @@ class Interrupted(KeyboardInterrupt):
 
 
 class NoteWarning(UserWarning):
-    """Warning of a note on a run, which `Run.notes` lists too."""
+    """Warning of a note on a run, which `Run.notes` lists too.
+
+    Examples:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", ce.NoteWarning)
+        ...     run = ce.score("answers.jsonl", judges="local:lexical")
+        >>> len(run.notes) > 0
+        True
+    """
 
 
 LISTED = 12

@@ -44,7 +44,15 @@ the whole run is, each with 95% certainty however often one looked."""
 
 
 class Estimate(Record):
-    """A value with the ends that are reported next to it."""
+    """A value with the ends that are reported next to it.
+
+    Examples:
+        >>> change = ce.compare("runs/before", "runs/after").metrics["faithfulness"].difference
+        >>> isinstance(change, ce.Estimate)
+        True
+        >>> round(change.value, 2), change.ends
+        (-0.08, 'interval')
+    """
 
     value: float | None = None
     """None if it is undefined."""

@@ -51,8 +51,11 @@ class Gates:
     be chance, unless `beyond_chance` says so. Means are compared up to rounding: a mean of 7/10
     passes a limit of 0.7 from both sides.
 
-    >>> Gates(fail_under={"faithfulness": 0.8}).limits
-    (Gate(kind='fail_under', metric='faithfulness', limit=0.8),)
+    Examples:
+        >>> gates = ce.Gates(fail_under={"faithfulness": 0.2}, max_missing=0.05)
+        >>> run = ce.score("answers.jsonl", judges="openai:gpt-5-mini", gates=gates)
+        >>> run.record.gates[0].outcome
+        'passed'
     """
 
     fail_under: Mapping[str, float] = field(default_factory=dict)
@@ -98,7 +101,15 @@ class Gates:
 
 
 class GateResult(Record):
-    """What became of a gate."""
+    """What became of a gate.
+
+    Examples:
+        >>> (result,) = ce.Run.load("runs/a").gate(fail_under={"faithfulness": 0.99})
+        >>> isinstance(result, ce.GateResult)
+        True
+        >>> result.outcome, result.says
+        ('failed', 'faithfulness is 0.947, below 0.99')
+    """
 
     metric: str
     kind: GateKind

@@ -55,7 +55,14 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """Options for calls to judges, and limits on their cost."""
+    """Options for calls to judges, and limits on their cost.
+
+    Examples:
+        >>> options = ce.RunOptions(max_cost=5, concurrency=20)
+        >>> run = ce.score("answers.jsonl", judges="openai:gpt-5-mini", options=options)
+        >>> run.cost.dollars < 5
+        True
+    """
 
     max_cost: float | None = None
     """Limit on cost in US dollars; then exit 3.
@@ -212,6 +219,13 @@ class PanelOptions:
     """Options for counting the verdicts of several judges.
 
     None means the value of the panel file, else of the run that is rejudged, else the default.
+
+    Examples:
+        >>> panel = ce.PanelOptions(vote="unanimous", quorum=2)
+        >>> judges = ["openai:gpt-5-mini", "local:lexical"]
+        >>> run = ce.score("answers.jsonl", judges=judges, panel=panel)
+        >>> run.manifest.panel.vote
+        'unanimous'
     """
 
     vote: str | None = None
@@ -259,7 +273,12 @@ class PanelOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalOptions:
-    """Options for the local model of `measure`."""
+    """Options for the local model of `measure`.
+
+    Examples:
+        >>> ce.LocalOptions(model="org/model", batch_size=8).device
+        'auto'
+    """
 
     model: str | None = None
     """Folder or name on the Hugging Face hub. Default: the model of the metric."""

@@ -212,7 +212,14 @@ class Evidence(Record):
 
 
 class Document(Record):
-    """One retrieved or reference text. The order in a tuple is the rank."""
+    """One retrieved or reference text. The order in a tuple is the rank.
+
+    Examples:
+        >>> hall = ce.Document(id="hall-1", title="Town hall", text="It opened in 1888.")
+        >>> sample = ce.Sample(id="1", question="When did it open?", contexts=[hall])
+        >>> sample.contexts[0].id
+        'hall-1'
+    """
 
     id: str
     text: str
@@ -262,7 +269,20 @@ class GivenClaim(Record):
 
 
 class Sample(Record):
-    """One question with the answer and contexts of a system."""
+    """One question with the answer and contexts of a system.
+
+    Examples:
+        >>> sample = ce.Sample(
+        ...     question="When did the hall open?",
+        ...     answer="It opened in 1888.",
+        ...     contexts=["The town hall opened in 1888."],
+        ...     reference_answers=["1888"],
+        ...     metadata={"topic": "buildings"},
+        ... )
+        >>> run = ce.score([sample], judges="local:lexical", metrics="faithfulness")
+        >>> run["faithfulness"].mean
+        1.0
+    """
 
     id: str = ""
     """Empty for a sample made without one, which gets its number when it is read."""

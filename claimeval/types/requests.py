@@ -103,7 +103,14 @@ FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
 
 
 class Judge(Record):
-    """A named model with all settings that can change its replies. It never contains an API key."""
+    """A named model with all settings that can change its replies. It never contains an API key.
+
+    Examples:
+        >>> judge = ce.Judge(name="one at a time", model="openai:gpt-5-mini", claims_per_call=1)
+        >>> run = ce.score("answers.jsonl", judges=judge, limit=2)
+        >>> run.manifest.judges[0].name
+        'one at a time'
+    """
 
     name: str = ""
     """Name in tables and files. Default: the model, as you give it."""
