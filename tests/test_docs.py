@@ -202,3 +202,19 @@ def test_every_option_is_on_a_written_page_and_no_page_has_another() -> None:
     assert {
         name: page for name, page in named.items() if name not in existing | OTHERS.keys()
     } == {}
+
+
+def test_the_search_of_the_site_ranks_guides_first() -> None:
+    site = runpy.run_path(str(ROOT / "tools" / "build_site.py"))
+    items = [
+        {"location": "reference/cache/", "title": "The reply cache", "text": "Inspect."},
+        {"location": "reference/python/#cost", "title": "cost <code>property</code>", "text": ""},
+        {"location": "cost/#offline", "title": "Offline", "text": "Stored replies."},
+        {"location": "changelog/", "title": "Changelog", "text": "Each release."},
+    ]
+    first, second, third = site["guides_first"](items)
+    assert (first, second["location"]) == (items[2], "reference/cache/")
+    assert second["title"].replace(site["JOINER"], "") == "The reply cache"
+    assert "reply" not in second["title"].split()
+    assert second["text"] == "<p>The reply cache</p> Inspect."
+    assert third["location"] == "changelog/"

@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +64,11 @@ def main() -> int:
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT
     )
+    index = SITE / "search.json"
+    if index.exists():
+        content = json.loads(index.read_text(encoding="utf-8"))
+        content["items"] = guides_first(content["items"])
+        index.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     problems = [*broken_links(), *missing_names()]
     print(
         "\n".join(problems)
@@ -261,6 +267,40 @@ class Page(HTMLParser):
                 self.anchors.add(value)
             elif value and name in ("href", "src") and tag != "link":
                 self.links.append(value)
+
+
+JOINER = "\u2060"
+"""An invisible character that parts no word on the page, and makes another word for the search."""
+MEMBER = re.compile(r"<code>[\w-]*(?:property|attribute)")
+
+
+def guides_first(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of the search so that guides come before all other pages.
+
+    The search ranks a word in a title before a word in a text, and a title of one word first. So
+    `cost` led to six properties of the Python reference. Here titles of other pages than the guides
+    do not count as titles, only as the beginning of their texts, and members of classes are found
+    through their class.
+    """
+    guides = [item for item in items if is_guide(item["location"])]
+    others = [item for item in items if not is_guide(item["location"])]
+    return [*guides, *(as_text(item) for item in others if not MEMBER.search(item["title"]))]
+
+
+def is_guide(location: str) -> bool:
+    """Whether a place is the home or a guide: a page of docs/ itself."""
+    page = location.partition("#")[0].rstrip("/")
+    if "/" in page:
+        return False
+    return not page or (ROOT / "docs" / f"{page}.md").exists()
+
+
+def as_text(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry whose title is shown as before, and searched as a part of its text."""
+    title = item["title"]
+    hidden = re.sub(r"(<[^>]+>)|(\w)(?=\w)", lambda match: match[1] or match[2] + JOINER, title)
+    words = re.sub(r"<[^>]+>", "", title).strip()
+    return {**item, "title": hidden, "text": f"<p>{words}</p> {item['text']}"}
 
 
 def broken_links() -> Iterator[str]:
