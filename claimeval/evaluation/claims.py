@@ -137,7 +137,6 @@ class ClaimsOptions:
     claim_order: int = 0
     """Number of the order in which judges see the claims of a sample, which an experiment can
     vary."""
-    """Each judge extracts its own claims and assesses only those."""
     panel: PanelOptions = PanelOptions()
     cluster: str | None = None
     """Field that defines clusters of samples in intervals; None for the question."""
