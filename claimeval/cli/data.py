@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import claimeval as ce
 from claimeval.cli.command import Heading, command
@@ -28,6 +28,10 @@ from claimeval.runs.views import Column, Data, columns, heading, table
 from claimeval.statistics.formatting import tally
 from claimeval.types.errors import UsageError, clash, visible
 from claimeval.types.options import PanelOptions, RunOptions
+
+if TYPE_CHECKING:
+    from claimeval.data.survey import Survey
+    from claimeval.types.probes import Probe
 
 SHOWN = 10
 """Unread replies that are printed; the file lists all."""
@@ -84,14 +88,10 @@ class DoctorCommand(OutputOptions):
                 f"--write-judge writes one judge file, and {len(self.judges)} judges are tried;"
                 " name one with --judge"
             )
-        probes = []
-        for judge in self.judges:
-            probes.append(ce.probe(judge))
-            output.draw([heading(probes[-1].judge)])
-            output.pairs(probes[-1].lines.items(), indent=2)
-        tried: dict[str, object] = (
-            {"probes": [one.model_dump(mode="json") for one in probes]} if probes else {}
-        )
+        probes = self._probes()
+        tried: dict[str, object] = {}
+        if probes:
+            tried["probes"] = [one.model_dump(mode="json") for one in probes]
         failed = int(not all(probed.ok for probed in probes))
         if self.write_judge and not failed:
             _write_yaml(self.write_judge, probes[0].judge_file)
@@ -106,14 +106,7 @@ class DoctorCommand(OutputOptions):
             }
             _write_yaml(self.write_mapping, content)
         output.draw([heading(str(self.data), f": {found.readable}")])
-        for problem in found.nowhere:
-            output.line(problem, style="red")
-        if found.malformed:
-            output.line(f"{found.malformed_rows} malformed:", style="red")
-            more = found.malformed_rows - len(found.malformed)
-            output.lines(
-                *(f"  {problem}" for problem in found.malformed), more and f"  ... and {more} more"
-            )
+        self._show_problems(found)
         if found.samples:
             output.draw(
                 [
@@ -131,6 +124,26 @@ class DoctorCommand(OutputOptions):
                 tried["long"] = self._long(self.data)
         record = found.model_dump(mode="json") | tried
         return output.result("doctor", record, exit_code=failed if found.ok else 1)
+
+    def _probes(self) -> list[Probe]:
+        """Try each judge, and print what was found as soon as it is."""
+        probes: list[Probe] = []
+        for judge in self.judges:
+            probes.append(ce.probe(judge))
+            self.output.draw([heading(probes[-1].judge)])
+            self.output.pairs(probes[-1].lines.items(), indent=2)
+        return probes
+
+    def _show_problems(self, found: Survey) -> None:
+        output = self.output
+        for problem in found.nowhere:
+            output.line(problem, style="red")
+        if found.malformed:
+            output.line(f"{found.malformed_rows} malformed:", style="red")
+            more = found.malformed_rows - len(found.malformed)
+            output.lines(
+                *(f"  {problem}" for problem in found.malformed), more and f"  ... and {more} more"
+            )
 
     def _long(self, data: Path) -> list[dict[str, object]]:
         """Print how many samples exceed the context windows of the judges, and return the

@@ -315,8 +315,7 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     names = tuple(row.fields)
     for field, paths in mapping.fields.items():
         column = _column(paths)
-        is_column = len(paths) == 1 and (paths[0] in row.fields or not is_path(paths[0]))
-        if is_column and not mapping.preset and not mapping.split:
+        if _is_plain_column(row, paths, mapping):
             whole.update(paths)
             continue  # a column by its name, or the error of a column that is not there
         starts = [roots(names, path) for path in paths]
@@ -336,6 +335,12 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     used -= whole | (set(CONVERSATIONS) - spoken)
     kept = {name: value for name, value in row.fields.items() if name not in used}
     return row._replace(fields={**kept, **values}, raw=row.fields)
+
+
+def _is_plain_column(row: SourceRow, paths: Sequence[str], mapping: RowMapping) -> bool:
+    if len(paths) != 1 or mapping.preset or mapping.split:
+        return False
+    return paths[0] in row.fields or not is_path(paths[0])
 
 
 def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: RowMapping) -> object:

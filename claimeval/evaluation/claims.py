@@ -366,9 +366,8 @@ class ClaimsJob(QuestionJob):
         sample = self.numbered(item.sample if isinstance(item, SampleResult) else item)
         earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
         unasked = self.needs_question and not sample.question.strip() and not earlier.calls
-        metrics = [
-            metric for metric in self.metrics if metric.missing_part(sample) is None and not unasked
-        ]
+        fed = [metric for metric in self.metrics if metric.missing_part(sample) is None]
+        metrics = [] if unasked else fed
         parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
         extracted: list[Extracted] = await gather_all(
             [_claims(sample, part, self, executor, earlier) for part in parts]
@@ -397,11 +396,7 @@ class ClaimsJob(QuestionJob):
         steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
         calls = earlier.calls + tuple(chain.from_iterable(step.calls for step in steps))
         voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
-        reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
         all_claims = tuple(chain.from_iterable(claims.values()))
-        voted = with_evidence(sample, all_claims, voted, reasoning)
-        whole = [assessment for assessment in voted if assessment.is_whole]
-        single = [assessment for assessment in voted if not assessment.is_whole]
         unscored = SampleResult(
             sample=sample,
             claims=all_claims,
@@ -410,12 +405,27 @@ class ClaimsJob(QuestionJob):
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
-            assessments=(*whole, *given, *single),
+            assessments=self._in_order(sample, all_claims, voted, given),
             calls=calls,
         )
         if phrases := _unclear(self, unscored):
             unscored = unscored.model_copy(update={"details": {UNCLEAR: phrases}})
         return self.scored(unscored)
+
+    def _in_order(
+        self,
+        sample: Sample,
+        claims: Sequence[Claim],
+        voted: Sequence[Assessment],
+        given: Sequence[Assessment],
+    ) -> tuple[Assessment, ...]:
+        """Return the assessments of a sample with the sentence that each rests on: those against
+        all evidence, those with labels of the data, those against single documents."""
+        reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
+        with_sentences = with_evidence(sample, claims, voted, reasoning)
+        whole = [assessment for assessment in with_sentences if assessment.is_whole]
+        single = [assessment for assessment in with_sentences if not assessment.is_whole]
+        return (*whole, *given, *single)
 
     def numbered(self, sample: Sample) -> Sample:
         """Return the sample with what the numbers in its citations are."""

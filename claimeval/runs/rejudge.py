@@ -235,13 +235,10 @@ def _panel(
         settings.get("shuffle_contexts", 0) <= before.shuffle_contexts
         and settings.get("per_document", before.per_document) == before.per_document
     )
-    asks_nothing_else = not (
-        requested.judges or earlier.names_claims or options.ask_again or asking
-    )
+    asks_else = requested.judges or earlier.names_claims or options.ask_again or asking
     only_counted = (
-        asks_nothing_else
-        and all(map(earlier.same_prompt, earlier.judges))
-        and not earlier.new_pairs
+        not asks_else
+        and earlier.asks_the_same
         and same_documents
         and settings.get("replicates", 1) <= before.replicates
     )
@@ -440,6 +437,11 @@ class Earlier:
             self._prompts[self._step].id
         ]
 
+    @property
+    def asks_the_same(self) -> bool:
+        """Whether the requested prompts and metrics ask for nothing that the run does not have."""
+        return all(map(self.same_prompt, self.judges)) and not self.new_pairs
+
     def parts(self, result: SampleResult) -> set[Part]:
         """Return the parts of a sample that the metrics ask for and whose claims are reusable."""
         extracted = {claim.of for claim in result.claims}
@@ -604,6 +606,27 @@ class Earlier:
         )
 
 
+def _renumbered(
+    kept: Sequence[tuple[Assessment, Sequence[Verdict]]], calls: Sequence[int]
+) -> tuple[Assessment, ...]:
+    """Return assessments with the verdicts that are kept, whose calls have new places.
+
+    `calls` are the places of the calls that are kept, in their order.
+    """
+    places: dict[int | None, int] = {before: now for now, before in enumerate(calls)}
+
+    def moved(verdict: Verdict) -> Verdict:
+        place = places.get(verdict.call)
+        return verdict if place == verdict.call else verdict.model_copy(update={"call": place})
+
+    return tuple(
+        [
+            assessment.model_copy(update={"verdicts": tuple(map(moved, verdicts))})
+            for assessment, verdicts in kept
+        ]
+    )
+
+
 class Reuse:
     """Reduces the results of a run to what remains valid for a job: claims, verdicts, and the calls
     behind them."""
@@ -646,22 +669,12 @@ class Reuse:
             return any((*question, subject) in answers for subject in call.subjects)
 
         calls = [place for place, call in enumerate(result.calls) if is_needed(place, call)]
-        places: dict[int | None, int] = {before: now for now, before in enumerate(calls)}
-
-        def moved(verdict: Verdict) -> Verdict:
-            """Return the verdict with the new place of its call."""
-            place = places.get(verdict.call)
-            return verdict if place == verdict.call else verdict.model_copy(update={"call": place})
-
+        unextracted = {part: why for part, why in result.unextracted.items() if part in parts}
         return SampleResult(
             sample=result.sample,
             claims=claims,
-            unextracted={
-                part: because for part, because in result.unextracted.items() if part in parts
-            },
-            assessments=tuple(
-                [a.model_copy(update={"verdicts": tuple(map(moved, vs))}) for a, vs in kept]
-            ),
+            unextracted=unextracted,
+            assessments=_renumbered(kept, calls),
             calls=tuple(
                 [result.calls[place].model_copy(update={"reused": True}) for place in calls]
             ),
