@@ -43,6 +43,12 @@ def test_the_list_of_changes_has_every_heading_and_line_once() -> None:
     assert [line for line, count in Counter(lines).items() if count > 1] == []
 
 
+def test_the_unreleased_changes_are_sixty_lines_and_those_of_numbers_come_first() -> None:
+    unreleased = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
+    assert len(unreleased.strip().splitlines()) <= 60
+    assert re.findall(r"^### (.+)", unreleased, re.MULTILINE)[0] == "Your numbers change because"
+
+
 def pages(navigation: object) -> Iterator[str]:
     """The pages of a navigation, in order."""
     if isinstance(navigation, str):
