@@ -10,7 +10,7 @@ from statistics import fmean
 from claimeval.evaluation.manifest import DataSource
 from claimeval.metrics.derived import ZERO_IS_BEST
 from claimeval.metrics.rows import canonical_name
-from claimeval.metrics.scoring import MetricSummary
+from claimeval.metrics.scoring import MetricSummary, bounds_of
 from claimeval.runs.directory import RunResults, load_manifest, load_summary
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.pairing import Asked, check_paired, paired_by, question_of
@@ -240,7 +240,7 @@ def _on_drop(
         ends = (-ends[1], -ends[0])
     is_bound = metric.ends == "bounds"
     if is_bound:
-        value, ends = _largest_loss(metric, compared, baseline, shared), None
+        value, ends = _largest_loss(name, baseline, shared), None
     by_chance = ends is not None and ends[0] <= 0 <= ends[1]
     outcome: Outcome = "passed"
     if value is None or is_below(gate.limit, value):
@@ -262,18 +262,17 @@ def _on_drop(
     )
 
 
-def _largest_loss(
-    metric: MetricSummary,
-    compared: MetricComparison,
-    baseline: Baseline,
-    shared: Sequence[ScoredSample],
-) -> float | None:
-    """Return the loss if all claims without a verdict were as bad as possible."""
-    name = compared.metric
-    known = [baseline.value(one.id, name) for one in shared]
-    before = [value for value in known if value is not None]
-    worst = metric.high if name in ZERO_IS_BEST else metric.low
-    return None if not before or worst is None else loss(name, worst, fmean(before))
+def _largest_loss(name: str, baseline: Baseline, shared: Sequence[ScoredSample]) -> float | None:
+    """Return the mean loss over the samples that both runs have if all claims without a verdict
+    were as bad as possible."""
+    losses: list[float] = []
+    for one in shared:
+        before = baseline.value(one.id, name)
+        bounds = bounds_of(one.scores[name])
+        if before is not None and bounds is not None:
+            worst = bounds[1] if name in ZERO_IS_BEST else bounds[0]
+            losses.append(loss(name, worst, before))
+    return fmean(losses) if losses else None
 
 
 def _drop_in_words(

@@ -91,18 +91,23 @@ def test_a_sample_without_a_value_is_no_pair() -> None:
 
 
 def test_a_loss_is_the_largest_possible_one_where_judges_abstained() -> None:
-    """Before 0.8; the claims without a verdict may lower 0.8 to 0.5."""
-    values = [0.8] * 4
+    """By hand, over the three samples that both runs have: 8 of 10 claims, 6 of them true and 2
+    without a verdict, after 0.8, so that 0.2 each may be lost. The fourth sample has no partner."""
+    scores = [Score.counted(hits=6, judged=8, total=10)] * 3
+    scores.append(Score.counted(hits=0, judged=1, total=10))
     tally = MetricTally()
-    for number, result in enumerate(results(values)):
-        tally.add(result.scores[FAITHFULNESS], cluster=number)
-    metric = tally.summary().model_copy(update={"ends": "bounds", "low": 0.5, "high": 0.9})
+    samples = []
+    for number, score in enumerate(scores):
+        tally.add(score, cluster=number)
+        sample = Sample(id=str(number), question=f"{number}?")
+        samples.append(SampleResult.of(sample, scores={FAITHFULNESS: score}))
+    metric = tally.summary().model_copy(update={"ends": "bounds"})
     gates = Gates(max_drop={FAITHFULNESS: 0.1}, baseline="main")
-    main = Baseline.of_results("main", results(values))
-    (found,) = evaluate(gates, {FAITHFULNESS: metric}, results(values), main)
+    main = Baseline.of_results("main", results([0.8] * 3))
+    (found,) = evaluate(gates, {FAITHFULNESS: metric}, samples, main)
     assert found.failed
-    assert found.value == pytest.approx(0.3)
-    assert "may be 0.300 lower than in main, as judges abstained on many claims" in found.says
+    assert found.value == pytest.approx(0.2)
+    assert "may be 0.200 lower than in main, as judges abstained on many claims" in found.says
 
 
 def _pairs(seed: int, drop: float) -> tuple[list[float], list[float]]:
