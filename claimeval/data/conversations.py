@@ -24,7 +24,7 @@ from claimeval.types.records import Turn
 
 ROLES = {
     "user": ("user", "human", "customer"),
-    "assistant": ("assistant", "ai", "bot", "gpt", "model", "chatbot", "api"),
+    "assistant": ("assistant", "ai", "bot", "gpt", "model", "chatbot", "api", "agent"),
     "tool": ("tool", "function", "ipython", "observation", "toolresult"),
     "system": ("system", "developer"),
 }
@@ -38,12 +38,26 @@ _ROLE_OF_EVENT = {"toolcallexecutionevent": "tool", "toolcallsummarymessage": "t
 _SPEAKING = ("textmessage", "multimodalmessage", "stopmessage")
 """Types of AutoGen's messages. A summary of a call repeats what the tool returned."""
 _ROLE_OF_PART = {"user-prompt": "user", "system-prompt": "system"}
-_AUTHORS = ("role", "_role", "from", "author", "sender", "source", "type")
+_AUTHORS = ("role", "_role", "from", "author", "sender", "speaker", "source", "event", "type")
 """Names of the author of a message. Any text under the first three is a role."""
+_ROLE_OF_NUMBER = {0: "assistant", 1: "user"}
+"""Roles in `from` of the transcripts of Copilot Studio."""
+_BY_USER = "isCreatedByUser"
+"""What LibreChat has beside the name of a model."""
 _ANY_ROLE = ("role", "_role", "from")
 _MESSAGE_SUFFIX = re.compile(r"_?message(?:chunk)?$")
 """The end of the names of LangChain's classes and of Flowise's roles."""
-_CONTENTS = ("parts", "content", "_content", "value", "text", "blocks")
+_CONTENTS = (
+    "parts",
+    "content",
+    "_content",
+    "value",
+    "text",
+    "blocks",
+    "utterance",
+    "message",
+    "items",
+)
 """Names of what a message holds. Vercel's AI SDK has `parts` beside a `content` without tools."""
 _CALLS = ("tool_calls", "toolInvocations", "tool_call")
 _UNSPOKEN = frozenset(
@@ -81,6 +95,7 @@ _RETURNED = frozenset(
         "dynamic-tool",
         "function_response",
         "tool_response",
+        "functionresultcontent",
     )
 )
 """Types of parts that hold what a tool returned, beside `tool-NAME` and `NAME_tool_result`."""
@@ -233,6 +248,8 @@ def _messages_of(item: object) -> list[Message] | None:
         return None
     item = _unwrapped(item)
     kind = _type(item)
+    if _is_aside(item, kind):
+        return []
     role = _ROLE_OF_EVENT.get(kind) or _role(item)
     if role is None and kind in _SPEAKING:
         role = "assistant"  # an agent under its own name
@@ -249,6 +266,16 @@ def _messages_of(item: object) -> list[Message] | None:
         found = [one._replace(role="tool") for one in found]
     documents = () if role == "tool" else tuple(beside(item))
     return _with_documents(_joined(found), role, documents)
+
+
+def _is_aside(item: Mapping[str, Any], kind: str) -> bool:
+    """Return whether an entry of a transcript is no message: what Rasa does between messages, and
+    what Copilot Studio logs."""
+    event = item.get("event")
+    if isinstance(event, str) and event.lower() not in _ROLE_OF and not _role(item):
+        return True
+    activity = isinstance(item.get("from"), Mapping) and kind not in ("", "message")
+    return activity and not item.get("text")
 
 
 def _of_sequence(item: Sequence[Any]) -> list[Message] | None:
@@ -288,6 +315,8 @@ def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the message within an object that has it under a name."""
     if isinstance(item.get("raw_item"), Mapping):  # of OpenAI's Agents SDK
         item = item["raw_item"]
+    if "Role" in item or "$type" in item:  # of Semantic Kernel, as .NET writes it
+        item = {name.lower(): value for name, value in item.items()}
     if "lc" in item and isinstance(item.get("kwargs"), Mapping):  # as LangChain dumps it
         names = item.get("id")
         name = names[-1] if isinstance(names, list) and names else None
@@ -303,7 +332,7 @@ def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _type(item: Mapping[str, Any]) -> str:
-    for name in ("part_kind", "type", "block_type"):
+    for name in ("part_kind", "type", "block_type", "$type"):
         if isinstance(kind := item.get(name), str):
             return kind.lower()
     return ""
@@ -311,13 +340,19 @@ def _type(item: Mapping[str, Any]) -> str:
 
 def _role(item: Mapping[str, Any]) -> str | None:
     """Return the role of a message; None if it has no author."""
+    if isinstance(by_user := item.get(_BY_USER), bool):
+        return "user" if by_user else "assistant"
     for name in _AUTHORS:
         value = item.get(name)
         if isinstance(value, Mapping):
-            value = value.get("role")
+            value = value.get("role", value.get("Label", value.get("label")))
+            if isinstance(value, int) and value in _ROLE_OF_NUMBER:
+                return _ROLE_OF_NUMBER[value]
         if not isinstance(value, str):
             continue
         role = _MESSAGE_SUFFIX.sub("", value.lower())
+        if name == "speaker" and role == "system":
+            return "assistant"  # of a dialogue: a prompt is not spoken
         if role in _ROLE_OF or (name in _ANY_ROLE and role):
             return _ROLE_OF.get(role, role)
     kind = item.get("kind")
@@ -350,6 +385,8 @@ def _of_part(part: Any, role: str) -> list[Message]:
         return _of_parts(part, role)
     if not isinstance(part, Mapping):
         return []
+    if "$type" in part:
+        part = _unwrapped(part)
     kind = _type(part)
     if part.get("thought") is True or kind in _UNSPOKEN:
         return []
@@ -386,6 +423,8 @@ def _returned(item: Mapping[str, Any]) -> list[Message]:
     """Return what a tool returned: a text, or one message with its documents."""
     value = _output(item)
     if isinstance(value, str):
+        if pages := _documents_in_json(value):
+            return [Message("tool", "", pages)]
         return [Message("tool", value)] if value else []
     given = value if isinstance(value, list) else [value]
     items = [one for one in given if not _is_unspoken(one)]
@@ -398,6 +437,29 @@ def _returned(item: Mapping[str, Any]) -> list[Message]:
         return [Message("tool", "", pages)]
     written = items if isinstance(value, list) else value
     return [Message("tool", json.dumps(written, ensure_ascii=False, default=str))]
+
+
+_OF_A_DOCUMENT = frozenset(
+    (
+        *("text", "content", "page_content", "pageContent", "snippet", "chunk", "passage"),
+        *("id", "doc_id", "document_id", "chunk_id", "_id", "title", "name", "score", "similarity"),
+        *("source", "url", "uri", "link", "metadata", "meta", "page", "file", "filename", "rank"),
+        *("type", "distance", "relevance_score", "date"),
+    )
+)
+"""Keys of a document from a search. An object with others is data, which is read as it is."""
+
+
+def _documents_in_json(text: str) -> tuple[Any, ...]:
+    """Return the documents in what a tool returned as JSON; empty if it is another text or has more
+    than documents."""
+    value = parsed(text) if text.lstrip()[:1] in ("[", "{") else None
+    while isinstance(value, Mapping) and len(value) == 1:
+        value = next(iter(value.values()))
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        return ()
+    known = all(item.keys() <= _OF_A_DOCUMENT for item in value)
+    return _documents_of(value) if known else ()
 
 
 def _output(item: Mapping[str, Any]) -> Any:

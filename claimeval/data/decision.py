@@ -33,13 +33,15 @@ from claimeval.data.field_names import (
     is_gold,
     is_singular,
     may_answer,
+    may_reply,
     names_documents,
     names_ids,
     rank_of_text,
+    says_nothing_of_its_kind,
     speaks_of_documents,
     words_of,
 )
-from claimeval.data.mapping import RowMapping, options, presets
+from claimeval.data.mapping import SETTINGS, RowMapping, options, presets
 from claimeval.data.paths import is_pattern, numbers, opened, passages, roots, values_at
 from claimeval.data.profile import PathValues, profile
 from claimeval.data.reasoning import mark_of
@@ -67,6 +69,8 @@ _OF_DOCUMENTS = frozenset(
 """Names that only documents have."""
 _UNNAMED = 2
 """The rank of a list of documents whose name does not say that these are documents."""
+_LONG_WORD = 4
+"""Letters from which a word seldom is one of grammar alone."""
 _SENTENCE = 4
 """Words from which a text may be an answer or a passage although its name hardly says so."""
 
@@ -117,7 +121,7 @@ class Decision:
         for number, question in enumerate(self.questions, 1):
             for other in question.readings[1:]:
                 readings.append(_together([*likeliest[:number], other, *likeliest[number + 1 :]]))
-        return tuple(_in_order(reading) for reading in readings[:_READINGS])
+        return tuple(map(_in_order, filter(_is_apart, readings)))[:_READINGS]
 
     @property
     def refusal(self) -> str | None:
@@ -137,6 +141,16 @@ def _together(readings: Iterable[Reading]) -> Reading:
     for reading in readings:
         together |= reading
     return together
+
+
+def _is_apart(reading: Reading) -> bool:
+    """Return whether no path of a reading serves two fields."""
+    paths: list[str] = []
+    for name, given in reading.items():
+        if name not in SETTINGS:
+            paths += [given] if isinstance(given, str) else given
+    paths = list(filter(None, paths))
+    return len(set(paths)) == len(paths)
 
 
 def _in_order(reading: Reading) -> Reading:
@@ -202,7 +216,8 @@ class _Table:
             named.update(chain.from_iterable(question.readings))
         missing = [name for name in FIELDS if name not in named and self._lacks(name)]
         found = self._search(missing, asked)
-        for question in (*self._missing(found), *self._some_rows(asked)):
+        missing_fields = self._missing(found, is_refused=bool(asked))
+        for question in (*missing_fields, *self._some_rows(asked)):
             asked.setdefault(question.field, question)
         reasoning = self._reasoning() if asked else None
         if reasoning:
@@ -295,6 +310,10 @@ class _Table:
         """Return whether no row has a field that the caller did not name."""
         if self._mapping.is_given(field) or self._mapping.fields.get(field) == ("",):
             return False
+        if self._columns.get(field) and not any(self._samples):
+            return (
+                False  # it has a column, and what is wrong with the rows is said when they are read
+            )
         return not any(self._has(sample, field) for sample in self._samples)
 
     def _taken(self, but: Collection[str] = ()) -> set[str]:
@@ -405,17 +424,76 @@ class _Table:
     def _may_be_answer(self, path: PathValues) -> bool:
         if path.kind != "text" or not _has_letters(path):
             return False
+        if self._lacks("contexts") and self._may_be_evidence(path):
+            return False  # asked about as what is missing
         if len(path.keys) == 1:
-            named = answers(path.keys[0]) or (may_answer(path.keys[0]) and _are_sentences(path))
+            name = path.keys[0]
+            named = answers(name)
+            named = named or (may_answer(name) and _are_sentences(path))
+            named = named or (self._may_reply(path) and self._speaks_of_the_question(path))
         else:
             named = len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path
         return named
 
+    def _may_be_evidence(self, path: PathValues) -> bool:
+        name = path.keys[-1]
+        return _rank_of_documents(path) is not None or (may_reply(name) and not by_a_system(name))
+
+    def _may_reply(self, path: PathValues) -> bool:
+        """Return whether sentences may be what a system wrote: their name says so, or says nothing
+        while the answer that is read looks like a gold answer."""
+        name = path.keys[0]
+        asks = _rank("question", path) is not None and self._lacks("question")
+        if asks or not _are_sentences(path):
+            return False
+        if may_reply(name):
+            return True
+        if self._columns.get("reference_answers") or not says_nothing_of_its_kind(name):
+            return False
+        return any(
+            self._looks_gold(read, (read, path.path)) for read in self._columns.get("answer", ())
+        )
+
+    def _speaks_of_the_question(self, path: PathValues) -> bool:
+        """Return whether most texts share a word with the question or the answer of their row, and
+        are neither a prompt with the question in it nor a part of the evidence."""
+        texts = {str(text) for text in path.values.values()}
+        if (len(texts) == 1 and len(path.values) > 1) or 2 * _asks(path) > len(path.values):
+            return False  # the same instruction in every row, or questions
+        about = 0
+        for row, text in path.values.items():
+            said = _plain(str(text))
+            asked = _plain(" ".join(self._texts_of("question", row)))
+            answer = " ".join(self._texts_of("answer", row))
+            evidence = _plain(" ".join(self._evidence(row)))
+            apart = not (asked and asked in said) and not (evidence and said in evidence)
+            about += apart and not _telling_words(said).isdisjoint(
+                _telling_words(f"{asked} {_plain(answer)}")
+            )
+        return 2 * about > len(path.values)
+
     def _may_be_contexts(self, path: PathValues) -> bool:
+        if len(path.keys) > 1:
+            return False
         rank = _rank_of_documents(path)
-        if len(path.keys) > 1 or rank is None or rank[0] == _UNNAMED:
+        named = rank is not None and rank[0] != _UNNAMED
+        if not named and not (path.kind in ("texts", "documents") and self._are_passages_of(path)):
             return False
         return _are_passages(path)
+
+    def _are_passages_of(self, path: PathValues) -> bool:
+        """Return whether a list whose name does not say what it holds has texts that are no parts
+        of the question or the answer."""
+        if not says_nothing_of_its_kind(path.keys[0]):
+            return False
+        apart = 0
+        for row in path.values:
+            said = _plain(
+                " ".join([*self._texts_of("question", row), *self._texts_of("answer", row)])
+            )
+            texts = list(map(_plain, path.texts(row)))
+            apart += bool(texts) and not any(text in said for text in texts)
+        return 2 * apart > len(path.values)
 
     def _differs(self, path: PathValues, field: str, read: Sequence[str]) -> bool:
         """Return whether a path has, in some row, another text than a field that is read and than
@@ -431,7 +509,14 @@ class _Table:
 
     def _repeats(self, path: PathValues, field: str) -> bool:
         """Return whether a path has the texts of a field in most rows."""
-        repeated = sum(_same(path.texts(row), self._texts_of(field, row)) for row in path.values)
+        repeated = 0
+        for row in path.values:
+            texts = path.texts(row)
+            read = self._texts_of(field, row)
+            parts = field != "contexts" and path.kind != "text" and bool(read)
+            whole = _plain(" ".join(read))
+            within = parts and all(_plain(text) in whole for text in texts)
+            repeated += within or _same(texts, read)
         return 2 * repeated > len(path.values)
 
     def _choice(self, field: str, columns: Sequence[str]) -> Question:
@@ -456,7 +541,11 @@ class _Table:
             systems = [column for column in ordered[1:] if by_a_system(column)]
             readings += [{"answer": name, "reference_answers": ordered[0]} for name in systems]
         why = "they cannot be told apart"
-        if gold:
+        listed = [column for column in gold if self._paths[column].kind == "texts"]
+        if listed:
+            why = f"{_or(listed)} looks like gold answers: lists of texts"
+            readings = [each for each in readings if each["answer"] not in listed] or readings
+        elif gold:
             why = (
                 f"{_or(gold)} looks like gold answers: short texts that stand word for word in the"
                 " contexts"
@@ -471,7 +560,9 @@ class _Table:
 
     def _looks_gold(self, column: str, columns: Sequence[str]) -> bool:
         """Return whether most texts of a column stand word for word in the contexts and are shorter
-        than those of another."""
+        than those of another, or are lists of texts."""
+        if column in self._paths and self._paths[column].kind == "texts":
+            return True
         texts = self._paths[column].values if column in self._paths else {}
         quoted = 0
         for row, text in texts.items():
@@ -638,6 +729,9 @@ class _Table:
         return fields
 
     def _conversations(self, missing: Sequence[str], taken: Collection[str]) -> list[Candidate]:
+        if "question" in missing and "answer" in missing:
+            # a history that ends with an answer is the whole conversation
+            taken = set(taken) - set(self._columns.get("history", ()))
         paths = [
             path
             for path in self._paths.values()
@@ -707,7 +801,10 @@ class _Table:
             for at in taken:
                 if (other := self._paths.get(at)) and other.kind in ("text", "messages"):
                     others.update(map(_plain, other.texts(row)))
-            repeats += bool(texts) and texts <= others
+            # such as the parts of an answer that citations are about
+            spoken = [text for text in others if not _is_json(text)]
+            within = all(text in others or any(text in other for other in spoken) for text in texts)
+            repeats += bool(texts) and within
         return 2 * repeats > len(path.values)
 
     def _by_shape(self, field: str, taken: Collection[str]) -> list[Candidate]:
@@ -723,7 +820,7 @@ class _Table:
             return [Candidate(path.path, "texts with a question mark") for path in asking]
         if self._knows_a_column():
             texts = [path for path in texts if _are_sentences(path)]
-        texts.sort(key=lambda path: (-_length(path), path.path))
+        texts.sort(key=lambda path: (not may_reply(path.keys[-1]), -_length(path), path.path))
         return [Candidate(path.path, "the longest texts") for path in texts]
 
     def _is_free(self, path: PathValues, taken: Collection[str]) -> bool:
@@ -733,7 +830,7 @@ class _Table:
         return not describes(words_of(path.keys[-1])) and not is_gold(_all_words(path))
 
     def _lists_by_shape(
-        self, free: Iterable[PathValues], taken: Collection[str]
+        self, free: Sequence[PathValues], taken: Collection[str]
     ) -> list[Candidate]:
         lists: list[PathValues] = []
         for path in free:
@@ -741,7 +838,13 @@ class _Table:
             if is_list and not self._is_no_evidence(path, taken):
                 lists.append(path)
         lists.sort(key=lambda path: (path.kind != "documents", len(path.keys), path.path))
-        return [Candidate(path.path, "a list of texts") for path in lists]
+        found = [Candidate(path.path, "a list of texts") for path in lists]
+        if found or not self._knows_a_column():
+            return found
+        texts = [path for path in free if path.kind == "text" and _are_sentences(path)]
+        texts = [path for path in texts if not self._is_no_evidence(path, taken)]
+        texts.sort(key=lambda path: (-_length(path), path.path))
+        return [Candidate(path.path, "the longest texts") for path in texts]
 
     def _is_one_of_many(self, path: PathValues) -> bool:
         """Return whether the name of a path has a number, and several others differ only in it, as
@@ -750,16 +853,29 @@ class _Table:
         alike = [other for other in self._paths if _DIGITS.sub("0", other) == stem]
         return path.keys[-1][-1:].isdigit() and len(alike) > 2
 
-    def _missing(self, found: Mapping[str, Sequence[Candidate]]) -> Iterable[Question]:
-        """Ask for fields that would not be read and may be elsewhere."""
+    def _missing(
+        self, found: Mapping[str, Sequence[Candidate]], *, is_refused: bool
+    ) -> Iterable[Question]:
+        """Ask for fields that would not be read and may be elsewhere.
+
+        Documents under a name that says nothing are asked about only if the file is refused anyway.
+        """
         certain: dict[str, list[Reading]] = {}
+        named = [
+            field
+            for field, candidates in found.items()
+            if candidates and field not in REFERENCES and self._is_certain(field, candidates[0])
+        ]
         for field, candidates in found.items():
             if field in REFERENCES or not candidates:
                 continue
-            named = bool(candidates[0].rank) and candidates[0].rank[0] != _UNNAMED
-            if not named and field != "messages" and self._knows_a_column():
+            listed = field == "contexts" and (is_refused or bool(named))
+            listed = listed and self._paths[candidates[0].path].kind == "documents"
+            if field not in named and not listed and self._knows_a_column():
                 continue
             paths = [candidates[0].path, *self._rivals(field, candidates)]
+            if field == "answer":
+                paths.sort(key=lambda path: not by_a_system(self._paths[path].keys[-1]))
             if field == "contexts":
                 paths = [*self._steps(paths[0]), *paths[1:]]
             readings = [reading for path in paths if (reading := self._fully(field, path))]
@@ -777,6 +893,16 @@ class _Table:
             problem = f"{NO_COLUMN}; it has {', '.join(columns)}"
         for field, readings in certain.items():
             yield Question(field, problem, tuple(readings), skippable=known and field != "messages")
+
+    def _is_certain(self, field: str, candidate: Candidate) -> bool:
+        """Return whether a path is a field by its name, by its messages, or by what its texts ask
+        or speak of."""
+        path = self._paths[candidate.path]
+        if field == "question" and not candidate.rank:
+            return 2 * _asks(path) > len(path.values)
+        if field == "answer" and not candidate.rank:
+            return may_reply(path.keys[-1]) and self._speaks_of_the_question(path)
+        return field == "messages" or (bool(candidate.rank) and candidate.rank[0] != _UNNAMED)
 
     def _steps(self, path: str) -> list[str]:
         """Return a path to evidence, also with the step into a text that holds several passages.
@@ -1041,8 +1167,8 @@ def _is_typed(path: PathValues) -> bool:
 
 def _rank_of_one_text(path: PathValues) -> tuple[int, ...] | None:
     name = path.keys[-1]
-    if describes(words_of(name)):
-        return None
+    if describes(words_of(name)) or words_of(name) == ("search",):
+        return None  # a search is asked, and its hits are documents
     depth = len(path.keys)
     long = _are_sentences(path)
     several = not is_singular(name) and "[" not in path.path
@@ -1108,6 +1234,11 @@ def _plain(text: str) -> str:
 def _same(texts: Iterable[str], others: Iterable[str]) -> bool:
     """Return whether texts are the same but for white space, also if one has them joined."""
     return _plain(" ".join(texts)) == _plain(" ".join(others))
+
+
+def _telling_words(text: str) -> set[str]:
+    """Return the words of a text that say what it is about, as far as their length shows."""
+    return {word for word in re.findall(r"\w+", text) if len(word) >= _LONG_WORD}
 
 
 def _has_letters(path: PathValues) -> bool:

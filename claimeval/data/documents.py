@@ -57,6 +57,8 @@ _AROUND = (
     "entity",
     "data",
     "dataclass",
+    "properties",
+    "fields",
 )
 """Names of the object with the text, within the object of a document."""
 _TEXTS = (
@@ -208,11 +210,17 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
     )
 
 
-def text_key(item: Any, text: str) -> str | None:
-    """Return the key that leads to the text of a document; None if it is no key of the object."""
+def text_path(item: Any, text: str) -> str | None:
+    """Return the path that leads to the text of a document within its object; None if none does."""
     if not isinstance(item, Mapping):
         return None
-    return next((name for name in _TEXT if item.get(name) == text), None)
+    for name, value in item.items():
+        if value == text:
+            return str(name)
+    for name, value in item.items():
+        if path := text_path(value, text):
+            return f"{name}.{path}"
+    return None
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...], kind: Any) -> Any:

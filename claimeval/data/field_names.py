@@ -8,6 +8,7 @@ A name is a guess and never decides between two columns that may be one field; t
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -20,7 +21,13 @@ def words_of(name: str) -> Words:
     """Return the words in a name, in lower case and singular: `userQueries_2` has user and
     query."""
     spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
-    return tuple(singular(word) for word in re.findall("[a-z]+", spaced))
+    plain = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", spaced)))
+    return tuple(singular(word) for word in _LETTERS.findall(plain))
+
+
+_MARKS = re.compile(r"[\u0300-\u036f]")
+"""Accents: `réponse` is written `reponse` as often."""
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def singular(word: str) -> str:
@@ -29,6 +36,8 @@ def singular(word: str) -> str:
         return f"{word[:-3]}y"
     if word.endswith(("ches", "shes", "xes", "sses")):
         return word[:-2]
+    if word.endswith(("theses", "hypotheses")):
+        return f"{word[:-2]}is"
     if word.endswith("s") and not word.endswith(("ss", "us", "sis")) and len(word) > 3:
         return word[:-1]
     return word
@@ -39,13 +48,20 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 _GOLD = frozenset(
-    _list("reference truth gold golden expected ideal target correct gt right annotated annotation")
+    _list(
+        "reference truth gold golden expected ideal target correct gt right annotated annotation"
+        " referenz referencia musterantwort 参考答案 标准答案 模範解答"
+    )
 )
 _DOCUMENT = frozenset(
     _list(
         "context chunk passage document doc source retrieved evidence snippet hit retrieval"
         " paragraph node knowledge ctx article excerpt segment grounding search"
-        " retriever material background premise"
+        " retriever material background premise kb corpus wiki wikipedia reranked rerank reranker"
+        " observation neighbor neighbour attachment quote quotation transcript story tool"
+        " kontext kontexte kontekst contexto contexte contesto dokument dokumente documento"
+        " fundstelle textstelle quelle контекст документ"
+        " 上下文 文脈 コンテキスト 段落 文档 컨텍스트 문맥"
     )
 )
 """Words that say that something is a document."""
@@ -55,10 +71,14 @@ _DOCUMENT_IN_A_LIST = frozenset(
 """Words that say so of lists of documents or of passages."""
 _ANSWER = _list(
     "answer response output prediction completion generated generation reply hypothesis candidate"
-    " pred predicted resp assistant bot apimessage result summary claim text"
+    " pred predicted resp ans assistant bot apimessage hyp antwort antworten respuesta resposta"
+    " risposta reponse antwoord svar odpoved odpowiedz ответ 答案 回答 回复 답변"
+    " result summary claim text"
 )
 _QUESTION = _list(
     "question query prompt input message ask instruction utterance request user human problem task"
+    " frage fragen anfrage pregunta consulta pergunta domanda vraag fraga otazka pytanie вопрос"
+    " запрос 问题 問題 质询 質問 질문"
 )
 _WORDS = {"question": _QUESTION, "answer": _ANSWER}
 """Words for the texts of a sample, most reliable first."""
@@ -81,7 +101,7 @@ _NO_TEXT = frozenset(
         " format name title by author start end tag tags level topic index reasoning lang locale"
         " rating grade quality feedback comment explanation correctness relevance relevancy"
         " faithfulness similarity confidence probability logprob label rank position offset span"
-        " template schema style tone sentiment intent keyword difficulty split domain method"
+        " template schema style tone sentiment intent keyword term difficulty split domain method"
     )
 )
 """Words at the end of the names of columns that describe something."""
@@ -90,17 +110,38 @@ _IDS = frozenset(
 )
 """Words at the end of the names of lists of ids."""
 _OF_DEVELOPERS = frozenset({"error", "log"})
-_OF_A_SYSTEM = frozenset(_list("system prompt message instruction text content"))
-"""What a name with `system` ends with that means the instructions of a model: a `system_answer` is
-an answer."""
+_OF_A_SYSTEM = frozenset(_list("prompt message instruction text content"))
+"""What a name with `system` ends with that means the instructions of a model, as `system` alone
+does: a `system_answer` is an answer."""
 _SPOKEN = frozenset({"answer", "question", "query"})
+_REPLYING = frozenset(
+    _list(
+        "gpt chatgpt claude llama mistral mixtral gemini gemma qwen deepseek phi command grok llm"
+        " ai model rag sys system our ours baseline run draft final hyp decoded inference inferred"
+        " solution conclusion synthesis actual returned out res yhat text content message"
+    )
+)
+"""Words of columns that may hold what a model wrote, if they are sentences about the question."""
+_NAMED_AFTER = frozenset(_list("model system"))
+"""Words of columns that have the name or the instructions of a system, or what it wrote."""
+_ABOUT = frozenset(
+    _list(
+        "thought cot rationale justification critique note plan analysis scratchpad rubric"
+        " criterion criteria guideline persona scenario description followup follow distractor"
+        " paraphrase rewritten rewrite decomposition step keyword entity option choice claim"
+        " statement sentence nugget review question query instruction history example turn event"
+        " hint synonym alias aspect issue error warning log call skill goal"
+        " summary abstract incorrect wrong negative"
+    )
+)
+"""Words of columns of texts that are about a sample, whatever the texts look like."""
 
 
 def describes(words: Sequence[str]) -> bool:
     """Return whether the words of a name are those of a property or of a text for developers."""
     if not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words):
         return True
-    return "system" in words and words[-1] in _OF_A_SYSTEM
+    return "system" in words and (len(words) == 1 or words[-1] in _OF_A_SYSTEM)
 
 
 def is_generic(words: Words) -> bool:
@@ -173,7 +214,7 @@ def answers(name: str) -> bool:
     `answer_a` are answers.
     """
     words = words_of(name)
-    if is_gold(words) or describes(words):
+    if is_gold(words) or describes(words) or "tool" in words:
         return False
     head = words[-1] in _PLAIN_ANSWER or words[-1] in _GENERIC or len(words[-1]) == 1
     return head and not _PLAIN_ANSWER.isdisjoint(words)
@@ -185,6 +226,26 @@ def may_answer(name: str) -> bool:
     if is_gold(words) or describes(words) or speaks_of_documents(words):
         return False
     return not (_PLAIN_ANSWER | {"result", "summary"}).isdisjoint(words)
+
+
+def may_reply(name: str) -> bool:
+    """Return whether a column of sentences about the question may be that of answers, as `gpt-4o`
+    and `ours` are, and as `model` is not if it has names."""
+    words = words_of(name)
+    others = _ABOUT | _GOLD | _DOCUMENT | ({*_QUESTION} - _GENERIC)
+    aside = not others.isdisjoint(words)
+    if not words or aside or (describes(words) and words[-1] not in _NAMED_AFTER):
+        return False
+    return not _REPLYING.isdisjoint(words)
+
+
+def says_nothing_of_its_kind(name: str) -> bool:
+    """Return whether a name does not say what texts are: no field of a sample, and nothing about
+    one."""
+    words = words_of(name)
+    fields = _PLAIN_ANSWER | _DOCUMENT | {*_QUESTION}
+    known = describes(words) or is_gold(words) or not fields.isdisjoint(words)
+    return not known and _ABOUT.isdisjoint(words)
 
 
 def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:

@@ -589,9 +589,12 @@ def read_row(
         return [values.validated(fields_read)]
     # what stands beside the messages belongs to the last question
     answered = [one for one in exchanges_read[:-1] if "answer" in one]
+    answers = len(answered) + ("answer" in exchanges_read[-1])
     found = []
     for turn, exchange in enumerate([*answered, exchanges_read[-1]], 1):
-        beside = of_row if turn > len(answered) else {}
+        beside = of_row
+        if turn <= len(answered):
+            beside = values.beside_turn(turn, answers, mapping.fields.get("contexts", ()))
         place = {"conversation": name, **metadata, "turn": turn}
         fields_read = {"id": f"{name}/{turn}", "question": "", **exchange, **beside}
         found.append(values.validated({**fields_read, "metadata": place}))
@@ -872,7 +875,8 @@ class _CellValues:
         last = found[-1]
         question = self.text("question")
         answer = self.text("answer")
-        is_asked = question is None or question.strip() == last.question.strip()
+        # a prompt may have the question between instructions and documents
+        is_asked = question is None or question.strip() in last.question
         if not is_asked and (last.question or answer is not None):
             return [{"history": turns_of(messages)}]
         said = last.answer
@@ -989,6 +993,19 @@ class _CellValues:
         unique = len(set(names)) == len(names) == len(items) and not any(map(str.isdecimal, names))
         return names if names and unique and all(isinstance(item, str) for item in items) else None
 
+    def beside_turn(self, turn: int, answers: int, paths: Iterable[str]) -> dict[str, Any]:
+        """Return the contexts of an earlier turn if a path takes the last item of a list that has
+        one for each answer, as `reference[-1].chunks` does."""
+        for path in paths:
+            outer, last, inner = path.partition("[-1]")
+            for items in values_at(self._row.origin, outer) if last else ():
+                listed = opened(items)
+                if isinstance(listed, list) and len(listed) == answers:
+                    given = values_at(listed[turn - 1], inner.removeprefix("."))
+                    pages = list(chain.from_iterable(map(documents.listed, given)))
+                    return {"contexts": self._documents(pages, "contexts")}
+        return {}
+
     def _documents(
         self, items: list[Any], field: str, ids: list[str] | None = None
     ) -> list[dict[str, Any]]:
@@ -1007,7 +1024,7 @@ class _CellValues:
                 continue
             if earlier["text"] != document["text"]:
                 path = self._path(field).removesuffix("[*]")
-                key = documents.text_key(item, document["text"])
+                key = documents.text_path(item, document["text"])
                 numbers = options({field: f"{path}[*].{key}"} if key else {"context_ids": ""})
                 problem = f"duplicate document id (to number them, add {numbers})"
                 raise self._error(problem, f", got {name[:60]!r}", field=field)

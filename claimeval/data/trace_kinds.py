@@ -22,6 +22,8 @@ _OF_LANGFUSE = frozenset(
         "bookmarked",
     }
 )
+_OF_A_TRACE = frozenset({"timestamp", "trace", "projectId", "htmlPath"})
+"""Fields beside the observations of a trace, which tell them from those of an agent."""
 OF_OPIK = frozenset({"trace_id", "trace_start_time", "span_parent_span_id"})
 """Columns of the table in which Opik writes the spans of a trace, each beside the trace."""
 TRACES = (
@@ -54,7 +56,7 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
             return "OpenTelemetry spans"
         if names & {"type", "observationType"} and "input" in names:
             return "Langfuse observations"
-    if isinstance(fields.get("observations"), list):
+    if isinstance(fields.get("observations"), list) and names & _OF_A_TRACE:
         return "Langfuse traces"
     if opik_spans(fields) is not None:
         return "Opik trace"

@@ -381,6 +381,35 @@ SAID = {"role": "assistant", "content": "It is 63 m high."}
             {"role": "userMessage", "content": ASKED["content"]},
             {"role": "apiMessage", "content": SAID["content"]},
         ],
+        [
+            {"speaker": "USER", "utterance": ASKED["content"]},
+            {"speaker": "SYSTEM", "utterance": SAID["content"]},
+        ],
+        [
+            {"event": "action", "name": "action_listen"},
+            {"event": "user", "text": ASKED["content"]},
+            {"event": "slot", "name": "place"},
+            {"event": "bot", "text": SAID["content"]},
+        ],
+        [
+            {"type": "trace", "from": {"id": "b", "role": 0}},
+            {"type": "message", "from": {"id": "u", "role": 1}, "text": ASKED["content"]},
+            {"type": "message", "from": {"id": "b", "role": 0}, "text": SAID["content"]},
+        ],
+        [
+            {"sender": "User", "isCreatedByUser": True, "text": ASKED["content"]},
+            {"sender": "GPT-4", "isCreatedByUser": False, "text": SAID["content"]},
+        ],
+        [
+            {
+                "Role": {"Label": "user"},
+                "Items": [{"$type": "TextContent", "Text": ASKED["content"]}],
+            },
+            {
+                "Role": {"Label": "assistant"},
+                "Items": [{"$type": "TextContent", "Text": SAID["content"]}],
+            },
+        ],
     ],
     ids=[
         "tree",
@@ -391,6 +420,11 @@ SAID = {"role": "assistant", "content": "It is 63 m high."}
         "Prompt flow",
         "ADK",
         "Flowise",
+        "speakers",
+        "Rasa",
+        "Copilot Studio",
+        "LibreChat",
+        "Semantic Kernel",
     ],
 )
 def test_further_forms_of_one_exchange_are_read(messages: Any) -> None:
@@ -551,3 +585,62 @@ def test_what_stands_beside_the_messages_belongs_to_the_last_question() -> None:
 def test_rows_without_messages_are_one_sample_each() -> None:
     (sample,) = ce.read_samples([{"id": "a", "question": "Q?", "answer": "A."}], turns="all")
     assert (sample.id, sample.metadata) == ("a", {})
+
+
+@pytest.mark.parametrize(
+    ("returned", "texts"),
+    [
+        (
+            [{"text": "It is 63 m.", "score": 0.5}, {"text": "It is red."}],
+            ["It is 63 m.", "It is red."],
+        ),
+        ({"results": [{"content": "It is 63 m.", "source": "a.md"}]}, ["It is 63 m."]),
+        # what has more than a document is data, of which nothing may be lost
+        (
+            [{"text": "adult", "price": "12 euros"}],
+            ['[{"text": "adult", "price": "12 euros"}]'],
+        ),
+        ({"height": 63}, ['{"height": 63}']),
+    ],
+    ids=["documents", "within an object", "data", "a value"],
+)
+def test_documents_that_a_tool_returned_as_json_are_contexts_each(
+    returned: Any, texts: list[str]
+) -> None:
+    found = {"role": "tool", "content": json.dumps(returned)}
+    (sample,) = ce.read_samples([{"messages": [ASKED, found, SAID]}])
+    assert [document.text for document in sample.contexts or ()] == texts
+
+
+def test_a_prompt_with_the_question_of_the_row_is_its_turn() -> None:
+    prompt = f"Context: It is 63 m high.\n\nQuestion: {ASKED['content']}\nAnswer briefly."
+    messages = [{"role": "user", "content": prompt}, SAID]
+    row = {"question": ASKED["content"], "contexts": ["It is 63 m high."], "messages": messages}
+    (sample,) = ce.read_samples([row])
+    assert (sample.question, sample.answer, sample.history) == (
+        ASKED["content"],
+        SAID["content"],
+        (),
+    )
+
+
+def test_a_history_that_ends_with_an_answer_is_offered_as_the_conversation() -> None:
+    row = {"chat_history": [ASKED, SAID], "documents": [{"snippet": "Its height is 63 m."}]}
+    with pytest.raises(ce.DataError) as raised:
+        list(ce.read_samples([row]))
+    reading = {"messages": "chat_history", "contexts": "documents"}
+    assert raised.value.readings == (reading,)
+    (sample,) = ce.read_samples([row], mapping=reading)
+    assert (sample.question, sample.answer) == (ASKED["content"], SAID["content"])
+
+
+def test_a_list_with_an_item_for_each_answer_gives_each_turn_its_contexts() -> None:
+    pages = [{"chunks": [{"content": "It is 63 m high."}]}, {"chunks": [{"content": "It is red."}]}]
+    more = [{"role": "user", "content": "Red?"}, {"role": "assistant", "content": "Yes."}]
+    row = {"messages": [ASKED, SAID, *more], "reference": pages}
+    samples = list(ce.read_samples([row], turns="all"))
+    texts = [[document.text for document in sample.contexts or ()] for sample in samples]
+    assert texts == [["It is 63 m high."], ["It is red."]]
+    row["reference"] = pages[1:]
+    first, last = ce.read_samples([row], turns="all", mapping={"contexts": "reference[-1].chunks"})
+    assert (first.contexts, len(last.contexts or ())) == (None, 1)

@@ -39,6 +39,8 @@ ANSWER_NAMES = (
     *("output_text", "response_text", "reply", "hypothesis", "generation", "gpt_answer"),
     *("chatbot_response", "assistant_response", "answer_text", "actual_output", "summary"),
     *("completion_text", "generated", "prediction_text", "result", "responseText", "modelAnswer"),
+    *("gpt-4o", "claude", "llama3", "chatgpt", "model", "ours", "hyp", "ans", "answer (system)"),
+    *("draft", "solution", "synthesis", "hypotheses", "inference", "decoded", "actual", "Antwort"),
 )
 CONTEXT_NAMES = (
     *("docs", "documents", "passages", "chunks", "retrieved_docs", "retrieved_documents"),
@@ -47,7 +49,8 @@ CONTEXT_NAMES = (
     *("retrieved_context", "retrieval_context", "retrieval_results", "supporting_documents"),
     *("source_nodes", "nodes", "paragraphs", "segments", "excerpts", "ctxs", "context_docs"),
     *("relevant_docs", "top_docs", "groundingChunks", "retrieved", "source_chunks", "matches"),
-    *("references", "text_chunks", "passage", "pages", "search_hits"),
+    *("references", "text_chunks", "passage", "pages", "search_hits", "kb", "reranked", "quotes"),
+    *("observations", "tool_outputs", "neighbors", "attachments", "contexto", "Kontext"),
 )
 QUESTION_NAMES = (
     *("questions", "queries", "inputs", "user", "human", "prompt", "instruction", "user_query"),
@@ -151,10 +154,14 @@ def test_retrieved_contexts_are_offered_before_a_gold_passage_that_a_preset_read
     assert read(rows, asked[0]) == truth()
 
 
+ALONE = tuple(name for name in ANSWER_NAMES if name != "model")
+"""Names that are those of answers also without other answers."""
+
+
 @pytest.mark.parametrize(
     ("field", "name"),
     [
-        *(("answer", name) for name in ANSWER_NAMES),
+        *(("answer", name) for name in ALONE),
         *(("contexts", name) for name in CONTEXT_NAMES),
         *(("question", name) for name in QUESTION_NAMES),
     ],
@@ -171,6 +178,49 @@ def test_the_name_of_the_only_column_of_a_field_is_offered(field: str, name: str
         assert read(rows, asked[0]) == truth()
     else:
         assert read(rows) == truth()  # a known name
+
+
+@pytest.mark.parametrize("name", ["yours", "v2", "Spalte 3", "system_1"])
+def test_sentences_about_the_question_are_asked_for_beside_an_answer_like_a_gold_one(
+    name: str,
+) -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD, name: ANSWERS})
+    assert readings(rows)[0] == {"answer": name, "reference_answers": "answer"}
+
+
+@pytest.mark.parametrize("name", ["vectors", "nearest", "top_k", "units"])
+def test_a_list_of_passages_is_asked_for_whatever_its_name(name: str) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    assert readings(table({**known, name: OTHER}))[0] == {"contexts": "contexts"}
+
+
+ASIDE: dict[str, Sequence[Any]] = {
+    "notes": ("checked by Anna in spring", "hard to find the mill", "the ferry needs a look"),
+    "description": ("A question on the height of towers", "On mills and builders", "On a ferry"),
+    "explanation": ("The tower is 58 m by document 1", "Ana Souto is named", "7:40 is named"),
+    "chain_of_thought": ("The tower is 58 m so it is 58 m", "Ana built it", "It leaves at 7:40"),
+    "prompt": tuple(f"{' '.join(c)} {q}" for c, q in zip(CONTEXTS, QUESTIONS, strict=True)),
+    "instructions": ("Answer the question on the tower",) * 3,
+    "search_terms": ("tower height in metres today", "mill built by whom", "ferry leaves at"),
+    "rubric": ("Must say that the tower has 58 m", "Must name Ana Souto", "Must say 7:40 or so"),
+    "model": ("gpt-4o mini of August 2024", "llama3 8b instruct q4", "x"),
+    "claims": (["The tower is 58 m high.", "It is red all over."],) * 3,
+    "options": (["It is 57 m high.", "It is 58 m high."],) * 3,
+    "follow_up_questions": (["Who built the tower of Bern?"],) * 3,
+    "citations": (
+        [{"start": 0, "end": 9, "text": "The tower"}],
+        [{"text": "Ana"}],
+        [{"text": "at"}],
+    ),
+}
+"""Columns of texts about a sample that are no field of one."""
+
+
+@pytest.mark.parametrize("name", ASIDE)
+@pytest.mark.parametrize("answer", [ANSWERS, GOLD], ids=["answers", "short answers"])
+def test_texts_about_a_sample_ask_nothing(name: str, answer: Sequence[str]) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": answer}
+    assert read(table({**known, name: ASIDE[name]})) == truth(answer)
 
 
 DESCRIBING: dict[str, Sequence[Any]] = {
@@ -273,7 +323,7 @@ def test_every_first_reading_of_generated_tables_is_the_right_one_in_one_refusal
     for _ in range(50):
         names = {
             "question": chance.choice(QUESTION_NAMES[:6]),
-            "answer": chance.choice(ANSWER_NAMES),
+            "answer": chance.choice(ALONE),
             "contexts": chance.choice(CONTEXT_NAMES[:6]),
         }
         rows = _nested(chance, names)
@@ -317,6 +367,41 @@ def test_the_messages_of_a_conversation_are_never_its_evidence() -> None:
     asked = readings(rows)
     assert asked[0] == {"messages": "talk.messages", "contexts": "found.passages"}
     assert read(rows, asked[0]) == truth()
+
+
+def test_lists_of_gold_answers_are_never_offered_as_the_answer() -> None:
+    golds = [[text] for text in GOLD]
+    rows = table(
+        {"question": QUESTIONS, "contexts": CONTEXTS, "answer": golds, "prediction": ANSWERS}
+    )
+    assert readings(rows) == ({"answer": "prediction", "reference_answers": "answer"},)
+    assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
+
+
+def test_what_is_wrong_with_all_rows_is_no_reason_to_ask_for_their_columns() -> None:
+    documents = [[{"id": "d", "text": text} for text in texts] for texts in CONTEXTS]
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": documents})
+    rows = [{**row, "out": {"prompt": row["question"]}} for row in rows]
+    with pytest.raises(ce.DataError, match="duplicate document id"):
+        read(rows)
+
+
+@pytest.mark.parametrize(
+    ("around", "path"),
+    [
+        (lambda page: {"metadata": page}, "contexts[*].metadata.text"),
+        (lambda page: {"node": page}, "contexts[*].node.text"),
+        (lambda page: page, "contexts[*].text"),
+    ],
+    ids=["metadata", "node", "plain"],
+)
+def test_the_printed_option_numbers_documents_with_one_id(around: Any, path: str) -> None:
+    pages = [{"id": "d", **around({"text": text})} for text in CONTEXTS[0]]
+    row = {"question": QUESTIONS[0], "answer": ANSWERS[0], "contexts": pages}
+    with pytest.raises(ce.DataError, match="duplicate document id") as raised:
+        read([row])
+    assert f"--field contexts='{path}'" in str(raised.value)
+    assert read([row], {"contexts": path}) == truth()[:1]
 
 
 def test_what_is_named_is_taken_as_named() -> None:
@@ -404,9 +489,11 @@ def test_inputs_and_outputs_of_plain_texts_are_no_examples_without_answers(
 
 
 @pytest.mark.parametrize(
-    ("inputs", "beside"), [({"chat_history": []}, {}), ({}, {"line_number": 0})], ids=str
+    ("inputs", "beside"),
+    [({"chat_history": []}, {}), ({}, {"line_number": 0}), ({}, {}), ({}, {"id": "e"})],
+    ids=str,
 )
-def test_rows_of_prompt_flow_have_answers(
+def test_inputs_and_outputs_that_are_no_examples_of_a_data_set_have_answers(
     inputs: Mapping[str, Any], beside: Mapping[str, Any]
 ) -> None:
     rows = [

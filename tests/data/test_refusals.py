@@ -203,9 +203,8 @@ def test_gold_answers_are_offered_and_never_as_the_answer() -> None:
     assert "1 samples have no answer" in remarks
     assert "--field reference_answers=golden_answers" in remarks
     assert "--field answer" not in remarks
-    examples = ce.doctor(
-        [{"inputs": {"question": Q}, "outputs": {"answer": "At ten."}, "id": "e1"}]
-    )
+    row = {"inputs": {"question": Q}, "outputs": {"answer": "At ten."}, "id": "e1"}
+    examples = ce.doctor([{**row, "dataset_id": "d"}])
     assert "outputs of an example are the reference" in " ".join(examples.remarks)
 
 
