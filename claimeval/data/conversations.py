@@ -343,20 +343,25 @@ def _role(item: Mapping[str, Any]) -> str | None:
     if isinstance(by_user := item.get(_BY_USER), bool):
         return "user" if by_user else "assistant"
     for name in _AUTHORS:
-        value = item.get(name)
-        if isinstance(value, Mapping):
-            value = value.get("role", value.get("Label", value.get("label")))
-            if isinstance(value, int) and value in _ROLE_OF_NUMBER:
-                return _ROLE_OF_NUMBER[value]
-        if not isinstance(value, str):
-            continue
-        role = _MESSAGE_SUFFIX.sub("", value.lower())
-        if name == "speaker" and role == "system":
-            return "assistant"  # of a dialogue: a prompt is not spoken
-        if role in _ROLE_OF or (name in _ANY_ROLE and role):
-            return _ROLE_OF.get(role, role)
+        if role := _role_under(name, item.get(name)):
+            return role
     kind = item.get("kind")
     return _ROLE_OF_KIND.get(kind) if isinstance(kind, str) and "parts" in item else None
+
+
+def _role_under(name: str, value: object) -> str | None:
+    """Return the role of an author, who stands under a name; None if it is none."""
+    if isinstance(value, Mapping):
+        value = value.get("role", value.get("Label", value.get("label")))
+        if isinstance(value, int):
+            return _ROLE_OF_NUMBER.get(value)
+    if not isinstance(value, str):
+        return None
+    role = _MESSAGE_SUFFIX.sub("", value.lower())
+    if name == "speaker" and role == "system":
+        return "assistant"  # of a dialogue: a prompt is not spoken
+    known = role if name in _ANY_ROLE else None
+    return _ROLE_OF.get(role, known) or None
 
 
 def _parts(item: Mapping[str, Any]) -> list[Any]:

@@ -426,14 +426,12 @@ class _Table:
             return False
         if self._lacks("contexts") and self._may_be_evidence(path):
             return False  # asked about as what is missing
-        if len(path.keys) == 1:
-            name = path.keys[0]
-            named = answers(name)
-            named = named or (may_answer(name) and _are_sentences(path))
-            named = named or (self._may_reply(path) and self._speaks_of_the_question(path))
-        else:
-            named = len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path
-        return named
+        if len(path.keys) > 1:
+            return _is_answer_in_answer(path)
+        name = path.keys[0]
+        if answers(name) or (may_answer(name) and _are_sentences(path)):
+            return True
+        return self._may_reply(path) and self._speaks_of_the_question(path)
 
     def _may_be_evidence(self, path: PathValues) -> bool:
         name = path.keys[-1]
@@ -466,10 +464,12 @@ class _Table:
             asked = _plain(" ".join(self._texts_of("question", row)))
             answer = " ".join(self._texts_of("answer", row))
             evidence = _plain(" ".join(self._evidence(row)))
-            apart = not (asked and asked in said) and not (evidence and said in evidence)
-            about += apart and not _telling_words(said).isdisjoint(
-                _telling_words(f"{asked} {_plain(answer)}")
-            )
+            is_prompt = bool(asked) and asked in said
+            is_evidence = bool(evidence) and said in evidence
+            if is_prompt or is_evidence:
+                continue
+            words = _telling_words(f"{asked} {_plain(answer)}")
+            about += not words.isdisjoint(_telling_words(said))
         return 2 * about > len(path.values)
 
     def _may_be_contexts(self, path: PathValues) -> bool:
@@ -529,11 +529,14 @@ class _Table:
 
     def _choice_of_answer(self, columns: Sequence[str]) -> Question:
         gold = [column for column in columns if self._looks_gold(column, columns)]
+        listed = [column for column in gold if self._paths[column].kind == "texts"]
         has_references = bool(self._columns.get("reference_answers"))
         read = self._columns["answer"]
 
         ordered = sorted(columns, key=lambda column: (column in gold, column not in read, column))
-        readings: list[Reading] = [{"answer": column} for column in ordered]
+        readings: list[Reading] = [
+            {"answer": column} for column in ordered if column not in listed or listed == ordered
+        ]
         if gold and not has_references:
             # the commonest table: `answer` is a data set's, and a new column has the system's
             readings[0] = {"answer": ordered[0], "reference_answers": ordered[-1]}
@@ -541,15 +544,10 @@ class _Table:
             systems = [column for column in ordered[1:] if by_a_system(column)]
             readings += [{"answer": name, "reference_answers": ordered[0]} for name in systems]
         why = "they cannot be told apart"
-        listed = [column for column in gold if self._paths[column].kind == "texts"]
-        if listed:
-            why = f"{_or(listed)} looks like gold answers: lists of texts"
-            readings = [each for each in readings if each["answer"] not in listed] or readings
-        elif gold:
-            why = (
-                f"{_or(gold)} looks like gold answers: short texts that stand word for word in the"
-                " contexts"
-            )
+        if gold:
+            like = "short texts that stand word for word in the contexts"
+            like = "lists of texts" if listed else like
+            why = f"{_or(listed or gold)} looks like gold answers: {like}"
         return Question("answer", f"answer may be in {_or(ordered)} ({why})", tuple(readings))
 
     def _order_of_contexts(self, column: str) -> tuple[bool, bool, bool, str]:
@@ -791,21 +789,29 @@ class _Table:
 
     def _is_no_evidence(self, path: PathValues, taken: Collection[str]) -> bool:
         """Return whether a path has the answer, the question, or the messages of a conversation, as
-        far as they are known, in most rows."""
+        far as they are known, or parts of them, such as those that citations are about, in most
+        rows."""
         repeats = 0
         for row in path.values:
             texts = set(map(_plain, path.texts(row)))
-            others: set[str] = set()
-            for field in FIELDS[:2]:
-                others.update(map(_plain, self._texts_of(field, row)))
-            for at in taken:
-                if (other := self._paths.get(at)) and other.kind in ("text", "messages"):
-                    others.update(map(_plain, other.texts(row)))
-            # such as the parts of an answer that citations are about
-            spoken = [text for text in others if not _is_json(text)]
-            within = all(text in others or any(text in other for other in spoken) for text in texts)
-            repeats += bool(texts) and within
+            said = self._said(row, taken)
+            spoken = [text for text in said if not _is_json(text)]
+            repeats += bool(texts)
+            for text in texts - said:
+                if not any(text in other for other in spoken):
+                    repeats -= 1
+                    break
         return 2 * repeats > len(path.values)
+
+    def _said(self, row: int, taken: Collection[str]) -> set[str]:
+        """Return what a row says in its question, its answer and the paths that fields have."""
+        said: set[str] = set()
+        for field in FIELDS[:2]:
+            said.update(map(_plain, self._texts_of(field, row)))
+        for at in taken:
+            if (other := self._paths.get(at)) and other.kind in ("text", "messages"):
+                said.update(map(_plain, other.texts(row)))
+        return said
 
     def _by_shape(self, field: str, taken: Collection[str]) -> list[Candidate]:
         """Return the likeliest path of a field by what the paths hold: questions end with a
@@ -830,20 +836,13 @@ class _Table:
         return not describes(words_of(path.keys[-1])) and not is_gold(_all_words(path))
 
     def _lists_by_shape(
-        self, free: Sequence[PathValues], taken: Collection[str]
+        self, free: Iterable[PathValues], taken: Collection[str]
     ) -> list[Candidate]:
-        lists: list[PathValues] = []
-        for path in free:
-            is_list = path.kind == "documents" or (path.kind == "texts" and _has_spaces(path))
-            if is_list and not self._is_no_evidence(path, taken):
-                lists.append(path)
-        lists.sort(key=lambda path: (path.kind != "documents", len(path.keys), path.path))
-        found = [Candidate(path.path, "a list of texts") for path in lists]
-        if found or not self._knows_a_column():
-            return found
-        texts = [path for path in free if path.kind == "text" and _are_sentences(path)]
-        texts = [path for path in texts if not self._is_no_evidence(path, taken)]
-        texts.sort(key=lambda path: (-_length(path), path.path))
+        evidence = [path for path in free if not self._is_no_evidence(path, taken)]
+        lists = sorted(filter(_has_documents, evidence), key=_documents_first)
+        if lists or not self._knows_a_column():
+            return [Candidate(path.path, "a list of texts") for path in lists]
+        texts = sorted(filter(_is_text_of_sentences, evidence), key=_longest_first)
         return [Candidate(path.path, "the longest texts") for path in texts]
 
     def _is_one_of_many(self, path: PathValues) -> bool:
@@ -860,39 +859,44 @@ class _Table:
 
         Documents under a name that says nothing are asked about only if the file is refused anyway.
         """
+        known = self._knows_a_column()
         certain: dict[str, list[Reading]] = {}
-        named = [
-            field
-            for field, candidates in found.items()
-            if candidates and field not in REFERENCES and self._is_certain(field, candidates[0])
-        ]
-        for field, candidates in found.items():
-            if field in REFERENCES or not candidates:
-                continue
-            listed = field == "contexts" and (is_refused or bool(named))
-            listed = listed and self._paths[candidates[0].path].kind == "documents"
-            if field not in named and not listed and self._knows_a_column():
-                continue
-            paths = [candidates[0].path, *self._rivals(field, candidates)]
-            if field == "answer":
-                paths.sort(key=lambda path: not by_a_system(self._paths[path].keys[-1]))
-            if field == "contexts":
-                paths = [*self._steps(paths[0]), *paths[1:]]
-            readings = [reading for path in paths if (reading := self._fully(field, path))]
-            if readings:
+        for field in self._asked_about(found, is_refused=is_refused):
+            if readings := self._readings_of(field, found[field]):
                 certain[field] = readings
         names = [name for name in certain if name != "messages"]
         if "messages" in certain:
             names = [*sorted(self._roles(found["messages"][0].path)), *names]
         if not names:
             return
-        known = self._knows_a_column()
         problem = f"{_and(names)} would not be read, and may be in other fields"
         if not known:
             columns = dict.fromkeys(chain.from_iterable(row.fields for row in self._rows))
             problem = f"{NO_COLUMN}; it has {', '.join(columns)}"
         for field, readings in certain.items():
             yield Question(field, problem, tuple(readings), skippable=known and field != "messages")
+
+    def _asked_about(
+        self, found: Mapping[str, Sequence[Candidate]], *, is_refused: bool
+    ) -> list[str]:
+        """Return the fields whose likeliest path is certain enough to refuse the file, in order."""
+        fields = [name for name in (*FIELDS, "messages") if found.get(name)]
+        if not self._knows_a_column():
+            return fields
+        certain = [name for name in fields if self._is_certain(name, found[name][0])]
+        if "contexts" in fields and (certain or is_refused):
+            if self._paths[found["contexts"][0].path].kind == "documents":
+                certain.append("contexts")
+        return list(filter(certain.__contains__, fields))
+
+    def _readings_of(self, field: str, candidates: Sequence[Candidate]) -> list[Reading]:
+        """Return the readings of a field that would not be read, the likeliest first."""
+        paths = [candidates[0].path, *self._rivals(field, candidates)]
+        if field == "answer":
+            paths.sort(key=lambda path: not by_a_system(self._paths[path].keys[-1]))
+        if field == "contexts":
+            paths = [*self._steps(paths[0]), *paths[1:]]
+        return [reading for path in paths if (reading := self._fully(field, path))]
 
     def _is_certain(self, field: str, candidate: Candidate) -> bool:
         """Return whether a path is a field by its name, by its messages, or by what its texts ask
@@ -1034,6 +1038,15 @@ class _Table:
                     problem = f"{lacking[0].location}: {field} is in {path!r}"
                     yield Question(field, problem, ({field: (*usual, path)},))
                     break
+
+
+def _is_answer_in_answer(path: PathValues) -> bool:
+    """Return whether a path is that of an object of answers, such as `response.answer`."""
+    return len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path
+
+
+def _longest_first(path: PathValues) -> tuple[float, str]:
+    return (-_length(path), path.path)
 
 
 def inside(value: object, column: str, field: str) -> str | None:
@@ -1243,6 +1256,18 @@ def _telling_words(text: str) -> set[str]:
 
 def _has_letters(path: PathValues) -> bool:
     return any(any(map(str.isalpha, str(text))) for text in path.values.values())
+
+
+def _has_documents(path: PathValues) -> bool:
+    return path.kind == "documents" or (path.kind == "texts" and _has_spaces(path))
+
+
+def _documents_first(path: PathValues) -> tuple[bool, int, str]:
+    return (path.kind != "documents", len(path.keys), path.path)
+
+
+def _is_text_of_sentences(path: PathValues) -> bool:
+    return path.kind == "text" and _are_sentences(path)
 
 
 def _has_spaces(path: PathValues) -> bool:
