@@ -458,13 +458,17 @@ _OF_A_DOCUMENT = frozenset(
 def _documents_in_json(text: str) -> tuple[Any, ...]:
     """Return the documents in what a tool returned as JSON; empty if it is another text or has more
     than documents."""
-    value = parsed(text) if text.lstrip()[:1] in ("[", "{") else None
+    if text.lstrip()[:1] not in ("[", "{"):
+        return ()
+    value = parsed(text)
     while isinstance(value, Mapping) and len(value) == 1:
         value = next(iter(value.values()))
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+    if not isinstance(value, list):
         return ()
-    known = all(item.keys() <= _OF_A_DOCUMENT for item in value)
-    return _documents_of(value) if known else ()
+    for item in value:
+        if not isinstance(item, Mapping) or not item.keys() <= _OF_A_DOCUMENT:
+            return ()
+    return _documents_of(value)
 
 
 def _output(item: Mapping[str, Any]) -> Any:

@@ -488,11 +488,12 @@ class _Table:
             return False
         apart = 0
         for row in path.values:
-            said = _plain(
-                " ".join([*self._texts_of("question", row), *self._texts_of("answer", row)])
-            )
+            spoken = [*self._texts_of("question", row), *self._texts_of("answer", row)]
+            said = _plain(" ".join(spoken))
             texts = list(map(_plain, path.texts(row)))
-            apart += bool(texts) and not any(text in said for text in texts)
+            within = [text for text in texts if text in said]
+            if texts and not within:
+                apart += 1
         return 2 * apart > len(path.values)
 
     def _differs(self, path: PathValues, field: str, read: Sequence[str]) -> bool:
@@ -528,8 +529,13 @@ class _Table:
         return Question(field, problem, tuple({field: column} for column in ordered))
 
     def _choice_of_answer(self, columns: Sequence[str]) -> Question:
-        gold = [column for column in columns if self._looks_gold(column, columns)]
-        listed = [column for column in gold if self._paths[column].kind == "texts"]
+        gold: list[str] = []
+        listed: list[str] = []
+        for column in columns:
+            if self._looks_gold(column, columns):
+                gold.append(column)
+                if self._paths[column].kind == "texts":
+                    listed.append(column)
         has_references = bool(self._columns.get("reference_answers"))
         read = self._columns["answer"]
 
@@ -880,14 +886,18 @@ class _Table:
         self, found: Mapping[str, Sequence[Candidate]], *, is_refused: bool
     ) -> list[str]:
         """Return the fields whose likeliest path is certain enough to refuse the file, in order."""
-        fields = [name for name in (*FIELDS, "messages") if found.get(name)]
+        fields = list(filter(found.get, (*FIELDS, "messages")))
         if not self._knows_a_column():
             return fields
-        certain = [name for name in fields if self._is_certain(name, found[name][0])]
-        if "contexts" in fields and (certain or is_refused):
-            if self._paths[found["contexts"][0].path].kind == "documents":
-                certain.append("contexts")
-        return list(filter(certain.__contains__, fields))
+        certain: list[str] = []
+        listed: list[str] = []
+        for name in fields:
+            likeliest = found[name][0]
+            if self._is_certain(name, likeliest):
+                certain.append(name)
+            elif name == "contexts" and self._paths[likeliest.path].kind == "documents":
+                listed.append(name)
+        return certain + listed if certain or is_refused else []
 
     def _readings_of(self, field: str, candidates: Sequence[Candidate]) -> list[Reading]:
         """Return the readings of a field that would not be read, the likeliest first."""
