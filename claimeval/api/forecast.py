@@ -242,7 +242,7 @@ def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[s
 def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
     """Test a judge with one real question of each kind. A judge that is down does not raise.
 
-    The two questions are paid for and not cached. `.settings` are the recommended lines of a judge
+    These calls are paid for and not cached. `.settings` are the recommended lines of a judge
     file.
 
     Raises UsageError if a setting is wrong or the judge reads no prompts.

@@ -51,7 +51,7 @@ class DoctorCommand(OutputOptions):
     rows.
 
     Reads the whole file. Exits with 1 if rows cannot be read, ids are not unique, or no row has a
-    path of --field or of the mapping. With --judge, tests a judge with two short questions, and
+    path of --field or of the mapping. With --judge, tests a judge with a few short calls, and
     exits with 1 if it cannot be used with these settings. With both, also counts the samples that
     exceed the judge's context window. A model of which claimeval knows no number of claims in one
     question is asked about five; --write-judge writes a file with the number that it bears.
@@ -340,7 +340,7 @@ class ImportRepliesCommand(OutputOptions):
     replies. Or `ragas` or `deepeval` (docs/reference/rejudging.md). Not needed for
     results of RAGChecker."""
     cluster: str | None = None
-    """Equal values count as one cluster.  [default: question]"""
+    """Samples with equal values depend on each other.  [default: question]"""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
     panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = (

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "demo": ("Start", "score", "Score bundled samples from recorded replies: no key."),
-    "doctor": ("Start", "data", "Check a data file, or test a judge with two real questions."),
+    "doctor": ("Start", "data", "Check a data file, or test a judge with a few calls."),
     "metrics": ("Start", "metrics", "List all metrics and vote rules, or explain one."),
-    "plan": ("Judge", "plan", "Forecast the calls and cost of a command, asking nothing."),
+    "plan": ("Judge", "plan", "Forecast calls and cost of a command; send nothing."),
     "score": ("Judge", "score", "Judge answers claim by claim."),
     "rate": ("Judge", "ratings", "Judge answers as a whole, refusals included."),
     "rejudge": ("Judge", "score", "Judge or vote again on a run; pay only for what is new."),

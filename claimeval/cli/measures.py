@@ -25,8 +25,7 @@ Options = Annotated[
 
 @command("measure")
 class MeasureCommand(JobOptions):
-    """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is
-    asked.
+    """Compute lexical, retrieval and local-model metrics. No judge is asked.
 
     Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1,
     -2, -Lsum, BLEU and chrF; needs the extra `lexical`), retrieval (ranks of the reference
@@ -77,12 +76,39 @@ class MeasureCommand(JobOptions):
         return finished.show(remarks)
 
 
-for _group in ("lexical", "retrieval", "perplexity", "reward"):
-    command(_group)(
-        type(
-            _group.title(), (MeasureCommand,), {"group": _group, "__doc__": MeasureCommand.__doc__}
-        )
-    )
+GROUPS = {
+    "lexical": """Score answers by their words, against contexts and reference answers.
+
+    No judge and no model is asked. The scores of a run become RUN/lexical, and are shown with its
+    scores. Other groups: `claimeval measure --help`.
+
+    Example: claimeval lexical answers.jsonl
+    """,
+    "retrieval": """Score retrieved contexts against reference contexts, as trec_eval does.
+
+    No judge and no model is asked. The scores of a run become RUN/retrieval, and are shown with its
+    scores. Other groups: `claimeval measure --help`.
+
+    Example: claimeval retrieval answers.jsonl -m mrr,recall@5
+    """,
+    "perplexity": """Score how likely a small model finds the question, given each context.
+
+    Needs the extra `local`, and weights from the Hugging Face hub or a folder. The scores of a run
+    become RUN/perplexity, and are shown with its scores.
+
+    Example: claimeval perplexity answers.jsonl --model google/flan-t5-base
+    """,
+    "reward": """Score answers with a reward model: would people prefer them?
+
+    Needs the extra `local`, and weights from the Hugging Face hub or a folder. The scores of a run
+    become RUN/reward, and are shown with its scores.
+
+    Example: claimeval reward answers.jsonl
+    """,
+}
+"""The groups of metrics with a command of their own, with its help."""
+for _group, _help in GROUPS.items():
+    command(_group)(type(_group.title(), (MeasureCommand,), {"group": _group, "__doc__": _help}))
 
 
 def _remarks(finished: Finished) -> dict[str, object]:

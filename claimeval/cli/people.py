@@ -275,7 +275,7 @@ class AgreementCommand(OutputOptions):
     """Target half-width of the interval of the share of equal labels, for the number of labels
     still needed."""
     cluster: str | None = None
-    """Equal values count as one cluster.  [default: as in the run]"""
+    """Samples with equal values depend on each other.  [default: as in the run]"""
     plot: Path | None = None
     """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater
     with people."""
@@ -378,7 +378,7 @@ class CorrectCommand(OutputOptions):
     """auto, or rogan-gladen for labels from elsewhere, of which only the judges' error rates
     apply."""
     cluster: str | None = None
-    """Equal values count as one cluster.  [default: as in the run]"""
+    """Samples with equal values depend on each other.  [default: as in the run]"""
 
     def do(self) -> int:
         from claimeval.runs.views.agreement import correction as view

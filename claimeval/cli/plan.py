@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from claimeval.evaluation.forecast import Forecast
     from claimeval.runs.jobs import Prepared
 
-HELP = """Forecast the calls and cost of a command, asking nothing.
+HELP = """Forecast the calls and cost of a command without sending requests.
 
 Put `plan` before the command that you are about to run, with all its options. The default COMMAND
 is `score`, or `experiment` for a YAML file. Counts the calls of each step and judge minus those in

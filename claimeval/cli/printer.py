@@ -48,7 +48,7 @@ class Output:
     json: bool = False
     """Print JSON on standard output."""
     quiet: Annotated[bool, "-q", "--quiet"] = False
-    """Print errors only; of a run, the scores in one line."""
+    """Only errors, and the scores of a run in one line."""
 
     @cached_property
     def console(self) -> Console:

@@ -75,9 +75,9 @@ class ViewCommand(OutputOptions):
     """Browse the runs and experiments in a folder, with their trends, and compare any of them.
     Press Ctrl-C to stop.
 
-    Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With
-    --label-as you label claims, answers and documents in the browser; labels go to the files of
-    `claimeval annotate`.
+    Listens on 127.0.0.1 only and refuses requests from pages of other hosts. It writes nothing,
+    unless you label claims, answers and documents there with --label-as; labels go to the files
+    of `claimeval annotate`.
 
     Examples: claimeval view runs; claimeval view runs --label-as ada
     """
@@ -193,7 +193,7 @@ class CompareCommand(OutputOptions):
     plot: Path | None = None
     """SVG file for a picture: the differences of two runs, or each metric over three or more."""
     cluster: str | None = None
-    """Equal values count as one cluster.  [default: as in the first run]"""
+    """Samples with equal values depend on each other.  [default: as in the first run]"""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "flips")

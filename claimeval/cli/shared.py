@@ -220,7 +220,8 @@ class JobOptions(ABC):
     """Options of commands that make a run."""
 
     out: Out = None
-    """Run directory; default runs/DATA-SETTINGS or RUN/COMMAND."""
+    """Run directory. Default: runs/NAME-DIGEST, as in runs/answers-15b5f2e4; for a run, inside
+    it."""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()

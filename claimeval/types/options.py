@@ -92,24 +92,24 @@ class RunOptions:
     Questions without a cached reply are `not_in_cache`.
     """
     ask_again: str | tuple[str, ...] = ""
-    """Re-ask cached replies of these reasons: REASON,...
+    """Ask again where the stored reply is unparsable, ...
 
     The reasons are unparsable, incomplete, truncated, refused and filtered. The question is asked
     again with the next attempt number in its key. Nothing is deleted, and later runs use the new
     reply.
     """
     concurrency: int | None = None
-    """Calls in flight per model; adapts.
+    """Calls at once per model; adapts.
 
     None starts low and rises until the provider pushes back.
     """
     rpm: int | None = None
-    """Requests a minute per model.
+    """Requests per minute and model.
 
     Default: the limits that the provider reports.
     """
     tpm: int | None = None
-    """Tokens a minute per model.
+    """Tokens per minute and model.
 
     Default: the limits that the provider reports.
     """
@@ -135,7 +135,7 @@ class RunOptions:
     In Python: raise StoppedEarly. The same call resumes.
     """
     shard: str | None = None
-    """This process's part, as in 3/16; then `merge`.
+    """Judge part 3 of 16 with 3/16; `merge` joins them.
 
     Shards are counted from 1. Each shard has consecutive samples and writes its results to `parts/`
     in the run directory, which all shards share. `Run.merge` and `claimeval merge` join them.
@@ -160,7 +160,7 @@ class RunOptions:
     on, and pays only for the rest.
     """
     cluster: str | None = None
-    """Equal values count as one cluster.  [default: question]
+    """Samples with equal values depend on each other.  [default: question]
 
     The field of a sample that defines the clusters for intervals and tests. None: the question, or
     the field of the run that is rejudged.
