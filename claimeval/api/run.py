@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from claimeval.evaluation.summary.panel import PanelSummary
     from claimeval.report import forms, tables
+    from claimeval.runs.methods import Methods
     from claimeval.runs.slices import Slices
 
 Figure = Literal["mean", "low", "hits", "judged", "n"]
@@ -239,6 +240,17 @@ class Run:
     def headline(self) -> str:
         """What judges found, counted, in one sentence; empty if there is nothing to say."""
         return self.record.headline
+
+    @property
+    def methods(self) -> Methods:
+        """What a paper has to say of the run: data, judges as served, prompts by digest, metrics,
+        intervals and, if its directory has labels by people, the agreement with them.
+
+        `.text` has the paragraphs, `.bibtex` the entries that they cite; `print` shows both.
+        """
+        from claimeval.runs.methods import methods
+
+        return methods(self.manifest, self.record, self.path)
 
     @property
     def by_rank(self) -> ByRank | None:

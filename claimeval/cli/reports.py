@@ -29,7 +29,7 @@ class ReportCommand(OutputOptions):
     writes other formats.
 
     Examples: claimeval report runs/a --compare runs/b; claimeval report runs/a --format md >
-    comment.md
+    comment.md; claimeval report runs/a --methods
     """
 
     run: Annotated[Path, "RUN"]
@@ -42,32 +42,60 @@ class ReportCommand(OutputOptions):
     rows: str | None = None
     """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with
     --compare, differences.  [default: samples; differences with --compare]"""
+    methods: bool = False
+    """Print what a paper has to say of the run: data, judges, prompts, metrics and intervals in
+    words, and their sources in BibTeX."""
     out: Out = None
     """File to write.  [default: RUN/report.html or .xlsx, else standard output]"""
 
     def do(self) -> int:
         from claimeval.report import forms
-        from claimeval.report.page import is_experiment
-        from claimeval.report.selection import WHOLE
-        from claimeval.runs.directory import incomplete, load_summary
+        from claimeval.runs.directory import incomplete
 
+        if self.methods:
+            return self._methods()
         for run in (self.run, self.compare):
             if run and (line := incomplete(run)):
                 say(line)
         path = self.out
         form = self.format or forms.form_of(self.out)
-        more = ""
         if path is None and form not in ("html", "xlsx"):
             self.output.data(forms.text(self.run, form, compared=self.compare, rows=self.rows))
         else:
             path = forms.write(self.run, form, self.out, compared=self.compare, rows=self.rows)
-            if form == "html" and not is_experiment(self.run):
-                samples = load_summary(self.run).samples
-                more = f" (a selection of its {samples:,} samples; `claimeval view` shows all)" * (
-                    samples > WHOLE
-                )
-            self.output.line(f"Report: {path}{more}")
+            self.output.line(f"Report: {path}{self._selection() if form == 'html' else ''}")
         return self.output.result("report", {"report": path and str(path)}, path=self.run)
+
+    def _selection(self) -> str:
+        """Return that the page of a large run has a selection of its samples."""
+        from claimeval.report.page import is_experiment
+        from claimeval.report.selection import WHOLE
+        from claimeval.runs.directory import load_summary
+
+        if is_experiment(self.run):
+            return ""
+        samples = load_summary(self.run).samples
+        if samples <= WHOLE:
+            return ""
+        return f" (a selection of its {samples:,} samples; `claimeval view` shows all)"
+
+    def _methods(self) -> int:
+        """Print the methods paragraph, or write it to --out."""
+        from claimeval.runs.directory import write_text
+
+        if self.compare or self.format or self.rows:
+            raise UsageError("--methods is about one run and is text: leave other options out")
+        methods = ce.Run.load(self.run).methods
+        if self.out:
+            is_bibtex = self.out.suffix == ".bib"
+            write_text(self.out, f"{methods.bibtex}\n" if is_bibtex else str(methods))
+            self.output.line(f"Methods: {self.out}")
+        else:
+            self.output.data(str(methods))
+        written = self.out and str(self.out)
+        return self.output.result(
+            "report", {"report": written, **methods.model_dump()}, path=self.run
+        )
 
 
 @command("view")
