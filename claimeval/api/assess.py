@@ -17,16 +17,15 @@ from claimeval.data.rows import SourceRow, read_rows
 from claimeval.evaluation.claims import (
     AUTO,
     ClaimsOptions,
-    Reasons,
     make_job,
     prompt_language,
-    prompt_parameters,
 )
 from claimeval.metrics.derived import MetricSelection
 from claimeval.metrics.rows import Metric
 from claimeval.types.errors import UsageError
 from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.questions import Reasons
 from claimeval.types.records import CLAIMS, Document, GivenClaim, Label, Sample, has_words
 from claimeval.types.requests import ClaimsPerCall
 
@@ -150,7 +149,7 @@ async def aassess(
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
-        prompt_parameters=prompt_parameters(reasons, None),
+        reasons=reasons,
         panel=panel,
         cluster=options.cluster,
     )

@@ -34,13 +34,10 @@ from claimeval.data.reasoning import AnswerReasoning
 from claimeval.evaluation.claims import (
     AUTO,
     ClaimsOptions,
-    Quotes,
-    Reasons,
     choose_metrics,
     incomplete,
     make_job,
     prompt_language,
-    prompt_parameters,
     with_numbering,
     with_questions,
 )
@@ -50,6 +47,7 @@ from claimeval.metrics.rows import SUPPORT, metric_names
 from claimeval.runs.jobs import Prepared
 from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.questions import Quotes, Reasons
 from claimeval.types.records import References
 from claimeval.types.requests import ClaimsPerCall
 
@@ -64,7 +62,7 @@ def score(
     judges: Judges,
     metrics: Metrics | None = None,
     extractor: JudgeSpec | None = None,
-    extract_prompt: str | Path = "atomic",
+    extract_prompt: str | Path | None = None,
     assess_prompt: str | Path | None = None,
     language: str | None = None,
     per_document: bool | None = None,
@@ -97,7 +95,7 @@ def score(
             Default: faithfulness, correctness, coverage and context_recall, as far as the data has
             the fields for them.
         extractor: The judge that extracts the claims. Default: the first judge.
-        extract_prompt: Name or path of the prompt that extracts claims.
+        extract_prompt: Name or path of the prompt that extracts claims. Default: `atomic`.
         assess_prompt: Name or path of the prompt that assesses claims. Default: `three_way`, or
             `partial` if a metric counts partial support (`nuggets`).
         language: Language of the shipped prompts: `de`, `fr`, `es`, `pt`, `hi`, `zh`, `ja`, `ar`,
@@ -167,7 +165,7 @@ async def ascore(
     judges: Judges,
     metrics: Metrics | None = None,
     extractor: JudgeSpec | None = None,
-    extract_prompt: str | Path = "atomic",
+    extract_prompt: str | Path | None = None,
     assess_prompt: str | Path | None = None,
     language: str | None = None,
     per_document: bool | None = None,
@@ -203,13 +201,14 @@ async def ascore(
         judges=parse_specs(judges),
         extractor=None if extractor is None else parse_spec(extractor),
         metrics=None if metrics is None else metric_names(metrics),
-        extract_prompt=str(extract_prompt),
+        extract_prompt=None if extract_prompt is None else str(extract_prompt),
         assess_prompt=None if assess_prompt is None else str(assess_prompt),
         language=language,
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
-        prompt_parameters=prompt_parameters(reasons, quotes),
+        reasons=reasons,
+        quotes=quotes,
         panel=panel,
         cluster=read.cluster(options),
     )
@@ -377,7 +376,8 @@ async def arejudge(
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
-        prompt_parameters=prompt_parameters(reasons, quotes),
+        reasons=reasons,
+        quotes=quotes,
         panel=panel,
         cluster=read.cluster(options),
     )

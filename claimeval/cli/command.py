@@ -9,6 +9,7 @@ Python refuse the same values with the same messages.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -150,9 +151,11 @@ class Heading:
     """The heading of a field, or of some fields of a nested dataclass; fields without a heading are
     no options."""
 
-    def __init__(self, name: str, *names: str) -> None:
+    def __init__(self, name: str, *names: str, default: str = "") -> None:
         self.name = name
         self.names = names
+        self.default = default
+        """What the help calls the defaults of the fields, in place of what the fields say."""
 
 
 class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
@@ -211,14 +214,17 @@ class CommandParameter:
     """A parameter with its heading, and the dataclass and field that it comes from."""
 
     parameter: click.Parameter
-    heading: str
+    heading: Heading
     record: type
     field: str
 
     @property
     def text(self) -> str:
         """The text of the field."""
-        return field_texts(self.record)[self.field]
+        text = field_texts(self.record)[self.field]
+        if not self.heading.default:
+            return text
+        return re.sub(r"\[default: [^]]*\]", f"[default: {self.heading.default}]", text)
 
 
 class RecordCommand(click.Command):
@@ -226,7 +232,7 @@ class RecordCommand(click.Command):
 
     def __init__(self, name: str, record: Any) -> None:
         self.record = record
-        self.entries = list(_entries(record, "Options"))
+        self.entries = list(_entries(record, Heading("Options")))
         self.door: Callable[..., Any] | None = getattr(record, "door", None)
         """Calls the API function of the command with its record and run options; None if it cannot
         be planned."""
@@ -288,7 +294,7 @@ class RecordCommand(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
         for entry, parameter in zip(self.entries, self.params, strict=True):
             if isinstance(parameter, click.Option):
-                rows[entry.heading].append(parameter.get_help_record(ctx) or ("", ""))
+                rows[entry.heading.name].append(parameter.get_help_record(ctx) or ("", ""))
             else:
                 rows["Positional arguments"].append((parameter.metavar or "", entry.text))
         rows["Options"].append(("--help", "Show this message and exit."))
@@ -408,27 +414,25 @@ def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
     )
 
 
-def _entries(
-    record: type, heading: str, only: Iterable[str] = (), defaults: object = None
-) -> Iterator[CommandParameter]:
+def _entries(record: type, heading: Heading, defaults: object = None) -> Iterator[CommandParameter]:
     """Yield the parameters of a record, its own before inherited ones; `defaults` is the default of
     a nested record."""
     by_name = {field.name: field for field in fields(record)}
     own_first = dict.fromkeys(
         name for base in record.__mro__ for name in inspect.get_annotations(base)
     )
-    for name in only or filter(by_name.get, own_first):
+    for name in heading.names or filter(by_name.get, own_first):
         hint, annotations = _hint(record, name)
         under = [part for part in annotations if isinstance(part, Heading)]
         if isinstance(hint, type) and is_dataclass(hint):
             inner = by_name[name].default
-            for part in under or [Heading(heading)]:
-                yield from _entries(hint, part.name, part.names, inner)
+            for part in under or [Heading(heading.name)]:
+                yield from _entries(hint, part, inner)
         else:
             default = getattr(defaults, name, by_name[name].default)
             yield CommandParameter(
                 _parameter(name, default, hint, annotations),
-                under[0].name if under else heading,
+                under[0] if under else heading,
                 record,
                 name,
             )

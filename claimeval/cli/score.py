@@ -16,6 +16,7 @@ from claimeval.cli.terminal import ProgressLine, say
 from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import StoppedEarly, UsageError
 from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.questions import Questions
 
 if TYPE_CHECKING:
     from claimeval.cli.running import Finished
@@ -40,7 +41,10 @@ class ScoreCommand(shared.JobOptions):
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     metrics: shared.Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
-    questions: Annotated[shared.ScoreQuestions, shared.QUESTIONS] = shared.ScoreQuestions()
+    questions: Annotated[Questions, shared.QUESTIONS] = Questions()
+    language: Annotated[str | None, shared.QUESTIONS] = None
+    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default:
+    English]"""
     shown: shared.Front = shared.Shown()
 
     def door(self, options: RunOptions) -> ce.Run:
@@ -101,7 +105,7 @@ class RejudgeCommand(shared.JobOptions):
     """Comma-separated.  [default: as in the run]"""
     out: shared.Out = None
     """Run directory.  [default: runs/DATA-SETTINGS]"""
-    questions: Annotated[shared.Questions, shared.QUESTIONS] = shared.Questions()
+    questions: Annotated[Questions, shared.OF_RUN] = Questions()
     panel: Voting = PanelOptions()
     shown: shared.Front = shared.Shown()
 

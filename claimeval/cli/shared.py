@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -17,7 +17,7 @@ from claimeval.data.reasoning import AnswerReasoning
 from claimeval.types import gates
 from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
-from claimeval.types.requests import ClaimsPerCall
+from claimeval.types.questions import Questions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
@@ -149,55 +149,6 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """Options of `rejudge` for the questions to judges; None: as in the run."""
-
-    extractor: str | None = None
-    """Model that extracts the claims.  [default: as in the run]"""
-    extract_prompt: str | None = None
-    """Extract all claims again: atomic, bullets, or a .j2 file."""
-    assess_prompt: str | None = None
-    """three_way, binary, or a .j2 file.  [default: as in the run]"""
-    per_document: bool | None = None
-    """Also assess against each document alone."""
-    shuffle_contexts: int | None = None
-    """Also assess under N other document orders."""
-    claims_per_call: ClaimsPerCall | None = None
-    """Claims in one question, or auto.  [default: as in the run]"""
-    reasons: Literal["all", "unsupported", "none"] | None = None
-    """Verdicts with a reason: all, unsupported, none.  [default: as in the run]"""
-    quotes: Literal["yes", "no"] | None = None
-    """Whether claims come with a quote: yes, no.  [default: as in the run]"""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 0, "shuffle_contexts")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreQuestions:
-    """Options of `score` for the questions to judges. Other document orders stand in the panel
-    file."""
-
-    extractor: str | None = None
-    """Extracts the claims.  [default: the first judge]"""
-    extract_prompt: str = "atomic"
-    """atomic, bullets, or a .j2 file."""
-    assess_prompt: str | None = None
-    """three_way, binary or .j2 file.  [default: three_way]"""
-    claims_per_call: ClaimsPerCall | None = None
-    """Number, or auto (as many as the model bears).  [default: the judge's]"""
-    reasons: Literal["all", "unsupported", "none"] | None = None
-    """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
-    quotes: Literal["yes", "no"] | None = None
-    """Claims come with a quote: yes, no.  [default: yes]"""
-    language: str | None = None
-    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default:
-    English]"""
-    per_document: Literal[True] | None = None
-    """Also assess against each document alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What is printed of a run."""
 
@@ -211,6 +162,7 @@ class Shown:
 
 
 QUESTIONS = Heading("Questions")
+OF_RUN = Heading("Questions", default="as in the run")
 Front = Annotated[Shown, Heading("Results and gates")]
 Gated = Annotated[Gates, Heading("Results and gates")]
 
@@ -263,7 +215,7 @@ def arguments(args: object, **made: object) -> dict[str, Any]:
         value = getattr(args, option.name)
         if isinstance(value, Output | Gates | Shown):
             continue
-        if type(value).__module__.startswith("claimeval.cli."):
+        if isinstance(value, Questions) or type(value).__module__.startswith("claimeval.cli."):
             values |= arguments(value)
         else:
             values[option.name] = value

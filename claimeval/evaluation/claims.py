@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -53,6 +53,7 @@ from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import claims_per_call, reads_prompts, specs
 from claimeval.types.errors import StoppedEarly, UsageError, repeated_id, unknown_name
 from claimeval.types.options import PanelOptions
+from claimeval.types.questions import Questions
 from claimeval.types.records import (
     ASKED,
     CLAIMS,
@@ -71,7 +72,7 @@ from claimeval.types.records import (
     claims_question,
     has_words,
 )
-from claimeval.types.requests import ClaimsPerCall, Failure, Judge, Request
+from claimeval.types.requests import Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are one text; all others are sets of documents."""
@@ -95,51 +96,33 @@ ASSIGNMENTS = {
 
 _ONE_JUDGE = Panel()
 
-Reasons = Literal["all", "unsupported", "none"]
-Quotes = Literal["yes", "no"]
-
-
-def prompt_parameters(reasons: Reasons | None, quotes: Quotes | None) -> dict[str, str]:
-    """Return the parameters of the shipped prompts that have an option, without those that are
-    None."""
-    return {
-        name: value
-        for name, value in (("reasons", reasons), ("quotes", quotes))
-        if value is not None
-    }
-
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimsOptions:
+class ClaimsOptions(Questions):
     """User settings of the claims job. None leaves the choice to the panel file, the source run or
     the default."""
 
     judges: Sequence[str | Judge] = ()
     """`provider:model`, `openai:model@URL`, YAML files or `Judge`; for a rejudged run also names of
     its judges."""
-    extractor: str | Judge | None = None
-    """Model that extracts the claims. Default: the first judge."""
     metrics: Sequence[str | Metric] | None = None
-    extract_prompt: str | None = None
-    assess_prompt: str | None = None
-    """Default: `three_way`, or `partial` if a metric counts partial support."""
     prompt_parameters: Mapping[str, str] = field(default_factory=dict)
-    """Values of prompt parameters, each for the prompt that has it."""
+    """Values of prompt parameters, each for the prompt that has it; `reasons` and `quotes` are
+    among them."""
     language: str | None = None
     """Code of the language of the shipped prompts; None for English. `prompt_language` replaces
     `auto` beforehand."""
-    per_document: bool | None = None
-    """Also assess claims against each document alone."""
-    shuffle_contexts: int | None = None
-    """Number of other document orders in which claims are also assessed."""
-    claims_per_call: ClaimsPerCall | None = None
-    """Claims in one request, for every judge; None for each judge's setting."""
     claim_order: int = 0
     """Number of the order in which judges see the claims of a sample, which an experiment can
     vary."""
     panel: PanelOptions = PanelOptions()
     cluster: str | None = None
     """Field that defines clusters of samples in intervals; None for the question."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters = {**self.prompt_parameters, **self.asked_parameters}
+        object.__setattr__(self, "prompt_parameters", parameters)
 
     @property
     def panel_settings(self) -> dict[str, Any]:
