@@ -43,8 +43,7 @@ class ScoreCommand(shared.JobOptions):
     """Comma-separated; `claimeval metrics` lists them."""
     questions: Annotated[Questions, shared.QUESTIONS] = Questions()
     language: Annotated[str | None, shared.QUESTIONS] = None
-    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default:
-    English]"""
+    """Prompts in de, fr, es, pt, hi, zh, ja, ar; auto."""
     shown: shared.Front = shared.Shown()
 
     def door(self, options: RunOptions) -> ce.Run:

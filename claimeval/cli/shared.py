@@ -123,7 +123,7 @@ class Gates:
     max_missing: float = 0.01
     """Exit 1 if a larger share is lost to failures."""
     stop_when_decided: Annotated[float | None, "--stop-when-decided", WithoutValue(0.95)] = None
-    """End as soon as the gates are decided with this certainty; 0.95 without a value."""
+    """End when the gates are this certain; 0.95 alone."""
     by: str | None = None
     """Print a table by this field, as in metadata.topic."""
 
@@ -155,7 +155,7 @@ class Shown:
     top: int = 3
     """Claims to read first."""
     details: bool = False
-    """Print all numbers: by judge, reasons, bounds, agreement, cost."""
+    """Print all numbers, also by judge and by reason."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "top")

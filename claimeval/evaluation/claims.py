@@ -107,8 +107,8 @@ class ClaimsOptions(Questions):
     its judges."""
     metrics: Sequence[str | Metric] | None = None
     prompt_parameters: Mapping[str, str] = field(default_factory=dict)
-    """Values of prompt parameters, each for the prompt that has it; `reasons` and `quotes` are
-    among them."""
+    """Values of prompt parameters beside `reasons` and `quotes`, each for the prompt that has
+    it."""
     language: str | None = None
     """Code of the language of the shipped prompts; None for English. `prompt_language` replaces
     `auto` beforehand."""
@@ -119,10 +119,10 @@ class ClaimsOptions(Questions):
     cluster: str | None = None
     """Field that defines clusters of samples in intervals; None for the question."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        parameters = {**self.prompt_parameters, **self.asked_parameters}
-        object.__setattr__(self, "prompt_parameters", parameters)
+    @property
+    def parameters(self) -> dict[str, str]:
+        """All values of prompt parameters."""
+        return {**self.prompt_parameters, **self.asked_parameters}
 
     @property
     def panel_settings(self) -> dict[str, Any]:
@@ -777,7 +777,7 @@ def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prom
     by_step = {
         step: prompts.named_in(step, spec, options.language) for step, spec in by_step.items()
     }
-    parameters = options.prompt_parameters
+    parameters = options.parameters
     declared = {step: prompts.load(step, spec).parameters for step, spec in by_step.items()}
     if unknown := set(parameters).difference(*declared.values()):
         name = min(unknown)

@@ -299,7 +299,7 @@ def _check_requested(record: Manifest, requested: ClaimsOptions, *, several: boo
 
     `several`: whether it asks several questions, each with a prompt of its own.
     """
-    parameters = requested.prompt_parameters
+    parameters = requested.parameters
     of_claims = ("extractor", "extract_prompt", "claims_per_call", *JOB_SETTINGS, *parameters)
     for name in () if record.of_claims else of_claims:
         if getattr(requested, name, "given") is not None:
@@ -386,7 +386,7 @@ class Earlier:
         be asked."""
         self._prompts = self._requested_prompts(prompts)
         """The prompts that are asked with now, by step."""
-        parameters = requested.prompt_parameters
+        parameters = requested.parameters
         self._asks_anew = requested.assess_prompt is not None or "reasons" in parameters
         self._read_extraction()
 
@@ -394,9 +394,7 @@ class Earlier:
         """Read who is to split texts into claims and how, and whether the run's claims hold."""
         requested = self.requested
         record = self.record
-        splits_anew = (
-            requested.extract_prompt is not None or "quotes" in requested.prompt_parameters
-        )
+        splits_anew = requested.extract_prompt is not None or "quotes" in requested.parameters
         self._extractor = specs.parse_judge(requested.extractor) if requested.extractor else None
         self._extracted_by = self._extractor.id if self._extractor else None
         self._extracted_with = self._prompts["extract"].id if splits_anew else None
@@ -418,7 +416,7 @@ class Earlier:
             if prompt.step in spec
         }
         return {
-            step: _asked(prompt, spec[step], requested.prompt_parameters)
+            step: _asked(prompt, spec[step], requested.parameters)
             for step, prompt in of_run.items()
         }
 

@@ -26,14 +26,20 @@ class Questions:
     extract_prompt: str | None = None
     """atomic, bullets, or a .j2 file.  [default: atomic]"""
     assess_prompt: str | None = None
-    """three_way, binary or a .j2 file.  [default: three_way]
+    """three_way, binary or .j2.  [default: three_way]
 
     `partial` is the default where a metric counts partial support.
     """
     claims_per_call: ClaimsPerCall | None = None
-    """Claims in one question, or auto (as many as the model bears).  [default: the judge's]"""
+    """A number, or auto.  [default: the judge's]
+
+    Claims in one question; `auto` is as many as the model bears.
+    """
     reasons: Reasons | None = None
-    """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
+    """all, unsupported or none.  [default: unsupported]
+
+    The verdicts that come with a reason.
+    """
     quotes: Quotes | None = None
     """Claims come with a quote: yes, no.  [default: yes]"""
     per_document: bool | None = None

@@ -406,7 +406,7 @@ def test_a_judge_on_record_cannot_be_asked(recorded: Path, first: ThreadHandle) 
 def test_claims_that_are_nowhere_need_an_extractor_that_can_be_asked(
     recorded: Path, first: ThreadHandle
 ) -> None:
-    with pytest.raises(UsageError, match="no sample can feed coverage"):
+    with pytest.raises(UsageError, match="no sample has what coverage needs"):
         rejudge(recorded, judges=[spec(first)], metrics=["coverage"])
     with pytest.raises(
         UsageError, match=r"2 texts of contexts have no claims yet.*name an --extractor"
