@@ -50,7 +50,7 @@ from claimeval.metrics import scoring
 from claimeval.metrics.citations import cited_contexts
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
-from claimeval.providers import claims_per_call, reads_prompts, specs
+from claimeval.providers import answers_any, claims_per_call, reads_prompts, specs
 from claimeval.types.errors import StoppedEarly, UsageError, repeated_id, unknown_name
 from claimeval.types.options import PanelOptions
 from claimeval.types.questions import Questions
@@ -305,7 +305,7 @@ class ClaimsJob(QuestionJob):
 
         def concerns(judge: Judge, _: Claim) -> bool:
             """Return whether the judge can be asked what a claim has to do with the question."""
-            return reads_prompts(judge)
+            return answers_any(judge)
 
         return Question(
             records=(record,),
@@ -325,6 +325,7 @@ class ClaimsJob(QuestionJob):
                 completion, request, computed=not reads_prompts(request.judge)
             ),
             singles=_single_documents(self.numbered(sample), of, against, record.panel),
+            by_document=True,
             per_call=claims_per_call,
             order=lambda judge, claims: (
                 assess.shuffled(claims, sample.id, self.claim_order)
@@ -874,9 +875,10 @@ def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge]) -> None:
     """Raise UsageError if a metric has a prompt of its own and no judge can be asked about a
     claim."""
     name = min((metric.name for metric in metrics if metric.prompt), default=None)
-    if name and not any(map(reads_prompts, judges)):
+    if name and not any(map(answers_any, judges)):
         raise UsageError(
-            f"{name} asks what a claim has to do with a question, which takes a language model"
+            f"{name} asks what a claim has to do with a question, which takes a language model or"
+            " a decision model"
         )
 
 

@@ -36,7 +36,7 @@ from claimeval.judging import grade, prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.scoring import defined, undefined
-from claimeval.providers import specs
+from claimeval.providers import answers_any, specs
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError
 from claimeval.types.estimates import Estimate
@@ -304,7 +304,7 @@ class GradeJob(QuestionJob):
             read=lambda reply, request, documents: grade.read(
                 reply, request, documents, self.scale
             ),
-            per_call=lambda judge: self.per_call,
+            per_call=lambda judge: self.per_call if answers_any(judge) else 1,
         )
 
     def scored(self, result: SampleResult) -> SampleResult:
@@ -361,7 +361,8 @@ def job_of(record: Manifest) -> GradeJob:
 def make_job(options: GradingOptions) -> GradeJob:
     """Return the job after checking all settings. Raises UsageError before any call is made."""
     spec = specs.parse_panel(options.judges)
-    judges = specs.require_prompt_readers(spec.judges, "documents are graded")
+    if options.against == "question":
+        specs.require_answers(spec.judges, "how well documents answer a question")
     scale = MATCH
     if options.against == "question":
         scale = relevance_scale(options.scale) if isinstance(options.scale, str) else options.scale
@@ -374,7 +375,7 @@ def make_job(options: GradingOptions) -> GradeJob:
         usual=USUAL_VOTES[options.against],
     )
     return GradeJob(
-        judges=judges,
+        judges=spec.judges,
         prompt=prompts.load("rate", options.prompt or PROMPTS[options.against]),
         scale=scale,
         panel=panel,

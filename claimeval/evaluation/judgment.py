@@ -70,6 +70,8 @@ class Question(Generic[S]):
     singles: tuple[tuple[Evidence, Document], ...] = ()
     """The single documents that are assessed alone, or ordered anew; none if the evidence is always
     assessed as it is."""
+    by_document: bool = False
+    """Whether a checker of pairs is asked about each document by itself."""
     per_call: Callable[[Judge], int] = lambda judge: 1
     """Number of subjects in one request to a judge."""
     order: Callable[[Judge, Sequence[S]], Sequence[S]] = lambda judge, subjects: subjects
@@ -528,14 +530,15 @@ class _Asking(Generic[S]):
     def _windows(self, values: int, documents: int) -> int | None:
         """Return the number of windows that so many values are from; None if there is one for each
         document."""
-        return None if self.judge.asks == "pair" and values == documents else values
+        is_each = self.judge.asks == "pair" and self.question.by_document
+        return None if is_each and values == documents else values
 
     async def read_all(
         self, chunk: tuple[S, ...], documents: tuple[Document, ...]
     ) -> Answers[tuple[ReadVerdict, ...]]:
         """Ask about the subjects against all documents: together, or each by itself, of which the
         best one decides."""
-        if self.judge.asks != "pair" or len(documents) < 2:
+        if self.judge.asks != "pair" or not self.question.by_document or len(documents) < 2:
             return await self.read(chunk, documents)
         answers = await gather_all([self.read(chunk, (each,)) for each in documents])
         values = defaultdict[str, list[tuple[ReadVerdict, ...] | Failure]](list)

@@ -28,7 +28,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.derived import is_derived, select_metrics
 from claimeval.metrics.rows import METRICS, Metric
-from claimeval.providers import reads_prompts, row_of
+from claimeval.providers import answers_any, reads_prompts, row_of
 from claimeval.providers.specs import short_names
 from claimeval.types.records import Part, Record
 from claimeval.types.requests import Judge, Learned
@@ -263,7 +263,7 @@ class Manifest(Record):
         def prompts_of(judge: Judge) -> tuple[str, ...]:
             """Return the prompts of a judge; one that reads no prompts is asked only about
             support."""
-            return tuple(i for i in prompts or steps if steps[i] != "weigh" or reads_prompts(judge))
+            return tuple(i for i in prompts or steps if steps[i] != "weigh" or answers_any(judge))
 
         return {judge.name: prompts_of(judge) for judge in self.judges}
 

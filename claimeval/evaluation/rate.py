@@ -31,7 +31,7 @@ from claimeval.judging import prompts, rate
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.names import unknown
-from claimeval.providers import specs
+from claimeval.providers import answers_any, reads_prompts, specs
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import (
     ASKED,
@@ -329,9 +329,12 @@ def make_job(
             f"two criteria are called {max(names, key=names.count)!r}; give each another name"
         )
     spec = specs.parse_panel(judging.judges)
-    judges = specs.require_prompt_readers(spec.judges, "answers are rated")
     survey = _survey(samples, requested, rated)
-    questions = requested or [q for q in rated.values() if q.name in survey.available]
+    questions = _answerable(
+        requested or [q for q in rated.values() if q.name in survey.available],
+        spec.judges,
+        asked_for=bool(requested),
+    )
     for question_name in options.prompts:
         if question_name not in {question.name for question in questions}:
             raise unknown_name(
@@ -349,12 +352,43 @@ def make_job(
         )
         return PutQuestion(question, prompt, panel)
 
-    job = RateJob(judges, tuple(map(put, questions)), judging.cluster, name=name)
+    job = RateJob(spec.judges, tuple(map(put, questions)), judging.cluster, name=name)
     reading = next((prompt for prompt in job.prompts if "question" in prompt.reads), None)
     if reading and (lack := survey.no_question):
         logger.info("%s", left_out(lack, survey.samples, reading.name))
     job.check_families(survey.generators)
     return job
+
+
+def _answers(judge: Judge, question: RatingQuestion) -> bool:
+    """Return whether a judge can answer a question: by its prompt, by its typed form, or because it
+    asks about support."""
+    if reads_prompts(judge):
+        return True
+    return bool(question.asks) if answers_any(judge) else question.is_support
+
+
+def _answerable(
+    questions: Sequence[RatingQuestion], judges: Sequence[Judge], *, asked_for: bool
+) -> list[RatingQuestion]:
+    """Return the questions that all judges can answer.
+
+    Raises UsageError if a judge cannot answer one that was asked for, or any.
+    """
+    kept = list(questions)
+    for asked in judges:
+        unable = [question.name for question in kept if not _answers(asked, question)]
+        kept = [question for question in kept if question.name not in unable]
+        if not unable:
+            continue
+        if asked_for or not kept:
+            raise UsageError(
+                f"judge {asked.name!r} says only whether documents support a text, and cannot"
+                f" answer {', '.join(unable)}; name a language model, or a decision model such as"
+                " decisions:gpt-6-luna"
+            )
+        logger.info("not asked, because %s cannot answer it: %s", asked.name, ", ".join(unable))
+    return kept
 
 
 def _criteria(questions: Iterable[RatingQuestion]) -> dict[str, JsonValue]:

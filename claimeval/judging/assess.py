@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from claimeval.judging import checkers, probabilities, replies
+from claimeval.judging import checkers, probabilities, replies, typed
 from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import ParsedVerdict, shown
 from claimeval.judging.reply_values import ParsedReply, meant
@@ -29,10 +29,19 @@ from claimeval.judging.requests import (
     read_entries,
     read_reply,
     schema_text,
+    unassessed,
     verdict_of,
 )
-from claimeval.types.records import Claim, Document, ReadVerdict, Reason
-from claimeval.types.requests import AssessTask, Completion, Failure, Judge, Request
+from claimeval.types.records import Claim, Document, ReadVerdict
+from claimeval.types.requests import (
+    AssessTask,
+    Completion,
+    Failure,
+    Judge,
+    Request,
+    TypedQuestion,
+    TypedTask,
+)
 from claimeval.types.scales import Scale
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
@@ -221,6 +230,8 @@ def ask(
             "scale": _scale_shown(prompt),
             "alternatives": int(evidence.alternatives),
         }
+    if judge.is_engine and prompt.step == "weigh":
+        return _weigh_typed(prompt, judge, claims, question)
     counts = (len(claims), len(evidence.documents)) if judge.reply_schema == "closed" else ()
     labels_alone = prompt.parameters.get("reasons") == "none"
     return build_request(
@@ -260,6 +271,13 @@ def _ask_checker(
     )
 
 
+def _weigh_typed(prompt: Prompt, judge: Judge, claims: Sequence[Claim], question: str) -> Request:
+    """Return the request of an engine about what claims have to do with a question."""
+    scale = _scale(prompt)
+    questions = [TypedQuestion(f"Claim: {claim.text}", scale, claim.id) for claim in claims]
+    return typed.ask(prompt, judge, TypedTask((("Question", question),), tuple(questions)))
+
+
 def _read_checker(completion: Completion, request: Request) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdict of a checker, which supports its claim by the documents that it saw."""
     task = request.task
@@ -297,6 +315,8 @@ def read(
     """
     if request.judge.asks:
         return _read_checker(completion, request)
+    if isinstance(request.task, TypedTask):
+        return typed.read_by_subject(completion, request)
     task = request.task
     assert isinstance(task, AssessTask)
     as_json = request.reply_format == "json"
@@ -339,7 +359,7 @@ def read(
                 completion,
                 request,
                 **scale.labeled(parsed.label),
-                unassessed=_unassessed(parsed),
+                unassessed=unassessed(parsed),
                 probability=parsed.probability if computed else of_tokens.get(name),
                 explanation=parsed.explanation,
                 cites=cited(parsed.evidence) if parsed.evidence else (),
@@ -347,10 +367,3 @@ def read(
         )
 
     return read_entries(completion, request, claims, parse, verdict)
-
-
-def _unassessed(parsed: ParsedVerdict) -> Reason | None:
-    """Return why an entry of a reply has no label; None if it has one."""
-    if parsed.label:
-        return None
-    return "refused" if parsed.refused else "unsure"

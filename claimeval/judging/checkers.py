@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claimeval.judging import probabilities
 from claimeval.judging.reply_values import Unparsable, find, object_with
+from claimeval.judging.requests import document_plain
 from claimeval.types.chat_format import TEMPLATE_ARGUMENTS
 from claimeval.types.checkers import SUPPORTED, ReplyRule
 from claimeval.types.errors import UsageError
@@ -49,11 +50,8 @@ def question(judge: Judge, claim: str, documents: Sequence[Document], asked: str
         documents: The documents: one, or all of a set.
         asked: The question of the sample.
     """
-    texts = [
-        f"{document.title}\n{document.text}" if document.title else document.text
-        for document in documents
-    ]
-    variables = {"document": "\n\n".join(texts), "claim": claim, "question": asked}
+    document = "\n\n".join(map(document_plain, documents))
+    variables = {"document": document, "claim": claim, "question": asked}
     messages = [
         Message(role, text)
         for role, template in roles(judge).items()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from claimeval.judging import replies
+from claimeval.judging import replies, typed
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import ParsedGrade, shown
 from claimeval.judging.reply_values import ParsedReply
@@ -14,14 +14,15 @@ from claimeval.judging.requests import (
     REASON,
     build_request,
     closed_schema,
+    document_plain,
     numbered,
     read_entries,
     schema_text,
     verdict_of,
 )
 from claimeval.types.records import Document, ReadVerdict
-from claimeval.types.requests import Completion, Judge, Request
-from claimeval.types.scales import Scale
+from claimeval.types.requests import Completion, Judge, Request, TypedQuestion, TypedTask
+from claimeval.types.scales import MATCH, Scale
 
 
 @lru_cache(maxsize=256)
@@ -43,12 +44,30 @@ def ask(
         documents: The documents to grade.
         scale: The scale of the grades.
     """
+    if judge.is_engine or judge.asks:
+        return typed.ask(prompt, judge, _task(question, documents, scale), question)
     variables = {
         "question": quoted(question),
         "documents": numbered("d", documents),
         "scale": scale.shown,
     }
     return build_request(prompt, judge, variables, _schema(scale, len(documents)))
+
+
+def _task(question: str, documents: Sequence[Document], scale: Scale) -> TypedTask:
+    """Return the question as a typed task."""
+    is_match = scale == MATCH
+    inputs = [("Passage" if is_match else "Question", question)]
+    questions = []
+    for number, document in enumerate(documents, 1):
+        inputs.append((f"Document d{number}", document_plain(document)))
+        asks = f"Does the document d{number} hold what the passage says?"
+        if not is_match:
+            asks = f"How well does the document d{number} answer the question?"
+        questions.append(TypedQuestion(asks, scale, document.id))
+    alone = is_match and len(documents) == 1
+    support = typed.support(question, documents, scale) if alone else None
+    return TypedTask(tuple(inputs), tuple(questions), support)
 
 
 def read(
@@ -62,6 +81,8 @@ def read(
         documents: The documents of the request, in order.
         scale: The scale of the grades.
     """
+    if isinstance(request.task, TypedTask):
+        return typed.read_by_subject(completion, request)
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
 
     def verdict(name: str, parsed: ParsedGrade) -> tuple[ReadVerdict, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import reply_text
+from claimeval.judging.replies import ParsedVerdict, reply_text
 from claimeval.judging.reply_values import ParsedReply, Unparsable
-from claimeval.types.records import Document, ReadVerdict
-from claimeval.types.requests import AssessTask, Completion, ExtractTask, Failure, Judge, Request
+from claimeval.types.records import Document, ReadVerdict, Reason
+from claimeval.types.requests import AssessTask, Completion, Failure, Judge, Request, Task
 
 Schema = dict[str, Any]
 Parsed = TypeVar("Parsed")
@@ -63,9 +63,14 @@ def schema_text(schema: Schema, *, sort_keys: bool = False) -> str:
     return json.dumps(schema, separators=(",", ":"), sort_keys=sort_keys)
 
 
+def document_plain(document: Document) -> str:
+    """Return the title and text of a document."""
+    return f"{document.title}\n{document.text}" if document.title else document.text
+
+
 def document_text(document: Document) -> str:
     """Return the title and text of a document as a prompt shows them."""
-    return quoted(f"{document.title}\n{document.text}" if document.title else document.text)
+    return quoted(document_plain(document))
 
 
 def numbered(letter: str, documents: Iterable[Document]) -> list[Value]:
@@ -81,7 +86,7 @@ def build_request(
     judge: Judge,
     variables: Mapping[str, Value] | None,
     schema: str,
-    task: ExtractTask | AssessTask | None = None,
+    task: Task | None = None,
 ) -> Request:
     """Return a request to a judge.
 
@@ -125,6 +130,13 @@ def verdict_of(completion: Completion, request: Request, **fields: Any) -> ReadV
     return ReadVerdict(
         request.judge.name, replicate=request.replicate, prompt=request.prompt_id, key=key, **fields
     )
+
+
+def unassessed(parsed: ParsedVerdict) -> Reason | None:
+    """Return why an entry of a reply has no label; None if it has one."""
+    if parsed.label:
+        return None
+    return "refused" if parsed.refused else "unsure"
 
 
 def read_entries(

@@ -77,6 +77,9 @@ class Provider:
     reads_prompts: bool = True
     """Whether its models read prompts. Engines that do not read the typed task of a request, only
     assess claims, and compute the probability that they state."""
+    answers_any: bool = False
+    """Whether judges that read no prompts answer any typed question; others only say whether
+    documents support a text."""
     extracts: bool = True
     """Whether its models can extract claims from a text, by a prompt or by rules."""
     answers_jointly: bool = False
@@ -341,6 +344,12 @@ def reads_prompts(judge: Judge) -> bool:
     """Return whether a judge is a language model that is asked with the prompts of a run. Judges
     without a provider, such as imported ones, count as one; checkers have a prompt of their own."""
     return row_of(judge).reads_prompts and judge.asks is None
+
+
+def answers_any(judge: Judge) -> bool:
+    """Return whether a judge can be asked any question; others only say whether documents support a
+    text."""
+    return reads_prompts(judge) or (judge.asks is None and row_of(judge).answers_any)
 
 
 def writes(judge: Judge) -> bool:

@@ -21,7 +21,7 @@ from claimeval.providers.http import ResponseRecorder, check_endpoint
 from claimeval.providers.local import EngineAnswer, write_verdicts
 from claimeval.providers.openai import OFFICIAL, SDK, open_sdk
 from claimeval.types.chat_format import write_chat
-from claimeval.types.requests import AssessTask, CallError, Completion, Judge, Request
+from claimeval.types.requests import AssessTask, CallError, Completion, Judge, Request, TypedTask
 from claimeval.types.scales import Scale
 
 if TYPE_CHECKING:
@@ -42,28 +42,40 @@ def resolve(judge: Judge) -> Judge:
     return judge.model_copy(update={"endpoint": endpoint, "structured": False})
 
 
-def body(task: AssessTask, judge: Judge) -> dict[str, Any]:
-    """Return the body of a request: the documents, and a question for each claim."""
-    documents = [
-        f"<d{number}>\n{document.title or ''}\n{document.text}\n</d{number}>"
-        for number, document in enumerate(task.documents, 1)
-    ]
-    heading = "Alternatives; one that supports a claim is enough:" if task.alternatives else ""
-    choices = _choices(task.scale)
+def body(task: AssessTask | TypedTask, judge: Judge) -> dict[str, Any]:
+    """Return the body of a request: the texts, and a question for each claim or question."""
+    texts = [f"<{tag}>\n{text}\n</{tag}>" for tag, text in _inputs(task)]
+    is_set = isinstance(task, AssessTask) and task.alternatives
+    heading = "Alternatives; one that supports a claim is enough:" if is_set else "Documents:"
+    if isinstance(task, AssessTask):
+        texts = [heading, *texts]
+        instructions = [f"Claim: {claim.text}" for claim in task.claims]
+    else:
+        instructions = [question.text for question in task.questions]
     return {
         **judge.extra,
         "model": judge.model.partition(":")[2],
-        "input": "\n\n".join([heading or "Documents:", *documents]),
+        "input": "\n\n".join(texts),
         "questions": [
             {
                 "type": "choice",
                 "name": f"c{number}",
-                "instructions": f"Claim: {claim.text}",
-                "choices": choices,
+                "instructions": asked,
+                "choices": _choices(scale),
             }
-            for number, claim in enumerate(task.claims, 1)
+            for number, (asked, scale) in enumerate(zip(instructions, task.scales, strict=True), 1)
         ],
     }
+
+
+def _inputs(task: AssessTask | TypedTask) -> list[tuple[str, str]]:
+    """Return the texts of a task, each with its tag."""
+    if isinstance(task, TypedTask):
+        return [(heading.lower().replace(" ", "_"), text) for heading, text in task.inputs]
+    return [
+        (f"d{number}", f"{document.title or ''}\n{document.text}")
+        for number, document in enumerate(task.documents, 1)
+    ]
 
 
 def _choices(scale: Scale) -> list[dict[str, str]]:
@@ -72,7 +84,7 @@ def _choices(scale: Scale) -> list[dict[str, str]]:
     return [{"value": each["word"], "description": each["meaning"]} for each in scale.shown]
 
 
-def reader(task: AssessTask, request: Request) -> Callable[[bytes], bytes]:
+def reader(task: AssessTask | TypedTask, request: Request) -> Callable[[bytes], bytes]:
     """Return the function that adds the verdicts in a reply to it, in the chat-completions
     format."""
 
@@ -106,18 +118,18 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answers(
-    answers: Sequence[Any], task: AssessTask, request: Request
+    answers: Sequence[Any], task: AssessTask | TypedTask, request: Request
 ) -> list[EngineAnswer | None]:
-    """Return the answer about each claim, found by its name; None for a claim without exactly
-    one."""
+    """Return the answer to each question, found by its name; None for one without exactly one."""
     named: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for answer in answers:
         if isinstance(answer, dict) and isinstance(answer.get("name"), str):
             named[answer["name"]].append(answer)
-    return [
-        _answer(found[0], task.scale, request) if len(found) == 1 else None
-        for found in (named[f"c{number}"] for number in range(1, len(task.claims) + 1))
-    ]
+    found: list[EngineAnswer | None] = []
+    for number, scale in enumerate(task.scales, 1):
+        several = named[f"c{number}"]
+        found.append(_answer(several[0], scale, request) if len(several) == 1 else None)
+    return found
 
 
 def _answer(answer: Mapping[str, Any], scale: Scale, request: Request) -> EngineAnswer | None:
@@ -196,10 +208,10 @@ class DecisionServer:
         import httpx2
 
         task = request.task
-        if not isinstance(task, AssessTask):
+        if not isinstance(task, AssessTask | TypedTask):
             raise CallError(
                 "provider_error",
-                "a decision model answers only questions about claims",
+                "a decision model answers questions and writes no claims",
                 retryable=False,
             )
         recorder = ResponseRecorder(self._key, keep, reader(task, request))
@@ -225,6 +237,7 @@ PROVIDER = Provider(
     example="decisions:gpt-6-luna",
     reads_prompts=False,
     extracts=False,
+    answers_any=True,
     answers_jointly=True,
     most_claims=MAX_QUESTIONS,
     endpoint=OFFICIAL,

@@ -308,6 +308,15 @@ def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge,
     return judges
 
 
+def require_answers(judges: tuple[Judge, ...], question: str) -> None:
+    """Raise UsageError if a judge only says whether documents support a text."""
+    if limited := next((judge for judge in judges if not providers.answers_any(judge)), None):
+        raise UsageError(
+            f"judge {limited.name!r} says only whether documents support a text, and not"
+            f" {question}; name a language model, or a decision model such as decisions:gpt-6-luna"
+        )
+
+
 def check_extractor(extractor: Judge) -> None:
     """Raise UsageError if a judge cannot extract claims."""
     if extractor.asks or not providers.row_of(extractor).extracts:

@@ -28,8 +28,18 @@ from claimeval.metrics.rows import Metric
 from claimeval.report.charts import Picture
 from claimeval.runs.slices import Cell, cell_of
 from claimeval.types.errors import PromptError
-from claimeval.types.records import Assessment, Call, Evidence, Reason, Sample, SampleResult, Score
-from claimeval.types.requests import ExtractTask, Judge, Request
+from claimeval.types.records import (
+    Assessment,
+    Call,
+    Claim,
+    Document,
+    Evidence,
+    Reason,
+    Sample,
+    SampleResult,
+    Score,
+)
+from claimeval.types.requests import AssessTask, ExtractTask, Judge, Request
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -123,9 +133,29 @@ class Rebuilder:
             return None
         alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
         assessed = [claims[i] for i in call.subjects]
+        if judge.asks:
+            return self._of_checker(call, judge, prompt, assessed, documents, question)
         shown = assess.ShownDocuments(documents, alternatives)
         self._asked[about] = assess.ask(prompt, judge, assessed, shown, question)
         return self._sent(self._asked[about], call)
+
+    def _of_checker(
+        self,
+        call: Call,
+        judge: Judge,
+        prompt: Prompt,
+        assessed: Sequence[Claim],
+        documents: Sequence[Document],
+        question: str,
+    ) -> Request | None:
+        """Return the request of a checker: about all documents, or about the one whose request has
+        the key of the call."""
+        for shown in (documents, *[(document,) for document in documents]):
+            asked = assess.ask(prompt, judge, assessed, assess.ShownDocuments(shown), question)
+            sent = self._sent(asked, call)
+            if sent.key == call.key:
+                return sent
+        return None
 
     def _extraction(
         self, result: SampleResult, call: Call, judge: Judge, prompt: Prompt
@@ -186,12 +216,23 @@ def _slots(request: Request, sample: Sample, evidence: Evidence | None) -> list[
     texts: list[tuple[str, str]] = [(sample.question, "q")]
     if isinstance(task, ExtractTask):
         texts += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
-    else:
+    elif isinstance(task, AssessTask):
         assert evidence, "an assessment has evidence"
-        for i, document in zip(sample.ranks(evidence), task.documents, strict=True):
-            texts += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
+        texts += _document_texts(task, sample, evidence)
         texts += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
     return [_TextSlot(quoted(text)[1:-1], name) for text, name in texts if len(text) >= MIN_LENGTH]
+
+
+def _document_texts(
+    task: AssessTask, sample: Sample, evidence: Evidence
+) -> Iterator[tuple[str, str]]:
+    """Yield the texts and titles of the documents in a request, with their references."""
+    shown = {document.id for document in task.documents}  # a checker sees one of several
+    ranked = zip(sample.ranks(evidence), sample.documents(evidence) or (), strict=True)
+    for i, document in ranked:
+        if document.id in shown:
+            yield document.text, f"d{i}"
+            yield document.title or "", f"t{i}"
 
 
 def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:

@@ -451,6 +451,60 @@ class AssessTask:
         documents = QUESTION_FRAME * (1 + len(self.documents))
         return documents + len(self.claims) * question_size(self.scale)
 
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """Return the scale of each claim."""
+        return (self.scale,) * len(self.claims)
+
+
+@dataclass(frozen=True)
+class TypedQuestion:
+    """A question that is answered with a word of a scale."""
+
+    text: str
+    scale: Scale
+    subject: str = ""
+    """Id of the claim or document that it is about; empty if it is about an answer."""
+
+
+@dataclass(frozen=True)
+class TypedTask:
+    """Questions about texts for engines, such as a rating of an answer or grades of documents."""
+
+    inputs: tuple[tuple[str, str], ...]
+    """The texts, each with its heading."""
+    questions: tuple[TypedQuestion, ...]
+    """Named c1, c2, ... in replies."""
+    support: AssessTask | None = None
+    """The same question in the form "do the documents support a claim?", if it is one; its scale
+    has the words of the only question."""
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Return the texts that the reply depends on."""
+        for heading, text in self.inputs:
+            yield heading
+            yield text
+        for question in self.questions:
+            yield question.text
+            yield "/".join(question.scale.offered)
+            yield from question.scale.meanings
+
+    @property
+    def frames(self) -> int:
+        """Return an upper bound of the bytes around texts and choices."""
+        inputs = QUESTION_FRAME * len(self.inputs)
+        return inputs + sum(question_size(question.scale) for question in self.questions)
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """Return the scale of each question."""
+        return tuple([question.scale for question in self.questions])
+
+
+Task = ExtractTask | AssessTask | TypedTask
+"""What a request asks, as a typed record."""
+
 
 def question_size(scale: Scale) -> int:
     """Return an upper bound of the bytes that a typed question with this scale has besides its
@@ -494,7 +548,7 @@ class Request:
     prompt: str = ""
     """Digest of the prompt file. Not part of the key, because the messages contain the rendered
     prompt."""
-    task: ExtractTask | AssessTask | None = None
+    task: Task | None = None
     chat_template: str | None = None
     """The arguments of a checker's chat template, as JSON."""
     beginning: Beginning | None = None

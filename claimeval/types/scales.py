@@ -303,6 +303,15 @@ class RatingQuestion(Record):
     """The default vote."""
     criterion: str = ""
     """What the answer is held to, in the user's words; empty if the prompt says it."""
+    asks: str = ""
+    """The question in a sentence, for judges that read no prompts; empty if they cannot be
+    asked."""
+    meanings: tuple[str, ...] = ()
+    """The sentence that explains each word to these judges."""
+    flag_meanings: tuple[tuple[str, str], ...] = ()
+    """The sentences that explain `no` and `yes` of each flag to these judges."""
+    is_support: bool = False
+    """Whether it asks if documents support the answer, which all judges of claims can say."""
 
 
 RELEVANCE = RatingQuestion(
@@ -312,6 +321,24 @@ RELEVANCE = RatingQuestion(
     flags=("noncommittal",),
     prompt="relevance",
     vote="median",
+    asks=(
+        "How far does the answer answer the question? Whether what it says is true does not matter,"
+        " nor how well it is written."
+    ),
+    meanings=(
+        "everything that was asked for is given",
+        "something that was asked for is given and something is left open",
+        (
+            "nothing that was asked for is given: it is about something else, only leads up to an"
+            " answer, or declines"
+        ),
+    ),
+    flag_meanings=(
+        (
+            "it commits itself to an answer",
+            'it evades or declines ("it depends", "I do not know", "the documents do not say")',
+        ),
+    ),
 )
 """Does the answer answer the question? Whether it is true does not matter."""
 
@@ -321,6 +348,12 @@ FAITHFULNESS = RatingQuestion(
     scale=YES_NO,
     against="contexts",
     prompt="faithful",
+    asks="Is the answer faithful to the documents? Go by the documents alone.",
+    meanings=(
+        "everything that the answer states is stated in the documents or follows from them",
+        ("at least one thing that the answer states is not in the documents or goes against them"),
+    ),
+    is_support=True,
 )
 """Do the retrieved documents support all of the answer? The baseline of faithfulness by claims."""
 
@@ -330,6 +363,17 @@ CORRECTNESS = RatingQuestion(
     scale=YES_NO,
     against="reference",
     prompt="correct",
+    asks="Is the answer right? Go by the reference answers alone.",
+    meanings=(
+        (
+            "it answers the question as at least one of the references does, in whatever words, and"
+            " nothing in it goes against that"
+        ),
+        (
+            "anything else: it says something different, leaves out what the question asks for, or"
+            " does not answer"
+        ),
+    ),
 )
 """Does the answer say what a reference answer says? The baseline of correctness by claims."""
 
@@ -340,6 +384,18 @@ ABSTENTION = RatingQuestion(
     field="kind",
     step="answering",
     prompt="plain",
+    asks="What does the answer do with the question? Whether it is true does not matter.",
+    meanings=(
+        "it gives what was asked for, in whatever words",
+        (
+            "it gives a part of what was asked for and leaves the rest open, or says that it cannot"
+            " be given"
+        ),
+        (
+            "it gives nothing of what was asked for: it says that it does not know or may not say,"
+            " that the documents do not tell, asks back, or talks about something else"
+        ),
+    ),
 )
 """Does the answer answer the question, answer it partly, or decline?"""
 
@@ -385,4 +441,13 @@ def criterion_question(name: str, sentence: str) -> RatingQuestion:
         prompt="criterion",
         vote="median",
         criterion=sentence.strip(),
+        asks=(
+            "How far does the answer meet the criterion? Nothing else matters, neither whether what"
+            " it says is true nor how well it is written, unless the criterion says so."
+        ),
+        meanings=(
+            "the answer meets the criterion in every respect",
+            "it meets the criterion in some respects or places, and not in others",
+            "it does not meet the criterion",
+        ),
     )

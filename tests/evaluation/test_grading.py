@@ -250,7 +250,10 @@ def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("judges", "panel", "message"),
-    [(["local:lexical"], {}, "assesses claims only"), ([], {}, "no judge named")],
+    [
+        (["local:lexical"], {}, "not how well documents answer a question"),
+        ([], {}, "no judge named"),
+    ],
 )
 def test_what_cannot_grade_is_refused_before_any_call(
     judges: list[str | Judge], panel: dict[str, Any], message: str

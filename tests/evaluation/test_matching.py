@@ -6,11 +6,8 @@ import asyncio
 import json
 from collections.abc import Callable
 
-import pytest
-
 from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, unmatched
 from claimeval.execution import Executor
-from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 from tests.sample_runs import reasons, values
@@ -115,8 +112,3 @@ def test_contexts_are_compared_one_by_one_or_together() -> None:
         executor = Rule()
         assert values(matched(one, executor, per_call=per_call))["mrr"] == 0.5
         assert len(executor.asked) == calls
-
-
-def test_local_judges_cannot_compare_texts() -> None:
-    with pytest.raises(UsageError, match="assesses claims only"):
-        plan("local:lexical")

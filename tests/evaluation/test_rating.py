@@ -269,7 +269,7 @@ def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() 
 @pytest.mark.parametrize(
     ("judges", "ask", "settings", "message"),
     [
-        (["local:lexical"], ALL, {}, "answers are rated by a language model"),
+        (["local:lexical"], ALL, {}, "cannot answer relevance, correctness; name a language model"),
         (["openai:m"], ("faithfull",), {}, "Did you mean 'faithfulness'"),
         (["openai:m"], (), {}, "name what to ask"),
         (["openai:m"], ALL, {"quorum": 2}, "can never be met"),

@@ -16,6 +16,7 @@ import claimeval as ce
 from claimeval.judging.checkers import probability, read
 from claimeval.judging.reply_values import after_reasoning
 from claimeval.providers import checkers, claims_per_call, reads_prompts, specs
+from claimeval.report.packing import Rebuilder
 from claimeval.testing import serve
 from claimeval.types.chat_format import read_chat
 from claimeval.types.checkers import ReplyRule
@@ -516,3 +517,25 @@ def test_a_rejudge_asks_the_same_checker_and_finds_its_replies(
     )
     assert labels(again) == RIGHT
     assert len(minicheck.bodies) == asked
+
+
+def test_a_report_rebuilds_what_a_checker_was_asked(minicheck: Server) -> None:
+    run = score(f"check:minicheck@{minicheck.url}")
+    (result,) = run
+    rebuilder = Rebuilder(run.manifest)
+    asked = [rebuilder.rebuild(result, call) for call in result.calls if call.step == "assess"]
+    texts = [request.messages[-1].content for request in asked if request]
+    assert sorted(texts) == sorted(body["messages"][-1]["content"] for body in minicheck.bodies)
+
+
+def test_a_checker_rates_whole_answers_and_matches_documents(minicheck: Server) -> None:
+    data = {**sample(), "answer": "Berlin has 891 square kilometres and was founded in 1237."}
+    run = ce.rate([data], judges=f"check:minicheck@{minicheck.url}")
+    assert run["rated_faithfulness"].mean == 1.0
+    assert len(minicheck.bodies) == 1, "a whole answer is checked against all documents together"
+    references = {**data, "reference_contexts": ["It was founded in 1237."]}
+    graded = ce.grade(
+        [references], judges=f"check:minicheck@{minicheck.url}", against="reference_contexts"
+    )
+    (result,) = graded
+    assert [each.label for each in result.assessments] == ["0", "1"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,6 +33,7 @@ from claimeval.types.requests import (
     Judge,
     Outcome,
     Request,
+    TypedTask,
 )
 from claimeval.types.scales import ABSTAIN, Scale
 
@@ -140,12 +141,20 @@ class ComputedBackend:
 def answer_by_words(request: Request) -> Completion:
     """Split a text by rules, or score claims by the words they share with the evidence, without a
     body to store."""
-    task = request.task
-    assert task is not None, "every step gives its request a task"
+    task = _task(request)
     if isinstance(task, ExtractTask):
         return computed(write_claims(claims_by_rule(task), request), request)
     answers = _best([_by_words(task.claims, documents) for documents in _evidence_sets(task)])
     return computed(write_verdicts(task, request, answers), request)
+
+
+def _task(request: Request) -> ExtractTask | AssessTask:
+    """Return the task of a request; of a question about an answer or document, that of support."""
+    task = request.task
+    if isinstance(task, TypedTask):
+        task = task.support
+    assert task is not None, "other questions are refused before a run"
+    return task
 
 
 def computed(text: str, request: Request) -> Completion:
@@ -167,8 +176,7 @@ class EntailmentBackend:
         """Return the engine's answer in the reply format of a judge; concurrent requests are
         computed together."""
         started = time.perf_counter()
-        task = request.task
-        assert task is not None, "every step gives its request a task"
+        task = _task(request)
         if isinstance(task, ExtractTask):
             return completed(write_claims(claims_by_rule(task), request), request, started, keep)
         try:
@@ -240,18 +248,17 @@ def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
 
 
 def write_verdicts(
-    task: AssessTask, request: Request, answers: Sequence[EngineAnswer | None]
+    task: AssessTask | TypedTask, request: Request, answers: Sequence[EngineAnswer | None]
 ) -> str:
-    """Write the answers in the format that the prompt asks for; claims whose answer is None are
-    left out."""
+    """Write the answers in the format that the prompt asks for; claims and questions whose answer
+    is None are left out."""
     answered = [
-        (number, answer, _word(task.scale, answer.label))
-        for number, answer in enumerate(answers, 1)
+        (number, answer, _word(scale, answer.label))
+        for number, (answer, scale) in enumerate(zip(answers, task.scales, strict=True), 1)
         if answer is not None
     ]
-    if request.reply_format == "tags":
-        lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
-        return "\n".join(f"- {lines[number - 1]} SUPPORTED={word}" for number, _, word in answered)
+    if isinstance(task, AssessTask) and request.reply_format == "tags":
+        return _write_lines(task, {number: word for number, _, word in answered})
     verdicts = [
         {
             "id": f"c{number}",
@@ -265,6 +272,12 @@ def write_verdicts(
         for number, answer, word in answered
     ]
     return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
+
+
+def _write_lines(task: AssessTask, words: Mapping[int, str]) -> str:
+    """Write the word for each claim, by its number, in the format `tags`."""
+    lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
+    return "\n".join(f"- {lines[number - 1]} SUPPORTED={word}" for number, word in words.items())
 
 
 def _word(scale: Scale, label: str | None) -> str:
