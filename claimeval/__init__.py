@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from claimeval.api.data import doctor, draw, import_replies, read_samples
     from claimeval.api.forecast import plan, probe
     from claimeval.api.judged import judge
+    from claimeval.api.locate import alocate, locate
     from claimeval.api.measures import extraction, measure
     from claimeval.api.people import agreement, annotate, correct
     from claimeval.api.ratings import agrade, arate, grade, rate
@@ -52,6 +53,7 @@ _HOMES = {
     "api.data": ("doctor", "draw", "import_replies", "read_samples"),
     "api.forecast": ("plan", "probe"),
     "api.judged": ("judge",),
+    "api.locate": ("alocate", "locate"),
     "api.measures": ("extraction", "measure"),
     "api.people": ("agreement", "annotate", "correct"),
     "api.ratings": ("agrade", "arate", "grade", "rate"),
@@ -97,6 +99,7 @@ __all__ = [
     "acheck",
     "agrade",
     "agreement",
+    "alocate",
     "annotate",
     "arate",
     "arejudge",
@@ -112,6 +115,7 @@ __all__ = [
     "grade",
     "import_replies",
     "judge",
+    "locate",
     "measure",
     "plan",
     "probe",

@@ -49,6 +49,7 @@ COMMANDS = {
     "score": ("Judge", "score", "Judge answers claim by claim."),
     "rate": ("Judge", "ratings", "Judge answers as a whole, refusals included."),
     "rejudge": ("Judge", "score", "Judge or vote again on a run; pay only for what is new."),
+    "locate": ("Judge", "locate", "Say where the fault of each failed claim lies."),
     "experiment": ("Judge", "score", "Compare prompts and judges over the same samples."),
     "extraction": ("Judge", "measures", "Measure the quality of extracted claims."),
     "report": ("Look", "reports", "Write the page, Markdown or tables of a run."),

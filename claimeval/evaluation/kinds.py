@@ -76,10 +76,13 @@ JOBS = {
     "measure": "measure",
     "extraction": "extraction",
     "write_queries": "write_queries",
+    "locate": "locate",
 }
 """The modules of the jobs of this package, which are imported when they are needed; each has its
 row as `KIND`."""
-WRITTEN_OUT = frozenset({"score", "rate", "grade", "measure", "extraction", "write_queries"})
+WRITTEN_OUT = frozenset(
+    {"score", "rate", "grade", "measure", "extraction", "write_queries", "locate"}
+)
 """The jobs whose command and function are written out; those of others are made from the row."""
 
 

@@ -72,12 +72,15 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     fields = ("label", "probability", "explanation", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
     head += ["label", "unassessed", "agreement", "cited_text"]
+    located = manifest.job == "locate"
+    head += ["cause"] * located
     for judge in judges:
         head += (f"{names[judge]}: {field}" for field in fields)
     yield list[Cell](head)
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
-        texts = {document.id: document.text for document in result.sample.contexts or ()}
+        documents = result.sample.evidence["corpus"] if located else result.sample.contexts
+        texts = {document.id: document.text for document in documents or ()}
         for assessment in result.assessments:
             if (claim := claims.get(assessment.subject)) is None:
                 continue  # the assessment of a document or a whole answer
@@ -87,6 +90,7 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
             cited = dict.fromkeys(name for verdict in assessment.verdicts for name in verdict.cites)
             row += [assessment.label, assessment.unassessed, assessment.agreement]
             row += ["\n\n".join(texts[name] for name in cited if name in texts)]
+            row += [assessment.cause] * located
             for judge in judges:
                 row += _verdict_cells(verdicts.get(judge))
             yield row

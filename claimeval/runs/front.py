@@ -18,7 +18,13 @@ from claimeval.providers import reads_prompts
 from claimeval.runs.by_rank import ByRank, ByRankTally
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import DiagnosisCounts, DiagnosisTally
-from claimeval.runs.worst import WorstAnswer, WorstAnswers, WorstClaim, WorstClaims
+from claimeval.runs.worst import (
+    LocatedClaims,
+    WorstAnswer,
+    WorstAnswers,
+    WorstClaim,
+    WorstClaims,
+)
 from claimeval.statistics.formatting import decimal, interval, number_of
 from claimeval.statistics.intervals import FEW_CLUSTERS
 from claimeval.types.clusters import cluster_noun, sample_count
@@ -76,6 +82,7 @@ class FrontBuilder:
         self._worst = WorstClaims(manifest.rows, top, computed)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
+        self._located = LocatedClaims(top) if manifest.job == "locate" else None
         self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
         self._by_rank = ByRankTally(manifest.cluster)
 
@@ -83,6 +90,9 @@ class FrontBuilder:
         """Add the result of a sample."""
         if self._rated:
             self._answers.add(result)
+            return
+        if self._located:
+            self._located.add(result)
             return
         self._worst.add(result)
         self._diagnosis.add(result)
@@ -111,7 +121,7 @@ class FrontBuilder:
             missing=_missing(summary),
             few=_few(summary, manifest.cluster),
             sentence=summary.headline or None,
-            read=self._worst.worst(),
+            read=self._located.first() if self._located else self._worst.worst(),
             answers=self._answers.worst(),
         )
 

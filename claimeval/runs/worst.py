@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import Field
@@ -13,7 +14,15 @@ from claimeval.evaluation.evidence import deciding_verdict, shown_sentence
 from claimeval.evaluation.summary.headline import PLACES, bad_ratings
 from claimeval.metrics.rows import Metric
 from claimeval.statistics.formatting import decimal
-from claimeval.types.records import Assessment, Evidence, Record, SampleResult, Verdict
+from claimeval.types.records import (
+    CAUSES,
+    Assessment,
+    Cause,
+    Evidence,
+    Record,
+    SampleResult,
+    Verdict,
+)
 
 SHOWN = 10
 EXCERPT = 200
@@ -126,6 +135,56 @@ class WorstAnswers:
     def worst(self) -> tuple[WorstAnswer, ...]:
         """Return the answers with the most bad ratings, worst first."""
         return tuple(answer for _, answer in self._worst)
+
+
+class LocatedClaims:
+    """Collects failed claims of a run of `locate`, one of each cause before a second of any."""
+
+    def __init__(self, shown: int = SHOWN) -> None:
+        self._shown = shown
+        self._by_cause: dict[Cause, list[WorstClaim]] = {}
+
+    def add(self, result: SampleResult) -> None:
+        """Add the failed claims of a sample."""
+        for one in result.whole:
+            if one.cause:
+                claims = self._by_cause.setdefault(one.cause, [])
+                if len(claims) < self._shown:
+                    claims.append(_located_claim(result, one, one.cause))
+
+    def first(self) -> tuple[WorstClaim, ...]:
+        """Return the claims in the order of the causes, then of the data."""
+        ordered = list[WorstClaim]()
+        for number in range(self._shown):
+            for cause in CAUSES:
+                ordered += self._by_cause.get(cause, [])[number : number + 1]
+        return tuple(ordered[: self._shown])
+
+
+def _located_claim(result: SampleResult, one: Assessment, cause: Cause) -> WorstClaim:
+    text = next(claim.text for claim in result.claims if claim.id == one.subject)
+    documents = {document.id: document for document in result.sample.documents(one.against) or ()}
+    cites = tuple(dict.fromkeys(chain.from_iterable(verdict.cites for verdict in one.verdicts)))
+    sentence = shown_sentence(result.sample, one, text)
+    excerpt = None
+    if sentence:
+        span = sentence.span
+        names = dict.fromkeys((*cites, span.document))
+        said = documents[span.document].text[span.start : span.end]
+        excerpt = f"[{', '.join(names)}] {said[:EXCERPT]}"
+    return WorstClaim(
+        sample_id=result.sample.id,
+        question=result.sample.question,
+        subject=one.subject,
+        claim=text,
+        evidence=one.evidence,
+        label=one.support or "not_found",
+        explanation=None,
+        cites=cites,
+        excerpt=excerpt,
+        near=f"{CAUSES[cause]}: {excerpt or 'no sentence is like it'}",
+        documents=len(documents),
+    )
 
 
 class _WorstOfSample(NamedTuple):

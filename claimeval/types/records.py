@@ -52,6 +52,19 @@ def claims_question(of: Part, against: Part) -> str:
 References = Literal["any", "together"]
 """Whether any one of several gold answers is enough, or only all of them together."""
 
+Cause = Literal["not_retrieved", "split", "spread", "unused", "contradicted", "not_near"]
+"""Where the fault of a failed claim lies, judged against passages of the corpus."""
+
+CAUSES: dict[Cause, str] = {
+    "not_retrieved": "stands in a passage that was not retrieved",
+    "split": "is split over adjacent chunks",
+    "spread": "needs passages that are far apart",
+    "unused": "was retrieved and not used",
+    "contradicted": "is contradicted by the corpus",
+    "not_near": "the nearest passages say nothing of it",
+}
+"""Each cause in words."""
+
 BETWEEN = "\n\n"
 """Separator of the documents of a part that are joined to one text."""
 
@@ -685,6 +698,8 @@ class Labeled(Record, extra="ignore"):
     tied: bool = False
     """Whether the judges are divided between words that are all positive or all not. The label is
     the lowest."""
+    cause: Cause | None = None
+    """Where the fault of a failed claim lies, if it was located."""
 
     @property
     def support(self) -> Label | None:

@@ -44,6 +44,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
         *("claims", "evidence", "judges", "assess_prompt", "language", "per_document"),
         *("shuffle_contexts", "claims_per_call", "reasons", *WRITE, *ASK, "gates"),
     ),
+    "locate": ("run", "corpus", "judges", *WRITE, *ASK),
     "check": (
         *(
             "answer",

@@ -21,6 +21,7 @@ from tests.recordings.harness import Bench, Json, Story
 UNRECORDED = {
     "extraction": "its tables are in tests/cli",
     "completion": "a script of click's, tried in tests/cli",
+    "locate": "a planted world with all causes, tried in tests/api",
     "view": "a server for a browser",
     "merge": "the run of `score`, compared in tests/distributed",
 }

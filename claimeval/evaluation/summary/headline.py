@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import Metric
@@ -18,6 +18,9 @@ from claimeval.statistics.formatting import decimal, number_of
 from claimeval.statistics.intervals import wilson_interval
 from claimeval.types.records import COUNTED, Label, Part, SampleResult
 from claimeval.types.scales import ABSTENTION
+
+if TYPE_CHECKING:
+    from claimeval.evaluation.summary.located import CauseTally
 
 WORDS = 25
 """Most words of the sentence."""
@@ -213,6 +216,7 @@ class HeadlineTally:
         self._manifest = manifest
         self._metrics = pairs_of(manifest.rows)
         self._ratings = RatingTally()
+        self._located = _cause_tally(manifest)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self.contradicted: Counter[str] = Counter()
         """Claims that the evidence contradicts, by metric."""
@@ -242,11 +246,14 @@ class HeadlineTally:
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
-        if self._rated:
+        if self._located:
+            self._located.add(result)
+        elif self._rated:
             self._ratings.add(result)
-            return
-        if not self._metrics:
-            return
+        elif self._metrics:
+            self._add_labels(result)
+
+    def _add_labels(self, result: SampleResult) -> None:
         labels = labels_of(result, self._metrics)
         for pair, metric in self._metrics.items():
             of_pair = labels.get(pair, {}).values()
@@ -293,6 +300,11 @@ class HeadlineTally:
         Args:
             metrics: The metrics of the run, for jobs that judge neither claims nor answers.
         """
+        if self._located:
+            return self._located.sentence()
+        return self._of_labels(metrics)
+
+    def _of_labels(self, metrics: Mapping[str, MetricSummary]) -> str:
         if all(metric.mean is None for metric in metrics.values()):
             if self._declined:
                 return f"{self._first_decline()}."
@@ -484,6 +496,15 @@ class HeadlineTally:
             f" {where}"
         )
         return f"{', '.join((text, *self._declines()))}."
+
+
+def _cause_tally(manifest: Manifest) -> CauseTally | None:
+    """Return what counts the causes of a run of `locate`, imported only for one."""
+    if manifest.job != "locate":
+        return None
+    from claimeval.evaluation.summary.located import CauseTally
+
+    return CauseTally(manifest)
 
 
 def _words(text: str) -> int:

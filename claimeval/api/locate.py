@@ -1,0 +1,127 @@
+"""`locate`: where the fault of each failed claim of a run lies."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
+from claimeval.api.run import Run
+from claimeval.data.corpora import open_corpus
+from claimeval.evaluation.job import Reiterable
+from claimeval.evaluation.kinds import Judging
+from claimeval.evaluation.locate import make_job
+from claimeval.runs.jobs import Prepared
+from claimeval.runs.locate import Selection, open_index
+from claimeval.store.store import cache_folder
+from claimeval.types.errors import UsageError
+from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.paths import expanded
+from claimeval.types.requests import Judge
+
+logger = logging.getLogger("claimeval")
+
+
+@with_hints
+def locate(
+    run: Run | str | Path,
+    *,
+    corpus: str | Path,
+    judges: Judges = (),
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Judge each failed claim of a run against the passages of a corpus that are nearest to it, to
+    say where the fault lies.
+
+    Each claim is judged against ten passages that the run did not have, the neighbors of the best
+    three, and the contexts of the run. The first use of a corpus indexes it; the index is kept
+    beside the reply cache. The log says how many passages go where before the first call.
+
+    Args:
+        run: The run of `score` or `assess`, or its directory.
+        corpus: The chunks that the retriever searched, in reading order (.jsonl, .csv, .parquet),
+            each with its text and, if a fact that is split over two is to be told, its document; or
+            a folder of .txt and .md files, which are split by paragraph.
+        judges: As for `score`. There is no default: the corpus may hold what the judges of the run
+            have never seen.
+        out: As for `score`; `RUN/locate` adds the causes to a run.
+        overwrite: Replace a run with other settings in `out`.
+        panel: How the verdicts of several judges are counted.
+        options: How the judges are asked, and what may be spent.
+
+    Returns:
+        The failed claims of every sample with their passages. The `cause` of an assessment is
+        `not_retrieved`, `split`, `spread`, `unused`, `contradicted` or `not_near`; the metrics of
+        these names count claims.
+
+    Raises:
+        UsageError: Before any call, for what you can fix: no judge, no failed claim, contexts that
+            are not in the corpus.
+        DataError: The corpus or the run cannot be read.
+        StoppedEarly: As for `score`.
+
+    Examples:
+        >>> located = ce.locate(  # doctest: +SKIP
+        ...     "runs/a", corpus="chunks.jsonl", judges="openai:gpt-5-mini", out="runs/a/locate"
+        ... )
+        >>> located.headline  # doctest: +SKIP
+        '2 failed claims: 1 stands in a passage that was not retrieved, 1 is ...'
+    """
+    return blocking(alocate(**locals()))
+
+
+@with_hints
+async def alocate(
+    run: Run | str | Path,
+    *,
+    corpus: str | Path,
+    judges: Judges = (),
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Locate as `locate` does, in an asynchronous program. The arguments are the same."""
+    given = run if isinstance(run, Run) else Run.load(run)
+    if not given.manifest.of_claims:
+        raise UsageError(
+            f"{given.path or 'the run'} is a run of {given.job}, which has no claims; locate takes"
+            " one of `score` or `assess`"
+        )
+    if judges == ():
+        raise UsageError(_no_judge(given))
+    if options.engine:
+        raise UsageError("options.engine: locate reads its index in this process; leave it out")
+    specs = parse_specs(judges)
+    opened = open_corpus(expanded(corpus))
+    index = open_index(opened, cache_folder(options.cache))
+    selection = Selection(index, opened, given.results, given.manifest)
+    selection.choose()
+    judging = Judging(specs, panel, options.cluster or given.manifest.cluster)
+    job = make_job(judging, chunked=opened.chunked, settings=selection.settings)
+    logger.info("%s. They go to %s", selection.in_words, ", ".join(map(_host, job.judges)))
+    path = given.path
+    record = job.manifest.of_data(str(path) if path else None, ids=given.manifest.data.ids)
+    items = Reiterable(selection.items)
+    prepared = Prepared(job, record, items, len(given), path)
+    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+
+
+def _no_judge(run: Run) -> str:
+    named = [judge.name for judge in run.manifest.judges]
+    options = " ".join(f"--judge {name}" for name in named)
+    return (
+        "no judge named: the corpus may hold what the judges of the run have never seen. With"
+        f" these judges, add {options}"
+    )
+
+
+def _host(judge: Judge) -> str:
+    """Return where the requests of a judge go."""
+    host = urlsplit(judge.endpoint or "").hostname
+    return f"{judge.name} at {host}" if host else f"{judge.name} on this machine"
