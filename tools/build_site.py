@@ -279,12 +279,18 @@ def guides_first(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     The search ranks a word in a title before a word in a text, and a title of one word first. So
     `cost` led to six properties of the Python reference. Here titles of other pages than the guides
-    do not count as titles, only as the beginning of their texts, and members of classes are found
-    through their class.
+    do not count as titles, only as the beginning of their texts, members of classes are found
+    through their class, and records of decisions are not found at all.
     """
     guides = [item for item in items if is_guide(item["location"])]
-    others = [item for item in items if not is_guide(item["location"])]
-    return [*guides, *(as_text(item) for item in others if not MEMBER.search(item["title"]))]
+    others = [
+        as_text(item)
+        for item in items
+        if not is_guide(item["location"])
+        and not item["location"].startswith("decisions/")
+        and not MEMBER.search(item["title"])
+    ]
+    return [*guides, *others]
 
 
 def is_guide(location: str) -> bool:
