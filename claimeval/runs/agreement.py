@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field, computed_field
 
 from claimeval.data.labels import LabelFile
+from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.evaluation.validity import GraderReport
 from claimeval.judging.panel import Panel
@@ -285,22 +286,14 @@ def measure_run(
         UsageError: No label fits an item of the run, or `by` is not a field of it.
     """
     manifest = load_manifest(run)
-    judges = tuple(judge.name for judge in manifest.judges)
     field = cluster_field(run, cluster)
-    limited = manifest.data.limit is not None
     if not manifest.of_claims:
-        if labels is None and not label_files(run):
-            raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
         if evidence or by:
             raise UsageError(
                 f"evidence and by are for claims, and {run} is a run of {manifest.job}"
             )
-        question = rated_question(run, manifest, rating)
-        given = [labels] if labels else label_files(run, question.name)
-        words = LabelFile(*given, words=question.scale.words, place=LabelPlaces(run))
-        rated = join_subjects(RunResults.of(run), question, judges, words, field)
-        rated.strays.counted.check(run, limited=limited)
-        return _with_counts(run, measure(rated, question.panel, half_width), words)
+        return _measure_ratings(run, manifest, labels, field, half_width, rating)
+    judges = tuple(judge.name for judge in manifest.judges)
     if rating is not None:
         raise UsageError(
             f"labels of {run} are about claims; scores are named to compare them with --rating"
@@ -318,7 +311,7 @@ def measure_run(
     joined = join(
         builder.each(RunResults.of(run)), judges, manifest.panel, human, evidence, field, by
     )
-    joined.strays.counted.check(run, limited=limited)
+    joined.strays.counted.check(run, limited=manifest.data.limit is not None)
     report = measure(joined, manifest.panel, half_width)
     overview = builder.overview(run)
     people = {
@@ -359,6 +352,26 @@ def _errors(
         None if a is None or b is None else value(a) != value(b)
         for a, b in zip(labels, human, strict=True)
     ]
+
+
+def _measure_ratings(
+    run: Path,
+    manifest: Manifest,
+    labels: Path | None,
+    cluster: str | None,
+    half_width: float,
+    rating: str | None,
+) -> Agreement:
+    """Compare the judges of a run of grades or ratings with labels, as `measure_run` does."""
+    if labels is None and not label_files(run):
+        raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
+    question = rated_question(run, manifest, rating)
+    given = [labels] if labels else label_files(run, question.name)
+    words = LabelFile(*given, words=question.scale.words, place=LabelPlaces(run))
+    judges = tuple(judge.name for judge in manifest.judges)
+    rated = join_subjects(RunResults.of(run), question, judges, words, cluster)
+    rated.strays.counted.check(run, limited=manifest.data.limit is not None)
+    return _with_counts(run, measure(rated, question.panel, half_width), words)
 
 
 def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> Agreement:

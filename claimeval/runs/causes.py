@@ -192,10 +192,7 @@ class Causes:
             claim: The text of the claim, of which judges may have cited documents.
             up: Whether the value rose.
         """
-        single = (
-            ("contexts", HISTORY) if part == CONTEXTS_AND_HISTORY else (part,) for part in parts
-        )
-        differs = [part for part in itertools.chain(*single) if inputs.differs(part)]
+        differs = [part for part in _single_parts(parts) if inputs.differs(part)]
         changed = dict.fromkeys(_cause_of_part(part) for part in differs)
         if not self.judged_alike:
             changed["judge"] = None
@@ -300,6 +297,15 @@ class Causes:
         if found := inputs.with_answer():
             return Why(*found, True)
         return Why(inputs.answer or "answer")
+
+
+def _single_parts(parts: Iterable[Part]) -> Iterator[Part]:
+    for part in parts:
+        if part == CONTEXTS_AND_HISTORY:
+            yield "contexts"
+            yield HISTORY
+        else:
+            yield part
 
 
 _Key = tuple[str, int]
@@ -484,16 +490,9 @@ class CauseTally:
         for name, metric in self._metrics.items():
             scores = a[name], b[name]
             if scores[0].value is None or scores[1].value is None:
-                for is_b, score in enumerate(scores):
-                    if score.value is not None:
-                        because = scores[1 - is_b].because
-                        reason = REASONS[because] if because else CAUSES["score"]
-                        if inputs and inputs.answer in ("missing", "refusal", "claimless"):
-                            reason = CAUSES[inputs.answer]
-                        self.once[name].append(
-                            _UnpairedSample(self._samples, sample, bool(is_b), exact(score), reason)
-                        )
-                        parts_of[name] = {"score": score.value * (1 if is_b else -1)}
+                alone = self._add_unpaired(name, sample, scores, inputs)
+                if alone is not None:
+                    parts_of[name] = {"score": alone}
                 continue
             for side, score in zip(self._paired, scores, strict=True):
                 side.add({name: score})
@@ -510,6 +509,23 @@ class CauseTally:
                 parts_of[name] = {cause: float(value) for cause, value in grouped.items()}
         self._samples += 1
         return parts_of
+
+    def _add_unpaired(
+        self, name: str, sample: str, scores: tuple[Score, Score], inputs: Inputs | None
+    ) -> float | None:
+        """Add a sample without a value in one run or both; return what it adds to the difference,
+        None without any value."""
+        is_b = scores[0].value is None
+        score = scores[is_b]
+        if score.value is None:
+            return None
+        because = scores[not is_b].because
+        reason = REASONS[because] if because else CAUSES["score"]
+        if inputs and inputs.answer in ("missing", "refusal", "claimless"):
+            reason = CAUSES[inputs.answer]
+        unpaired = _UnpairedSample(self._samples, sample, is_b, exact(score), reason)
+        self.once[name].append(unpaired)
+        return score.value if is_b else -score.value
 
     def decomposition(
         self, name: str, totals: tuple[Totals, Totals]
@@ -536,9 +552,8 @@ class CauseTally:
     ) -> CausePart:
         """Return the part of a cause, with the document that makes most of it."""
         weight = Fraction(1, self._paired[0].counts[name])
-        kinds = [
-            (flag, part) for flag in (False, True) if (part := self._parts[name].get((cause, flag)))
-        ]
+        of_cause = [(flag, self._parts[name].get((cause, flag))) for flag in (False, True)]
+        kinds = [(flag, part) for flag, part in of_cause if part]
         inner = tuple(tally.part(cause, weight, together=flag) for flag, tally in kinds)
         whole = _PartTally([tally for _, tally in kinds])
         values = {
@@ -586,9 +601,7 @@ class CauseTally:
         """Yield the parts of samples with a value in one run only."""
         n = self._paired[0].counts[name]
         means = [side.sum(name) / n if n else Fraction() for side in self._paired]
-        weights = [
-            Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)
-        ]
+        weights = [Fraction(-1, totals[0].counts[name]), Fraction(1, totals[1].counts[name])]
         kinds: defaultdict[str, _PartTally] = defaultdict(_PartTally)
         for one in self.once[name]:
             change = ClaimChange(
@@ -601,12 +614,11 @@ class CauseTally:
         elif inner:
             yield _PartTally(kinds.values()).part("score", parts=inner)
         lone = self.lone(name, totals)
-        if any(count for count, _ in lone):
-            value = sum(
-                (deviation * weight for (_, deviation), weight in zip(lone, weights, strict=True)),
-                Fraction(),
-            )
-            samples = sum(count for count, _ in lone)
+        samples = sum(count for count, _ in lone)
+        if samples:
+            value = Fraction()
+            for (_, deviation), weight in zip(lone, weights, strict=True):
+                value += deviation * weight
             yield CausePart(
                 cause="samples", value=float(value), claims=None, samples=samples, largest=()
             )

@@ -144,10 +144,7 @@ def _draw_or_grow(
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
         return before
-    judged = []
-    for result in RunResults.of(run):
-        labeled = (one for one in assessments(result, row) if one.label is not None)
-        judged += [(result.sample.id, one) for one in labeled]
+    judged = _labeled(run, row)
     places = {(sample, assessment.subject): i for i, (sample, assessment) in enumerate(judged)}
     kept = [places[item.sample, item.claim_id] for item in before.items] if before else []
     chosen = _draw(
@@ -166,6 +163,15 @@ def _draw_or_grow(
     )
     write_text(_path(run, row.name), claim_draw.model_dump_json(indent=1) + "\n")
     return claim_draw
+
+
+def _labeled(run: Path, row: Metric) -> list[tuple[str, Assessment]]:
+    """Return what a metric counts and the judges labeled, with the id of its sample."""
+    judged: list[tuple[str, Assessment]] = []
+    for result in RunResults.of(run):
+        labeled = (one for one in assessments(result, row) if one.label is not None)
+        judged += [(result.sample.id, one) for one in labeled]
+    return judged
 
 
 def _drawn_otherwise(run: Path, row: Metric, before: ClaimDraw) -> str:
@@ -203,13 +209,7 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     found = list[tuple[bool, float, str, Assessment]]()
     population = 0
     for result in RunResults.of(run):
-        about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
-        for label in by_sample.get(result.sample.id, ()):
-            if rating:
-                about["answer"].append(label)
-            elif not label.of_sample:
-                for subject in claims_for_label(result, label):
-                    about[subject].append(label)
+        about = _by_subject(result, by_sample.get(result.sample.id, ()), of_answer=bool(rating))
         for assessment in assessments(result, row):
             population += assessment.label is not None
             agreed = _agrees(assessment, about[assessment.subject], rating)
@@ -742,6 +742,20 @@ class LgtmEstimate(Estimate):
     """Number of drawn questions with a label."""
     without_results: int
     """Questions of the data without retrieved documents, which cannot be drawn."""
+
+
+def _by_subject(
+    result: SampleResult, labels: Iterable[HumanLabel], *, of_answer: bool
+) -> defaultdict[str, list[HumanLabel]]:
+    """Return the labels of a sample by the claim that they are about, or all of the answer."""
+    about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    for label in labels:
+        if of_answer:
+            about["answer"].append(label)
+        elif not label.of_sample:
+            for subject in claims_for_label(result, label):
+                about[subject].append(label)
+    return about
 
 
 def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> LgtmEstimate:

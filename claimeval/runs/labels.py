@@ -10,7 +10,7 @@ the whole sample. It is compared with `supported` if all claims of the answer ar
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -245,6 +245,16 @@ class RaterTable:
         """Labels that fit no claim or sample of the run."""
         self.labels = HumanLabelCounts()
 
+    def add_unlabelled(self, result: SampleResult, against: Part | None) -> None:
+        """Add the claims of one sample that were assessed against a text, by default against any
+        but the question."""
+        for assessment in result.whole:
+            part = assessment.against
+            wanted = part == against if against else part != ASKED
+            if wanted and not assessment.unasked:
+                ballots = cast_ballots(assessment.verdicts, self._panel)
+                self.add(result.sample, None, ballots, assessment)
+
     def add_labelled(
         self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None
     ) -> None:
@@ -390,12 +400,7 @@ def join(
     table.strays.read(sum(map(len, by_sample.values())))
     for result in results:
         if labels is None:
-            for assessment in result.whole:
-                part = assessment.against
-                if not assessment.unasked and (part == against if against else part != ASKED):
-                    table.add(
-                        result.sample, None, cast_ballots(assessment.verdicts, panel), assessment
-                    )
+            table.add_unlabelled(result, against)
         elif of_sample := by_sample.pop(result.sample.id, None):
             table.add_labelled(result, of_sample, against)
     left = chain.from_iterable(by_sample.values())
@@ -438,20 +443,27 @@ def join_subjects(
             if matching:
                 humans = people(matching, table.choice, question.panel)
                 table.add(result.sample, humans, cast_ballots(a.verdicts, question.panel), a)
-    subjects = {(sample, subject) for sample, subject, _ in judged}
-    for (sample, subject), of_subject in by_subject.items():
-        if sample not in samples:
-            table.strays.add("no_sample", [sample] * len(of_subject))
-        elif (sample, subject) not in subjects:
-            table.strays.add("no_item", [sample] * len(of_subject))
-        else:
-            other = [
-                label.sample
-                for label in of_subject
-                if label.evidence and (sample, subject, label.evidence) not in judged
-            ]
-            table.strays.add("other_evidence", other)
+    _add_strays(table.strays, by_subject, samples, judged)
     return table
+
+
+def _add_strays(
+    strays: Strays,
+    by_subject: Mapping[tuple[str, str], Sequence[HumanLabel]],
+    samples: Collection[str],
+    judged: Collection[tuple[str, str, Evidence]],
+) -> None:
+    """Count the labels that fit nothing that was judged: no sample, no subject, other evidence."""
+    subjects = {(sample, subject) for sample, subject, _ in judged}
+    for (sample, subject), labels in by_subject.items():
+        if sample not in samples:
+            strays.add("no_sample", [sample] * len(labels))
+        elif (sample, subject) not in subjects:
+            strays.add("no_item", [sample] * len(labels))
+        else:
+            named = [label for label in labels if label.evidence]
+            other = [one for one in named if (sample, subject, one.evidence) not in judged]
+            strays.add("other_evidence", (label.sample for label in other))
 
 
 def ratings(record: Manifest) -> dict[str, QuestionRecord]:

@@ -145,6 +145,19 @@ def rate_run(
     return _compared(columns, list(by_name.values()), clusters, unmatched, pairs=False)
 
 
+def _score_in(row: SourceRow, name: str, *, pairs: bool) -> float | None:
+    """Return the score in a field of a row, or with `pairs` by how much the second of two is
+    higher; None if the row has none."""
+    numbers = [_number(value, row, name) for value in flat(values_at(row.fields, name))]
+    numeric = [value for value in numbers if value is not None]
+    if not numeric:
+        return None
+    if len(numeric) != 1 + pairs:
+        hint = "--pairs needs two" if pairs else "give one, or two with --pairs"
+        raise DataError(f"{row.location}, field {name!r}: {len(numeric)} scores; {hint}")
+    return numeric[-1] - numeric[0] if pairs else numeric[0]
+
+
 def rate_table(
     table: Path, scores: Sequence[str], ratings: Sequence[str], *, pairs: bool = False
 ) -> RatingAgreement:
@@ -181,13 +194,9 @@ def rate_table(
         _add(tables, row, item, clusters)
         unmatched += before == _given(tables)
         for name, values in columns:
-            numbers = [_number(value, row, name) for value in flat(values_at(row.fields, name))]
-            numeric = [value for value in numbers if value is not None]
-            if len(numeric) == 1 + pairs:
-                values[item] = numeric[-1] - numeric[0] if pairs else numeric[0]
-            elif numeric:
-                hint = "--pairs needs two" if pairs else "give one, or two with --pairs"
-                raise DataError(f"{row.location}, field {name!r}: {len(numeric)} scores; {hint}")
+            value = _score_in(row, name, pairs=pairs)
+            if value is not None:
+                values[item] = value
     return _compared(columns, tables, clusters, unmatched, pairs=pairs)
 
 
