@@ -95,7 +95,7 @@ def test_what_replies_are_worth_is_over_replies_and_not_over_calls_that_failed(
         "one reply with claims, one with a verdict"
     )
     assert json.loads(done.stdout)["cost"]["total"]["verdicts"] == 1
-    assert "Worth of all replies of this run: unknown (2)." in done.stderr
+    assert "Cost of all replies of this run: unknown (2 calls, no price)." in done.stderr
 
 
 def test_quiet_prints_the_scores_of_commands_without_a_first_screen_too(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ def test_stored_replies_have_a_worth_and_cost_nothing_now(
     tokens = cost.total.prompt_tokens + cost.total.completion_tokens
     worth = (cost.total.prompt_tokens + 8 * cost.total.completion_tokens) / 1e6
     price = f"${worth:.4f}" if worth < 0.01 else f"${worth:.2f}"
-    each = f"${1000 * worth / cost.total.verdicts:.2f} a thousand verdicts"
-    said = f"Worth of all replies of this run: {price} (14), {each}."
+    each = f"${1000 * worth / cost.total.verdicts:.2f} per 1,000 verdicts"
+    said = f"Cost of all replies of this run: {price} (14 calls), {each}."
     assert f"Paid now: {price} (14 calls, {tokens:,} tokens). {said}" in first.stdout
 
     again = ("score", data, "-j", name, "--prices", prices)
@@ -102,7 +102,9 @@ def test_stored_replies_have_a_worth_and_cost_nothing_now(
     cache = ("--cache", "another")
     unpriced = claimeval("score", data, "-j", name, "--out", "d", *cache)
     sent = f"Sent now: 14 calls ({tokens:,} tokens); price unknown (--prices)."
-    assert f"{sent} Worth of all replies of this run: unknown (14)." in unpriced.stdout
+    assert (
+        f"{sent} Cost of all replies of this run: unknown (14 calls, no price)." in unpriced.stdout
+    )
 
 
 def test_a_table_by_a_field_is_printed_and_kept(

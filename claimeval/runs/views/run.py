@@ -609,14 +609,12 @@ def worth(cost: RunCost | None) -> str:
     if cost is None or is_free(cost):
         return ""
     total = cost.total
+    replies = number_of(total.calls + total.reused, "call")
     if total.dollars is None:
-        return f"Worth of all replies of this run: unknown ({total.calls + total.reused:,})."
+        return f"Cost of all replies of this run: unknown ({replies}, no price)."
     each = (
-        f", ${dollars(1000 * total.dollars_per_verdict)} a thousand verdicts"
+        f", ${dollars(1000 * total.dollars_per_verdict)} per 1,000 verdicts"
         if total.dollars_per_verdict
         else ""
     )
-    return (
-        f"Worth of all replies of this run: ${dollars(total.dollars)}"
-        f" ({total.calls + total.reused:,}){each}."
-    )
+    return f"Cost of all replies of this run: ${dollars(total.dollars)} ({replies}){each}."
