@@ -150,7 +150,14 @@ class Comparison:
                 rows.append((position, m.metric, m.n, m.a, m.b, *ends, m.p, m.p_adjusted))
         return dataframe(columns, rows, columns[3:])
 
-    def report(self, out: str | Path | None = None, *, format: forms.Form | None = None) -> str:
+    def report(
+        self,
+        out: str | Path | None = None,
+        *,
+        format: forms.Form | None = None,
+        summary: bool = False,
+        texts: bool = False,
+    ) -> str:
         """Return the report of two runs, or the trend of more, as text, and write it to a file.
 
         Args:
@@ -158,14 +165,22 @@ class Comparison:
                 next to it.
             format: `html`, `md`, `json`, `xlsx` or, for two runs, `csv`. Default: by the name of
                 the file, else `html`. The text of a workbook is empty.
+            summary: Only what can be forwarded, of two runs: one printed page (`html`), or Markdown
+                with folds for a pull request.
+            texts: Whether the Markdown of a summary quotes questions, answers and claims.
         """
         format = format or forms.form_of(out)
+        if summary and len(self.runs) > 2:
+            raise UsageError("A summary has one or two runs: compare two of them")
         if len(self.runs) > 2:
             return forms.of_series(self.trend, format, expanded(out) if out else None)
         with ExitStack() as stack:
             a, b = (
                 stack.enter_context(self.runs[i].on_disk()) for i in (self.baseline, self._last)
             )
+            if summary:
+                file_name = expanded(out) if out else None
+                return forms.summary(a, format, file_name, compared=b, texts=texts)
             if out is None:
                 out = Path(stack.enter_context(TemporaryDirectory())) / f"report.{format}"
             file = forms.write(a, format, expanded(out), compared=b)

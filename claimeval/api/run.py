@@ -439,6 +439,8 @@ class Run:
         *,
         format: forms.Form | None = None,
         rows: str | None = None,
+        summary: bool = False,
+        texts: bool = False,
     ) -> str:
         """Return the report of the run as text, and write it to a file.
 
@@ -448,6 +450,9 @@ class Run:
                 `xlsx` (a sheet for each table). Default: by the name of the file, else `html`.
             rows: The rows of a `csv`: `samples` (default), `claims`, or a table of the report, such
                 as `scores` or `cost`.
+            summary: Only what can be forwarded: one printed page (`html`), or Markdown with folds
+                for a pull request.
+            texts: Whether the Markdown of a summary quotes questions, answers and claims.
 
         Returns:
             The content of the report; empty for a workbook, which is only written.
@@ -459,6 +464,9 @@ class Run:
 
         with self.on_disk() as folder:
             format = format or forms.form_of(out)
+            if summary:
+                file_name = expanded(out) if out is not None else None
+                return forms.summary(folder, format, file_name, texts=texts)
             if out is not None:
                 file = forms.write(folder, format, expanded(out), rows=rows)
                 return forms.content(file, format)

@@ -29,7 +29,8 @@ class ReportCommand(OutputOptions):
     writes other formats.
 
     Examples: claimeval report runs/a --compare runs/b; claimeval report runs/a --format md >
-    comment.md; claimeval report runs/a --methods
+    comment.md; claimeval report runs/a --methods; claimeval report runs/a --compare runs/b
+    --summary
     """
 
     run: Annotated[Path, "RUN"]
@@ -45,8 +46,38 @@ class ReportCommand(OutputOptions):
     methods: bool = False
     """Print what a paper has to say of the run: data, judges, prompts, metrics and intervals in
     words, and their sources in BibTeX."""
+    summary: bool = False
+    """Write what can be forwarded instead: one printed page with the result in plain words, or
+    Markdown with folds for a pull request."""
+    texts: bool = False
+    """With --summary and md: quote questions, answers and claims.  [default: numbers only, as
+    others read such threads]"""
     out: Out = None
-    """File to write.  [default: RUN/report.html or .xlsx, else standard output]"""
+    """File to write.  [default: RUN/report.html or .xlsx, RUN/summary.html with --summary, else
+    standard output]"""
+
+    def __post_init__(self) -> None:
+        if self.texts and not self.summary:
+            raise UsageError("--texts is for the Markdown of --summary. Add --summary")
+        if self.summary and (self.rows is not None or self.methods):
+            other = "--methods" if self.methods else "--rows"
+            raise UsageError(f"--summary and {other} are two reports. Leave one of them out")
+
+    def _summarize(self) -> int:
+        """Write the page that is forwarded."""
+        from claimeval.report import forms
+
+        form = self.format or forms.form_of(self.out)
+        out = self.out
+        if out is None and form == "html":
+            name = f"summary-with-{self.compare.resolve().name}" if self.compare else "summary"
+            out = self.run / f"{name}.html"
+        text = forms.summary(self.run, form, out, compared=self.compare, texts=self.texts)
+        if out is None:
+            self.output.data(text)
+        else:
+            self.output.line(f"Summary: {out}")
+        return self.output.result("report", {"report": out and str(out)}, path=self.run)
 
     def do(self) -> int:
         from claimeval.report import forms
@@ -57,6 +88,8 @@ class ReportCommand(OutputOptions):
         for run in (self.run, self.compare):
             if run and (line := incomplete(run)):
                 say(line)
+        if self.summary:
+            return self._summarize()
         path = self.out
         form = self.format or forms.form_of(self.out)
         if path is None and form not in ("html", "xlsx"):

@@ -17,6 +17,7 @@ STYLES = {
         "colours.css",
         "base.css",
         "overview.css",
+        "forwarded.css",
         "listing.css",
         "sample.css",
         "sides.css",
@@ -24,6 +25,7 @@ STYLES = {
         "print.css",
     ),
     "experiment": ("colours.css", "base.css", "overview.css", "listing.css"),
+    "forwarded": ("colours.css", "base.css", "overview.css", "forwarded.css", "print.css"),
     "label": ("colours.css", "base.css", "sample.css", "label.css"),
     "viewer": ("colours.css", "base.css", "pictures.css", "viewer.css"),
     "series": ("colours.css", "base.css", "pictures.css", "series.css"),
@@ -48,6 +50,11 @@ class Page(NamedTuple):
     """HTML with `<!--NAME-->` as the place for data."""
     policy: str
     """Content-Security-Policy, also included in the page. It allows this style and this script."""
+
+    @property
+    def connected_policy(self) -> str:
+        """The policy of a served page that also sends something to its server."""
+        return self.policy.replace("base-uri", "connect-src 'self'; base-uri", 1)
 
 
 @cache

@@ -139,6 +139,43 @@ def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Pict
         raise UsageError(problem) from error
 
 
+def summary(
+    run: Path,
+    form: Form,
+    out: Path | None = None,
+    *,
+    compared: Path | None = None,
+    texts: bool = False,
+) -> str:
+    """Return the page that is forwarded as text, and write it to `out` if that is a file.
+
+    Args:
+        run: The run directory.
+        form: `html` for one printed page, `md` for a pull request.
+        out: The file.
+        compared: Directory of a run to compare with.
+        texts: Whether Markdown quotes questions, answers and claims; the page always does.
+
+    Raises:
+        DataError: A directory has no finished run.
+        UsageError: It is an experiment, the form is another one, or the file cannot be written.
+    """
+    from claimeval.report import forwarded
+
+    if form not in ("html", "md"):
+        raise UsageError(f"A summary is a page or Markdown, not {form}: use --format html or md")
+    if page.is_experiment(run):
+        raise UsageError(f"{run} is an experiment: a summary has one or two runs. Name an arm")
+    content = forwarded.read(run, compared)
+    if form == "html":
+        drawn = forwarded.document(content)
+    else:
+        drawn = forwarded.markdown(content, texts=texts)
+    if out:
+        _put(out, lambda file: file.write(drawn), {})
+    return drawn
+
+
 def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
     """Return the report of a series of runs as text, and write it to `out` if that is a file.
 

@@ -10,15 +10,22 @@ import hmac
 import json
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple, get_args
 
+from claimeval.metrics.rows import Metric
 from claimeval.report.assets import fill
 from claimeval.report.packing import as_json, block
 from claimeval.runs import labeling
-from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation
+from claimeval.runs.annotation import (
+    CLAIM_KEYS,
+    Annotation,
+    ClaimAnnotation,
+    ClaimItem,
+    DocumentAnnotation,
+)
 from claimeval.runs.directory import (
     ANNOTATION,
     RunResults,
@@ -26,9 +33,10 @@ from claimeval.runs.directory import (
     load_manifest,
     results_file,
 )
-from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED, DocumentItem
+from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED, SEEN, DocumentItem
 from claimeval.runs.labels import ratings
 from claimeval.types.errors import UsageError
+from claimeval.types.records import Claim
 
 QueueName = Literal["draw", "disputed", "documents"]
 LARGEST = 4096
@@ -43,7 +51,7 @@ class Queue(NamedTuple):
 
     run: str
     metric: str | None
-    name: QueueName
+    name: QueueName | Literal["seen"]
 
 
 class Refused(Exception):
@@ -109,6 +117,81 @@ class Labeling:
             "utf-8", "backslashreplace"
         )
 
+    def of_report(self, names: Sequence[str]) -> dict[str, object] | None:
+        """Return what a report needs to take labels: who labels, and what they labeled so far; None
+        if no run has claims.
+
+        A report shows what judges say, so its labels are kept apart (`design: seen`).
+        """
+        paths = self._runs()
+        labels = list[dict[str, list[tuple[str, str, str, str, bool]]]]()
+        for name in names:
+            manifest = load_manifest(paths[name])
+            of_claims = manifest.rows if manifest.of_claims else ()
+            labels.append(
+                {metric.name: [*self._given(paths[name], metric.name)] for metric in of_claims}
+            )
+        if not any(labels):
+            return None
+        return {
+            "runs": list(names),
+            "annotator": self.annotator,
+            "token": self._token,
+            "keys": dict(CLAIM_KEYS),
+            "labels": labels,
+        }
+
+    def _given(self, run: Path, metric: str) -> Iterator[tuple[str, str, str, str, bool]]:
+        """Yield sample, claim, label and note of each label, and whether it was given beside the
+        verdicts."""
+        rows = labeling.ClaimLabels(run, metric).rows(self.annotator)
+        for (sample, claim), row in rows.items():
+            note = str(row.get("note") or "")
+            yield sample, claim, str(row["label"]), note, row.get("design") == SEEN
+
+    def _label_seen(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:
+        """Store the label of a claim that was given in a report."""
+        if fields.keys() != {"sample", "subject", "label", "note"}:
+            raise Refused("The request is malformed.")
+        label, note = fields["label"], fields["note"]
+        if label not in (None, *CLAIM_KEYS.values()):
+            raise Refused("There is no such label.")
+        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+            raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
+        sample, subject = fields["sample"], fields["subject"]
+        if not isinstance(sample, str) or not isinstance(subject, str):
+            raise Refused("There is no such claim.")
+        run = self._runs()[queue.run]
+        metric, question = labeling.labeled_metric(run, queue.metric)
+        claim = None if question else self._claim(run, metric, sample, subject)
+        if claim is None:
+            raise Refused("There is no such claim.")
+        file = labeling.ClaimLabels(run, metric.name)
+        if label is None:
+            file.remove_seen(sample, subject, self.annotator)
+            return {"label": None}
+        fields_of_row = {
+            "id": sample,
+            "claim_id": subject,
+            "text": claim.text,
+            "against": metric.against,
+            "label": label,
+            "annotator": self.annotator,
+        }
+        file.add_seen({**fields_of_row, **({"note": note} if note else {})})
+        return {"label": label}
+
+    def _claim(self, run: Path, metric: Metric, sample: str, subject: str) -> Claim | None:
+        """Return a claim that a metric counts; None if the run has none of this id."""
+        results = RunResults.of(run)
+        place = results.places({sample}).get(sample)
+        if place is None:
+            return None
+        result = results[place]
+        if all(one.subject != subject for one in labeling.assessments(result, metric)):
+            return None
+        return next((claim for claim in result.claims if claim.id == subject), None)
+
     def take(self, path: str, body: bytes) -> dict[str, object]:
         """Do what a request asks for, and return the answer.
 
@@ -120,9 +203,14 @@ class Labeling:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Refused("The request is malformed.") from error
         known = all(isinstance(part, str | None) for part in queue)
-        if not known or queue.run not in self._runs() or queue.name not in get_args(QueueName):
+        queues = (*get_args(QueueName), SEEN)
+        if not known or queue.run not in self._runs() or queue.name not in queues:
             raise Refused("There is no such run or queue.")
         with self._lock:
+            if queue.name == SEEN:
+                if path != "/label":
+                    raise Refused("Claims of a report are not drawn.")
+                return self._label_seen(queue, fields)
             return self._draw(queue, fields) if path == "/draw" else self._label(queue, fields)
 
     def _draw(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:

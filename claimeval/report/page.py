@@ -23,6 +23,7 @@ from claimeval.metrics.scoring import ends_in_words
 from claimeval.report import render as rendering
 from claimeval.report.assets import fill
 from claimeval.report.charts import Picture
+from claimeval.report.forwarded import fragment
 from claimeval.report.packing import (
     Details,
     Index,
@@ -53,6 +54,7 @@ from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
 from claimeval.runs.causes import CAUSES
 from claimeval.runs.directory import RunResults, label_files, load_manifest
 from claimeval.runs.documents import aligned
+from claimeval.runs.forwarded import ForwardedPage, PairTally, RunTally, of_pair, of_run
 from claimeval.runs.notes import Note
 from claimeval.runs.overview import Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, Facet, SliceTally
@@ -66,7 +68,7 @@ from claimeval.types.records import REASONS, Part, SampleResult
 
 if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement
-    from claimeval.runs.compare import Pair, PairChanges
+    from claimeval.runs.compare import ComparedRuns, Pair, PairChanges
     from claimeval.runs.experiments.results import ExperimentResult
     from claimeval.runs.judges import JudgeNumbers
 
@@ -109,7 +111,8 @@ def render(
             content = run.some(samples, first)
         overview = content.overview
         title = html.escape(visible(overview.manifest.data.path or overview.name))
-        filled = fill("report", title=title, table=_table(overview))
+        first_part = fragment(content.forwarded, linked=True)
+        filled = fill("report", title=title, summary=first_part, table=_table(overview))
         before, after = filled.split("<!--data-->")
         between, after = after.split("<!--details-->")
         file.write(before + block("overview", as_json(content.element())))
@@ -177,6 +180,8 @@ class _PageData(NamedTuple):
     other: Overview | None
     comparison: PairedRuns | None
     facets: list[Facet]
+    forwarded: ForwardedPage
+    """What the page begins with."""
     agreement: Agreement | None = None
     """Agreement of the judges with the human labels in the run directory."""
 
@@ -189,6 +194,7 @@ class _PageData(NamedTuple):
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
             "tables": [_drawn(blocks) for blocks in self._views()],
             "compared": _drawn(self._compared()),
+            "changed": [one.model_dump(mode="json") for one in self.forwarded.changed],
             "flipped": flips_in_words(self.comparison) if self.comparison else "",
             "because": self._because(),
             "causes": CAUSES,
@@ -238,6 +244,7 @@ class _PageData(NamedTuple):
         """Yield the pictures of the page, each with its name."""
         if self.comparison:
             yield "differences", of_comparison(self.comparison, width=NARROW)
+            yield "differences/wide", of_comparison(self.comparison, width=BROAD)
         for number, overview in enumerate(self._runs):
             names = overview.manifest.short_names
             of_run = {"run": number} if number else {}
@@ -278,6 +285,8 @@ class _PageData(NamedTuple):
 
 NARROW = 460.0
 """Width of pictures in a page, in points."""
+BROAD = 1000.0
+"""Width of the picture that all of the page is for, where the window is wide."""
 
 
 def _list_address(query: Mapping[str, object]) -> str:
@@ -303,17 +312,31 @@ class _OneRun:
 
     def all(self, samples: _Samples) -> _PageData:
         """Add all samples."""
-        overview = gather(self._folder, partial(self._add, samples), sliced=True)
+        tally = RunTally(self._manifest)
+
+        def add(result: SampleResult) -> None:
+            """Add a sample to the page and to what it begins with."""
+            tally.add(result)
+            self._add(samples, result)
+
+        overview = gather(self._folder, add, sliced=True)
         samples.close()
-        return _PageData(overview, None, None, samples.facets.facets(), self._agreement())
+        return self._data(samples, overview, tally)
+
+    def _data(self, samples: _Samples, overview: Overview, tally: RunTally) -> _PageData:
+        first_part = of_run(self._folder, overview, tally)
+        facets = samples.facets.facets()
+        return _PageData(overview, None, None, facets, first_part, self._agreement())
 
     def some(self, samples: _Samples, first: int | None) -> _PageData:
         """Add a selection of the samples, or the samples from `first` on."""
         names = self._manifest.names
         selection = SampleSelection(len(names))
+        tally = RunTally(self._manifest)
 
         def note(result: SampleResult) -> None:
             """Add a candidate for the selection."""
+            tally.add(result)
             values = [score.value if (score := result.scores.get(name)) else None for name in names]
             selection.add(result.sample.id, values, _kind(result, names[:1]))
 
@@ -332,7 +355,7 @@ class _OneRun:
             else "some of them"
         )
         noted = _with_note(overview, _shown(shown, len(results), first, kinds))
-        return _PageData(noted, None, None, samples.facets.facets(), self._agreement())
+        return self._data(samples, noted, tally)
 
     def _agreement(self) -> Agreement | None:
         """Return the agreement of the judges with the human labels in the run directory; None if no
@@ -375,13 +398,21 @@ class _TwoRuns:
         """Add all pairs of samples."""
         from claimeval.runs.compare import compare
 
+        tally = PairTally(self._manifests)
+
         def add(pair: Pair[SampleResult], changes: PairChanges) -> None:
-            """Add a pair of samples to the page."""
+            """Add a pair of samples to the page and to what it begins with."""
+            tally.add(*pair)
             self._add(samples, pair, len(changes.flips), changes)
 
         compared = compare(*self._folders, add, sliced=True)
         samples.close()
-        return _PageData(*compared, samples.facets.facets())
+        return self._data(samples, compared, tally)
+
+    def _data(self, samples: _Samples, compared: ComparedRuns, tally: PairTally) -> _PageData:
+        a, b, comparison = compared
+        first_part = of_pair(self._folders, (a, b), comparison, tally)
+        return _PageData(a, b, comparison, samples.facets.facets(), first_part)
 
     def some(self, samples: _Samples, first: int | None) -> _PageData:
         """Add a selection of the pairs, or the pairs from `first` on."""
@@ -392,9 +423,11 @@ class _TwoRuns:
         ids: list[str] = []
         ids_of_b: list[str] = []
         flips = array("L")
+        tally = PairTally(self._manifests)
 
         def note(pair: Pair[SampleResult], changes: PairChanges) -> None:
             """Add a candidate for the selection."""
+            tally.add(*pair)
             ids.append(pair.a.id)
             ids_of_b.append(pair.b.id)
             flips.append(len(changes.flips))
@@ -424,9 +457,8 @@ class _TwoRuns:
         shown = samples.add_fitting(positions, add)
         kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"
         text = _shown(shown, len(ids), first, kinds)
-        return _PageData(
-            _with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets()
-        )
+        noted = compared._replace(a=_with_note(compared.a, text))
+        return self._data(samples, noted, tally)
 
     def _add(
         self, samples: _Samples, pair: Pair[SampleResult], flips: int, changes: PairChanges

@@ -493,6 +493,20 @@ class Viewer(ThreadingHTTPServer):
         paths = self._paths(names)
         if paths is None or not 1 <= len(paths) <= 2:
             return None
+        return self._taking_labels(self._report(names, paths, first), names)
+
+    def _taking_labels(self, report: bytes, names: list[str]) -> bytes:
+        """Return a report that takes labels, if somebody labels and a run has claims."""
+        content = self.labeling.of_report(names) if self.labeling else None
+        if content is None:
+            return report
+        head, body, rest = report.partition(b"<body>")
+        template = page("report")
+        head = head.replace(template.policy.encode(), template.connected_policy.encode(), 1)
+        return head + body + block("labeling", as_json(content)).encode() + rest
+
+    def _report(self, names: list[str], paths: list[Path], first: int | None) -> bytes:
+        """Return the page of one run or of two, as it is stored in files."""
         if len(paths) == 1 and first is None and (ready := ready_made(paths[0])):
             return ready
         key = (*names, f"from {first}")
@@ -588,8 +602,10 @@ class _ViewerHandler(BaseHTTPRequestHandler):
             start = query.get("from", [""])[-1]
             first = max(1, int(start)) if start.isdecimal() else None
             experiment = len(names) == 1 and names[0] in experiment_folders(self.server.folder)
+            name = "experiment" if experiment else "report"
+            takes_labels = bool(self.server.labeling) and not experiment
             return self._answer_with(
-                "experiment" if experiment else "report", lambda: self.server.report(names, first)
+                name, lambda: self.server.report(names, first), connected=takes_labels
             )
         if url.path == "/compare" and len(names) > 2:
             baseline = query.get("baseline", names)[0]
@@ -637,7 +653,9 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         self.close_connection = False
         return self._send(HTTPStatus.OK, as_json(answer), "default-src 'none'", "application/json")
 
-    def _answer_with(self, name: str, make: Callable[[], bytes | None]) -> None:
+    def _answer_with(
+        self, name: str, make: Callable[[], bytes | None], *, connected: bool = False
+    ) -> None:
         try:
             content = make()
         except Building:
@@ -652,7 +670,9 @@ class _ViewerHandler(BaseHTTPRequestHandler):
             return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
         if content is None:
             return self._answer(HTTPStatus.NOT_FOUND, "Run not found in this directory.")
-        return self._send(HTTPStatus.OK, content, page(name).policy)
+        template = page(name)
+        policy = template.connected_policy if connected else template.policy
+        return self._send(HTTPStatus.OK, content, policy)
 
     def _refusal(self) -> str | None:
         """Return why a request is refused; None if it comes from a page of this server or the

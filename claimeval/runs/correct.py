@@ -26,6 +26,7 @@ from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import RunResults, cluster_field, load_manifest
 from claimeval.runs.labeling import (
     DISPUTED,
+    SEEN,
     ClaimDraw,
     assessments,
     drawn,
@@ -311,9 +312,12 @@ def correct(
     draw = drawn(run, row.name)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     disputed = 0
+    seen = 0
     for label in labels:
         if label.design == DISPUTED:
             disputed += 1
+        elif label.design == SEEN:
+            seen += 1
         else:
             by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
@@ -333,7 +337,7 @@ def correct(
             "rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use"
             " auto"
         )
-    counts = items.counts.model_copy(update={"disputed": disputed})
+    counts = items.counts.model_copy(update={"disputed": disputed, "seen": seen})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     strays = items.strays.counted

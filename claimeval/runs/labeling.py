@@ -60,6 +60,8 @@ CLAIMS = 100
 """Default number of claims to draw."""
 Design = Literal["even", "label"]
 DISPUTED: Literal["disputed"] = "disputed"
+SEEN: Literal["seen"] = "seen"
+"""The design of labels that were given where a reader had seen the verdicts."""
 """Design of labels of claims that were chosen because judges or people differ."""
 EARLIER = {"uniform": "even", "stratified": "label", "uncertainty": "even"}
 """What to draw instead of the designs of earlier versions."""
@@ -350,12 +352,44 @@ class ClaimLabels:
             before = self._rows.get(key)
             if before and "design" not in before:
                 fields = {name: value for name, value in fields.items() if name != "design"}
-            self._rows[key] = fields
-            if before:
+            self._put(key, fields)
+
+    def add_seen(self, fields: Mapping[str, object]) -> None:
+        """Write the row of a label that was given beside the verdicts; it is on disk when this
+        returns.
+
+        Raises UsageError if the annotator labeled the claim before the verdicts were seen: such a
+        label says more, and stays.
+        """
+        with locked(self.path.parent):
+            self._read()
+            key = self._key(fields)
+            before = self._rows.get(key)
+            if before and before.get("design") != SEEN:
+                raise UsageError(
+                    "you labeled this claim in the queue, before you saw what judges say of it:"
+                    " change it there"
+                )
+            self._put(key, {**fields, "design": SEEN})
+
+    def remove_seen(self, sample: str, claim: str, annotator: str) -> None:
+        """Take back a label that was given beside the verdicts; others stay."""
+        with locked(self.path.parent):
+            self._read()
+            key = (sample, claim, annotator)
+            if self._rows.get(key, {}).get("design") == SEEN:
+                del self._rows[key]
                 self._rewrite()
-            else:
-                append_line(self.path, fields)
-                self._read_at = _version(self.path)
+
+    def _put(self, key: tuple[str, str, str], fields: Mapping[str, object]) -> None:
+        """Write a row; the lock is held and the file is read."""
+        before = self._rows.get(key)
+        self._rows[key] = fields
+        if before:
+            self._rewrite()
+        else:
+            append_line(self.path, fields)
+            self._read_at = _version(self.path)
 
     def remove(self, sample: str, claim: str, annotator: str) -> None:
         """Take a label back; it is gone from the file when this returns."""

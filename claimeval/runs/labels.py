@@ -54,6 +54,8 @@ class HumanLabelCounts(Record):
     """Rows labeled as undecided; left out."""
     disputed: int = 0
     """Labels of the disputed queue, which is no random sample; `correct` leaves them out."""
+    seen: int = 0
+    """Labels given on a sample's page, where the verdicts were seen; `correct` leaves them out."""
     undrawn: int = 0
     """Claims (or answers) with a label beyond a draw of unequal probabilities; `correct` leaves
     them out."""
@@ -75,6 +77,7 @@ class HumanLabelCounts(Record):
                 if self.disputed
                 else ""
             ),
+            (f"{self.seen} given beside the verdicts, which were not drawn" if self.seen else ""),
             (
                 f"{self.undrawn} beyond the draw, whose probabilities are unequal"
                 if self.undrawn

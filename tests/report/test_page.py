@@ -22,7 +22,7 @@ from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import DataError, UsageError
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
-PAGES = ("report", "experiment", "series", "viewer")
+PAGES = ("report", "experiment", "forwarded", "series", "viewer")
 
 
 def unpacked(page: Path, name: str) -> Any:

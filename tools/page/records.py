@@ -18,6 +18,7 @@ from claimeval.report.viewer import ExperimentEntry, RunEntry
 from claimeval.runs.agreement import Agreement
 from claimeval.runs.annotation import LabelProgress
 from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
+from claimeval.runs.forwarded import DecidingClaim
 from claimeval.runs.overview import Overview, PairedRuns
 from claimeval.types.records import SampleResult
 
@@ -32,7 +33,7 @@ def _by_name(entry: type) -> type:
 
 
 WHOLE: tuple[type, ...] = (
-    *(Overview, PairedRuns, Agreement, SampleRow, ExperimentResult, ArmFlip),
+    *(Overview, PairedRuns, DecidingClaim, Agreement, SampleRow, ExperimentResult, ArmFlip),
     *map(_by_name, (RunEntry, ExperimentEntry, LabelProgress)),
 )
 """Records that are written with all their fields."""

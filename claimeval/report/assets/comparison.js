@@ -3,10 +3,23 @@
 import { causeCard, causeSection } from "./causes.js";
 import { claimLink, metricOf, runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { div, el, figure, fill, intro, list, note, p, picture, section, span } from "./elements.js";
+import {
+  div,
+  el,
+  figure,
+  fill,
+  list,
+  note,
+  p,
+  picture,
+  scrolling,
+  section,
+  span,
+  table,
+} from "./elements.js";
+import { firstPart } from "./forwarded_part.js";
 import { LABELS, partName, sign } from "./labels.js";
 import { clustersInWords, plural } from "./numbers.js";
-import { cautionBox } from "./overview.js";
 import { listed } from "./route.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
@@ -17,20 +30,22 @@ export function drawComparison(main) {
   if (comparison === null) return;
   fill(
     main,
-    intro(data(comparison.culprit.sentence), [
-      runLetter(0),
-      data(comparison.a),
-      " and ",
-      runLetter(1),
-      data(comparison.b),
-      `: ${plural(comparison.shared, "sample")} in both${clustersInWords(comparison.shared, comparison.clusters, comparison.cluster)}`,
-      comparison.only_a ? `, ${comparison.only_a} only in a` : null,
-      comparison.only_b ? `, ${comparison.only_b} only in b` : null,
-      comparison.changed_texts ? `, ${comparison.changed_texts} with other texts` : null,
-      comparison.changed_claims ? `, ${comparison.changed_claims} with other claims` : null,
-      ". Differences are b − a.",
-    ]),
-    cautionBox(comparison.abstained.map((text) => ({ text }))),
+    firstPart(),
+    section(
+      "differences",
+      "Results",
+      el("figure", { class: "narrow" }, picture(report.pictures.differences)),
+      el("figure", { class: "broad" }, picture(report.pictures["differences/wide"])),
+      drawn("differences", report.compared.differences, {
+        attributes: { class: "plain differences" },
+      }),
+      report.compared.discordant && [
+        el("h3", { id: "discordant" }, report.compared.discordant.title),
+        drawn("discordant", report.compared.discordant, { attributes: { class: "plain" } }),
+      ],
+      p("quiet", samplesInWords(comparison)),
+    ),
+    changedSection(),
     frontSection(comparison),
     changeTable(
       "documents",
@@ -55,20 +70,58 @@ export function drawComparison(main) {
           comparison.settings.map((text) => el("li", null, data(text))),
         ),
       ),
-    section(
-      "differences",
-      "Results",
-      el("figure", null, picture(report.pictures.differences)),
-      drawn("differences", report.compared.differences, {
-        attributes: { class: "plain differences" },
-      }),
-      report.compared.discordant && [
-        el("h3", { id: "discordant" }, report.compared.discordant.title),
-        drawn("discordant", report.compared.discordant, { attributes: { class: "plain" } }),
-      ],
-    ),
     flipSection(comparison),
   );
+}
+
+/** Nothing is explained that may be chance. @param {boolean} significant */
+function whyTitle(significant) {
+  return significant ? "Why it changed" : "What the difference consists of, which may be chance";
+}
+
+/** The samples that changed: question, gold answer, and the answer before and after. */
+function changedSection() {
+  const { changed } = report;
+  if (!changed.length) return null;
+  const rows = changed.map((one) => [
+    [
+      claimLink(
+        one.sample_id,
+        { metric: one.metric, claim: one.subject, run: one.run === "b" ? 1 : 0 },
+        data(one.question || one.sample_id),
+      ),
+      note(one.verdict),
+    ],
+    data(one.gold),
+    data(one.before),
+    data(one.answer),
+  ]);
+  return section(
+    "changed",
+    "Samples that changed",
+    p("quiet", el("a", { href: listed({ show: "flipped" }) }, "All samples that changed"), "."),
+    scrolling(
+      "changed",
+      table({ class: "plain changed-rows" }, ["question", "gold answer", "before", "after"], rows),
+    ),
+  );
+}
+
+/** How many samples are in both runs, and what differs in them. @param {Page.PairedRuns} comparison */
+function samplesInWords(comparison) {
+  return [
+    runLetter(0),
+    data(comparison.a),
+    " and ",
+    runLetter(1),
+    data(comparison.b),
+    `: ${plural(comparison.shared, "sample")} in both${clustersInWords(comparison.shared, comparison.clusters, comparison.cluster)}`,
+    comparison.only_a ? `, ${comparison.only_a} only in a` : null,
+    comparison.only_b ? `, ${comparison.only_b} only in b` : null,
+    comparison.changed_texts ? `, ${comparison.changed_texts} with other texts` : null,
+    comparison.changed_claims ? `, ${comparison.changed_claims} with other claims` : null,
+    ". Differences are b − a.",
+  ];
 }
 
 /**
@@ -82,7 +135,7 @@ function frontSection({ culprit, metrics }) {
   if (!metric && !squares.length) return null;
   return section(
     "because",
-    metric ? "Why it changed" : "Retrieval or generation",
+    metric ? whyTitle(culprit.significant) : "Retrieval or generation",
     metric && p("quiet", "The parts add up to the difference b − a. Each links to its samples."),
     culprit.separate &&
       p(

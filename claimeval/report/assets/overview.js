@@ -19,6 +19,7 @@ import {
 } from "./elements.js";
 import { diagnosisSection } from "./diagnosis.js";
 import { claimSection } from "./extraction.js";
+import { firstPart } from "./forwarded_part.js";
 import { judgeNames, LABELS, partName, sign, spokenSign } from "./labels.js";
 import { metricCard } from "./metrics.js";
 import {
@@ -44,15 +45,14 @@ export function drawOverview(main, run = 0) {
   const cards = facts.metrics.map((metric) => metricCard(metric, facts, run));
   fill(
     main,
-    overviewHeading(facts, run),
-    cautionBox(facts.cautions),
+    report.comparison ? [overviewHeading(facts, run), cautionBox(facts.cautions)] : firstPart(),
     facts.metrics.length > 0 && el("h2", { class: "unseen" }, "Metrics"),
     div("cards", cards),
+    worstClaims(facts, run) || worstAnswers(facts, run),
     otherMetrics(facts).length > 0 &&
       section("scores", "Scores", drawn("scores", report.tables[run].scores)),
     Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
     facts.summary.order_effects && orderSection(facts.summary.order_effects, run),
-    worstClaims(facts, run) || worstAnswers(facts, run),
     facts.diagnosis && diagnosisSection(facts.diagnosis, run),
     facts.judges.length > 0 && judgeTable(facts, run),
     facts.summary.panel && panelSection(facts, facts.summary.panel, run),

@@ -1,0 +1,293 @@
+"""The page that is forwarded: the numbers, worked by hand, what it keeps to itself, and how it
+looks."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import claimeval as ce
+from claimeval.report import forms, forwarded
+from claimeval.runs.directory import append_line
+from claimeval.runs.forwarded import ForwardedPage
+from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
+from claimeval.types.records import Document
+from tests.command_line import call
+from tests.report.conftest import Browser
+from tests.report.realistic import Realistic
+from tests.report.runs import BRIDGE, TOWER, make
+
+METRICS = ("faithfulness", "correctness", "coverage", "context_recall")
+SECRETS = {
+    "id": "secretid",
+    "question": "How high is the secretquestion?",
+    "answer": "The secretanswer opened in 1902. It is 90 metres high. Its keeper was a secretpoet.",
+    "reference_answers": ("The secretgold is 80 metres high.",),
+    "metadata": {"secretfield": "secretvalue"},
+    "contexts": (
+        Document(id="secretdoc", title="Secrettitle of two words", text="The secrettext opened."),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("runs") / "towers", [TOWER, BRIDGE], metrics=METRICS)
+
+
+def test_rows_say_in_plain_words_what_was_counted(run: Path) -> None:
+    rows = {row.metric: row for row in forwarded.read(run).rows}
+    # The tower's answer has 3 claims: 1 supported, 1 contradicted, 1 not found; the bridge's 1.
+    assert rows["faithfulness"].shown == "67%"
+    assert rows["faithfulness"].counts == "2 of 4 claims"
+    assert rows["contradicted"].words == "of the answer contradicts the gold answer"
+    # (1/3 + 0) / 2
+    assert rows["contradicted"].shown == "17%"
+    assert rows["contradicted"].counts == "1 of 4 claims"
+    # Correctness is in the row of contradictions.
+    assert list(rows) == ["context_recall", "faithfulness", "coverage", "contradicted"]
+
+
+def test_the_title_is_the_first_sentence_of_the_run(run: Path) -> None:
+    page = forwarded.read(run)
+    assert page.title == ce.Run.load(run).headline
+    first = page.answers[0]
+    assert (first.sample_id, first.claim) == ("tower", "It is 90 metres high.")
+    assert first.verdict == "contradicted by the documents"
+    assert first.gold == "The tower is 80 metres high and opened in 1902."
+    assert "answered by" not in page.facts[0]
+    assert "openai:gpt-5-mini" in page.facts
+    assert "not compared with people" in page.facts
+
+
+def test_agreement_with_people_is_said_where_there_are_labels(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", [TOWER, BRIDGE])
+    file = run / "annotation" / "faithfulness.labels.jsonl"
+    file.parent.mkdir()
+    for subject, label in (("answer-1", "supported"), ("answer-2", "supported")):
+        claim = {"id": "tower", "claim_id": subject, "against": "contexts"}
+        append_line(file, {**claim, "label": label, "annotator": "ada"})
+    # The judge says supported and contradicted.
+    assert "agreed with people on 1 of 2 labeled claims" in forwarded.read(run).facts
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Twelve questions; run b contradicts one claim of three in each, run a none."""
+    folder = tmp_path_factory.mktemp("pair")
+    samples = [
+        TOWER.model_copy(update={"id": f"t{i}", "question": f"Question {i}?"}) for i in range(12)
+    ]
+    a = make(folder / "a", samples, {"strict": {}}, metrics=METRICS)
+    says = {"It is 90 metres high.": "contradicted"}
+    return a, make(folder / "b", samples, {"strict": says}, metrics=METRICS)
+
+
+def test_two_runs_have_before_after_and_difference(pair: tuple[Path, Path]) -> None:
+    page = forwarded.read(*pair)
+    rows = {row.metric: row for row in page.rows}
+    faithfulness = rows["faithfulness"]
+    assert (faithfulness.shown_before, faithfulness.shown) == ("100%", "67%")
+    assert faithfulness.samples == "12 worse, 0 better"
+    assert faithfulness.change.startswith("-33 (")
+    # More contradictions are worse, although the number rose.
+    assert (rows["contradicted"].shown_before, rows["contradicted"].shown) == ("0%", "33%")
+    assert rows["contradicted"].samples == "12 worse, 0 better"
+    assert rows["coverage"].change.startswith("no difference beyond chance")
+    assert page.title == ce.compare(*pair).headline
+
+
+def test_the_answers_of_two_runs_went_the_way_of_the_difference(pair: tuple[Path, Path]) -> None:
+    page = forwarded.read(*pair)
+    assert len(page.answers) == 3
+    for one in page.answers:
+        assert one.claim == "It is 90 metres high."
+        assert one.verdict.endswith("supported → contradicted")
+        assert one.before == one.answer == TOWER.answer
+        assert one.why == "judge: strict: contradicted"
+
+
+def _markdown(run: Path, compared: Path | None = None, *, texts: bool = False) -> str:
+    return forms.summary(run, "md", compared=compared, texts=texts)
+
+
+def test_markdown_has_no_text_of_the_data_unless_it_is_asked_for(tmp_path: Path) -> None:
+    secret = TOWER.model_copy(update=SECRETS)
+    samples = [
+        secret.model_copy(update={"id": f"secretid{i}", "question": f"Is secretquestion {i} high?"})
+        for i in range(12)
+    ]
+    others = [
+        one.model_copy(
+            update={
+                "answer": "The secretanswer is old.",
+                "contexts": (Document(id="secretother", text="Another secrettext."),),
+            }
+        )
+        for one in samples
+    ]
+    says = {"It is 90 metres high.": "contradicted", "The secretanswer is old.": "contradicted"}
+    a = make(tmp_path / "a", samples, {"strict": says}, metrics=METRICS)
+    b = make(tmp_path / "b", others, {"strict": says}, metrics=METRICS)
+    for text in (_markdown(a), _markdown(a, b), _markdown(b, a)):
+        assert "secret" not in text.casefold()
+        assert "| 95% interval |" in text or "| change in points (95% interval) |" in text
+    assert "secretquestion" in _markdown(a, texts=True)
+    assert "secretgold" in _markdown(a, b, texts=True)
+
+
+NAMES = st.text("ab.*+ =[(", min_size=1, max_size=6).filter(lambda name: name.strip() == name)
+
+
+@given(st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=4))
+def test_a_masked_sentence_has_no_name_that_it_could_have(
+    names: list[str], said: list[str]
+) -> None:
+    page = ForwardedPage(
+        title=" ; ".join(said),
+        facts=(),
+        names=(),
+        rows=(),
+        why="",
+        answers=(),
+        heading="",
+        cautions=(),
+        sure=(),
+        paid="",
+        private=tuple(names),
+    )
+    for word in page.without_texts().title.split(" ; "):
+        assert word not in names
+
+
+def test_markdown_folds_what_is_not_read_first(run: Path) -> None:
+    text = _markdown(run, texts=True)
+    assert text.startswith("### 1 of 2 answers contradicts the gold answer")
+    assert text.count("<details>") == text.count("</details>") == 2
+    fold = "<details><summary>How sure, and what was paid</summary>\n\n- Intervals are 95%"
+    assert fold in text
+    table = next(line for line in text.splitlines() if "(faithfulness)" in line)
+    assert table.startswith(
+        "| of the answer is supported by these documents (faithfulness) | 67% |"
+    )
+
+
+def test_a_share_outside_a_unit_is_printed_as_it_is() -> None:
+    from claimeval.runs.forwarded import PlainRow
+
+    row = PlainRow(
+        metric="perplexity", words="perplexity", unit="perplexity", value=12.5, estimate=Estimate()
+    )
+    assert (row.shown, row.change) == ("12.50", "")
+    missing = row.model_copy(update={"value": None})
+    assert missing.shown == "no score"
+
+
+def test_the_command_writes_the_page_and_prints_markdown(
+    run: Path, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    done = call("report", run, "--summary")
+    assert f"Summary: {run / 'summary.html'}" in done.stdout.replace("\n", "")
+    call("report", pair[0], "--compare", pair[1], "--summary", "--out", tmp_path / "two.html")
+    assert "12 worse, 0 better" in (tmp_path / "two.html").read_text(encoding="utf-8")
+    done = call("report", run, "--summary", "--format", "md")
+    assert done.stdout == _markdown(run)
+    for wrong, says in (
+        (("--texts",), "--texts is for the Markdown of --summary"),
+        (("--summary", "--format", "csv"), "A summary is a page or Markdown, not csv"),
+        (("--summary", "--rows", "claims"), "--summary and --rows are two reports"),
+    ):
+        done = call("report", run, *wrong, exits=2)
+        assert says in " ".join(done.stderr.split())
+
+
+def test_python_has_the_same(run: Path, pair: tuple[Path, Path], tmp_path: Path) -> None:
+    assert ce.Run.load(run).report(summary=True, format="md") == _markdown(run)
+    compared = ce.compare(*pair)
+    assert compared.report(summary=True, format="md", texts=True) == _markdown(*pair, texts=True)
+    out = tmp_path / "page.html"
+    assert compared.report(out, summary=True) == out.read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="one or two runs"):
+        ce.compare(*pair, pair[0]).report(summary=True)
+
+
+class _Elements(HTMLParser):
+    """Collects elements and addresses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.addresses: set[str] = set()
+        self.handlers: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.handlers |= {name for name, _ in attrs if name.startswith("on")}
+        self.addresses |= {str(value) for name, value in attrs if name in ("href", "src")}
+
+
+def test_hostile_texts_become_no_element(tmp_path: Path) -> None:
+    markup = '<img src=x onerror="hacked()"></section><script>hacked()</script><!--data-->'
+    sample = TOWER.model_copy(
+        update={
+            "id": markup,
+            "question": markup,
+            "answer": f"{markup} It is 90 metres high.",
+            "reference_answers": (markup,),
+            "generator": markup,
+        }
+    )
+    run = make(tmp_path / "run", [sample], {"strict": {"It is 90 metres high.": "contradicted"}})
+    page = _Elements()
+    page.feed(forwarded.fragment(forwarded.read(run), linked=True))
+    assert page.names.isdisjoint({"img", "script", "style"})
+    assert not page.handlers
+    assert all(address.startswith("#/sample/") for address in page.addresses)
+    html = forms.summary(run, "html")
+    assert html.count("<script>") == 1
+
+
+def _printed_pages(browser: Browser) -> int:
+    found = browser.driver.execute_cdp_cmd(
+        "Page.printToPDF",
+        {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True},
+    )
+    return len(re.findall(rb"/Type\s*/Page[^s]", base64.b64decode(found["data"])))
+
+
+@pytest.mark.browser
+def test_the_page_prints_on_one_sheet_and_fits_every_width(
+    browser: Browser, realistic: Realistic, tmp_path: Path
+) -> None:
+    for compared in (False, True):
+        page = tmp_path / f"{compared}.html"
+        other = realistic.b if compared else None
+        forms.summary(realistic.a, "html", page, compared=other)
+        browser.open(page)
+        assert browser.breaches() == []
+        assert _printed_pages(browser) == 1
+        for width in (320, 390, 720, 1440):
+            browser.size(width)
+            assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+        browser.size(1280, 900)
+
+
+@pytest.mark.browser
+def test_the_comparison_begins_with_its_results(browser: Browser, realistic: Realistic) -> None:
+    browser.open(realistic.pages["ab"])
+    browser.size(1440, 900)
+    top = browser.run("return document.querySelector('#results').getBoundingClientRect().top")
+    assert isinstance(top, int | float)
+    assert 0 < top < 600
+    heads = browser.texts(".changed-rows thead th")
+    assert heads == ["question", "gold answer", "before", "after"]
+    browser.one(".deciding a").click()
+    browser.until(lambda: browser.fragment().startswith("#/sample/"))
+    assert browser.until(lambda: browser.all("details.claim[open]"))
