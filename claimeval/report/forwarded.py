@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 from claimeval.report import render
 from claimeval.report.assets import fill
 from claimeval.report.render import code, plain
-from claimeval.runs.compare import compare
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.forwarded import (
     DecidingClaim,
@@ -41,6 +40,8 @@ def read(run: Path, compared: Path | None = None) -> ForwardedPage:
     if compared is None:
         one = RunTally(load_manifest(run))
         return of_run(run, gather(run, one.add, sliced=True), one)
+    from claimeval.runs.compare import compare
+
     both = PairTally([load_manifest(run), load_manifest(compared)])
     a, b, comparison = compare(run, compared, lambda pair, _: both.add(*pair), sliced=True)
     return of_pair((run, compared), (a, b), comparison, both)

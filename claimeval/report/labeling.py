@@ -153,12 +153,14 @@ class Labeling:
         """Store the label of a claim that was given in a report."""
         if fields.keys() != {"sample", "subject", "label", "note"}:
             raise Refused("The request is malformed.")
-        label, note = fields["label"], fields["note"]
+        label = fields["label"]
+        note = fields["note"]
         if label not in (None, *CLAIM_KEYS.values()):
             raise Refused("There is no such label.")
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
-        sample, subject = fields["sample"], fields["subject"]
+        sample = fields["sample"]
+        subject = fields["subject"]
         if not isinstance(sample, str) or not isinstance(subject, str):
             raise Refused("There is no such claim.")
         run = self._runs()[queue.run]

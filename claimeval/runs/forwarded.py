@@ -505,9 +505,6 @@ def _rows_of_pair(
 
 def _compared(metric: MetricComparison, unit: str) -> PlainRow:
     lower = metric.metric in LOWER_IS_BETTER
-    worse, better = metric.decreased, metric.increased
-    if lower:
-        worse, better = better, worse
     return PlainRow(
         metric=metric.metric,
         words=_words(metric.metric),
@@ -516,8 +513,8 @@ def _compared(metric: MetricComparison, unit: str) -> PlainRow:
         value=metric.b,
         estimate=metric.difference,
         differs=metric.p_adjusted is not None and metric.p_adjusted < CHANCE,
-        worse=worse,
-        better=better,
+        worse=metric.increased if lower else metric.decreased,
+        better=metric.decreased if lower else metric.increased,
     )
 
 
@@ -731,7 +728,8 @@ def _changed(folders: tuple[Path, Path], pair: PairedRuns) -> Iterator[DecidingC
     before = _results(folders[0], chosen)
     after = _after(folders[1], before, pair)
     for sample_id, one in chosen.items():
-        a, b = before.get(sample_id), after.get(sample_id)
+        a = before.get(sample_id)
+        b = after.get(sample_id)
         if a is None or b is None:
             continue
         yield DecidingClaim(
