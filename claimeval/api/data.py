@@ -224,6 +224,7 @@ def draw(
     keep_duplicates: bool = False,
     duplicate_threshold: float = 90.0,
     mapping: Mapping[str, str] | None = None,
+    sheet: str | None = None,
     out: str | Path | None = None,
 ) -> DrawnRows:
     """Draw a test set from a log of real questions, in one pass and bounded memory.
@@ -246,6 +247,7 @@ def draw(
             duplicates; one is kept.
         mapping: The path of the question, as `{"question": "input.prompt"}`, if it has none of the
             default names.
+        sheet: The sheet of an Excel or OpenDocument file, if it has several.
         out: A JSON Lines file to write.
 
     Returns:
@@ -275,7 +277,7 @@ def draw(
     if target and path and target.exists() and target.resolve() == path.resolve():
         raise UsageError(f"{target} is the log itself; choose another file")
     rows = sampling.draw(
-        _log_rows(log, path, question),
+        _log_rows(log, path, question, sheet),
         n,
         source=_log_name(log, path),
         every=every,
@@ -301,10 +303,12 @@ def _log_name(log: Data, path: Path | None) -> str:
     return "standard input" if isinstance(log, (str, Path)) else "rows"
 
 
-def _log_rows(log: Data, path: Path | None, question: str | None) -> Iterable[SourceRow]:
+def _log_rows(
+    log: Data, path: Path | None, question: str | None, sheet: str | None
+) -> Iterable[SourceRow]:
     rows: Iterable[SourceRow | Sample]
     if path:
-        rows = read_rows(path)
+        rows = read_rows(path, sheet=sheet)
     elif isinstance(log, (str, Path)):
         rows = read_json_lines(sys.stdin.buffer, "standard input")
     else:
@@ -325,6 +329,7 @@ def import_replies(
     overwrite: bool = False,
     panel: PanelOptions = PanelOptions(),
     cluster: str | None = None,
+    answer_reasoning: AnswerReasoning | None = None,
 ) -> Run:
     """Convert recorded replies of judges, or results of RAGChecker, ragas and DeepEval, into a run,
     without a call.
@@ -337,6 +342,8 @@ def import_replies(
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
         cluster: The field whose equal values are one cluster in intervals. Default: the question.
+        answer_reasoning: `drop` leaves the reasoning of a model out of answers, `keep` keeps it as
+            a part of them; None refuses such answers. Claims stay as they were judged.
 
     Returns:
         The run. Replies without a readable verdict are unassessed, and listed in `unread.jsonl` of
@@ -359,7 +366,7 @@ def import_replies(
         chosen = field_map(mapping)
     elif mapping:
         chosen = read_mapping(Path(mapping))
-    recorded = open_file(expanded(file), chosen)
+    recorded = open_file(expanded(file), chosen, answer_reasoning)
     if note := repeats(recorded):
         warnings.warn(note, NoteWarning, stacklevel=2)
     if out is not None:

@@ -24,6 +24,7 @@ from claimeval.cli.shared import (
     arguments,
 )
 from claimeval.cli.terminal import say, write_data
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.runs.views import Column, Data, columns, heading, table
 from claimeval.statistics.formatting import tally
 from claimeval.types.errors import UsageError, clash, visible
@@ -194,6 +195,8 @@ class DrawCommand(OutputOptions):
     """Similarity of words, 1 to 100, from which two questions are near duplicates."""
     fields: Fields = field(default_factory=dict)
     """question=COLUMN, if the question has none of the default names."""
+    sheet: str | None = None
+    """The sheet of a spreadsheet that has several."""
     out: Out = None
     """File to write, .jsonl.  [default: standard output]"""
 
@@ -341,6 +344,8 @@ class ImportRepliesCommand(OutputOptions):
     results of RAGChecker."""
     cluster: str | None = None
     """Samples with equal values depend on each other.  [default: question]"""
+    answer_reasoning: AnswerReasoning | None = None
+    """<think> in answers: drop it, or keep it as a part. Claims stay as they were judged."""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
     panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = (

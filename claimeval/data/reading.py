@@ -51,7 +51,7 @@ from claimeval.data.mapping import (
 )
 from claimeval.data.nowhere import NOWHERE, Nowhere
 from claimeval.data.paths import is_pattern, opened, roots, values_at
-from claimeval.data.reasoning import mark_of, without_reasoning
+from claimeval.data.reasoning import settle_reasoning
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.data.trace_kinds import trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -602,26 +602,10 @@ def read_row(
 
 
 def _judged(record: Sample, location: str, mapping: RowMapping, problems: Problems) -> Sample:
-    """Return a sample whose answer has no reasoning of a model, unless it is kept. Raises DataError
-    for reasoning if nothing is said of it."""
-    said = record.answer or ""
-    mark = mark_of(said)
-    if mark is None:
-        return record
-    if mapping.answer_reasoning is None:
-        raise DataError(
-            f"{location}, answer: it holds the reasoning of a model ({mark}): add"
-            " --answer-reasoning drop to leave it out, or --answer-reasoning keep to judge it as a"
-            " part of the answer",
-            kind="reasoning in an answer",
-        )
-    problems.seen[DROPPED] += 1
-    history = tuple(
-        turn.model_copy(update={"content": without_reasoning(turn.content)})
-        for turn in record.history
-    )
-    changed = {"answer": without_reasoning(said), "history": history, "sentence_ends": ()}
-    return record.model_copy(update=changed)
+    """Return a sample whose answer has no reasoning of a model, unless it is kept, and count it."""
+    changed = settle_reasoning(record, location, mapping.answer_reasoning)
+    problems.seen[DROPPED] += changed is not record
+    return changed
 
 
 _AUTHOR = "reference_answer_by"

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from claimeval.types.errors import DataError
+from claimeval.types.records import Sample
+
 AnswerReasoning = Literal["drop", "keep"]
 """`drop` leaves the reasoning out of answers; `keep` judges answers as they stand."""
 
@@ -83,3 +86,33 @@ def _find(text: str) -> _Reasoning | None:
     if closed is None or _OPENED.search(text, 0, closed.start()):
         return None
     return _Reasoning(closed.group().strip(), closed.end())
+
+
+def settle_reasoning(record: Sample, location: str, choice: AnswerReasoning | None) -> Sample:
+    """Return a sample whose answer and history have no reasoning of a model, unless it is kept.
+
+    Args:
+        record: The sample.
+        location: Where it is, for messages.
+        choice: What is done with reasoning.
+
+    Raises:
+        DataError: The answer has reasoning, and nothing is said of it.
+    """
+    said = record.answer or ""
+    mark = mark_of(said)
+    if mark is None or choice == "keep":
+        return record
+    if choice is None:
+        raise DataError(
+            f"{location}, answer: it holds the reasoning of a model ({mark}): add"
+            " --answer-reasoning drop to leave it out, or --answer-reasoning keep to judge it as a"
+            " part of the answer",
+            kind="reasoning in an answer",
+        )
+    history = tuple(
+        turn.model_copy(update={"content": without_reasoning(turn.content)})
+        for turn in record.history
+    )
+    changed = {"answer": without_reasoning(said), "history": history, "sentence_ends": ()}
+    return record.model_copy(update=changed)

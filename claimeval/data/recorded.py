@@ -25,6 +25,7 @@ from pydantic import Field, ValidationError, model_validator
 from claimeval.data.labels import HumanLabel, parse_label
 from claimeval.data.nowhere import Nowhere, instead
 from claimeval.data.paths import values_at
+from claimeval.data.reasoning import AnswerReasoning, settle_reasoning
 from claimeval.data.result_files import (
     BEST_FIRST,
     JudgedSample,
@@ -241,8 +242,12 @@ class _AnsweredRow(NamedTuple):
 class RecordedReplies:
     """A file of recorded replies with its mapping."""
 
-    def __init__(self, path: Path, fields: FieldMap) -> None:
+    def __init__(
+        self, path: Path, fields: FieldMap, reasoning: AnswerReasoning | None = None
+    ) -> None:
+        """With `reasoning`, that of a model in answers is kept or left out."""
         self._path = path
+        self._reasoning = reasoning
         self._fields = fields
         self._evidence = Evidence(part=fields.against)
         binary = (
@@ -400,6 +405,7 @@ class RecordedReplies:
             for rank, chunk in enumerate(chunks, 1)
         }
         source = _as_sample(name, rows[0], fields)
+        source = settle_reasoning(source, rows[0].location, self._reasoning)
         if chunks:
             source = source.model_copy(update=_evidence_of(part, chunks))
         claims = list[Claim]()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from claimeval.data.labels import HumanLabel
 from claimeval.data.reading import sample as read_sample
+from claimeval.data.reasoning import AnswerReasoning, settle_reasoning
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.judging.grounding import ground
 from claimeval.metrics.derived import DERIVED, GROUPS
@@ -121,15 +122,16 @@ def assessment(subject: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) 
     )
 
 
-def recognize(path: Path) -> RecordedResults | None:
-    """Return the results of a file, or None if its first row is not RAGChecker's."""
+def recognize(path: Path, reasoning: AnswerReasoning | None = None) -> RecordedResults | None:
+    """Return the results of a file, or None if its first row is not RAGChecker's; `reasoning` says
+    what is done with that of a model in answers."""
     first = next(iter(read_rows(path)), None)
     if first is None:
         return None
     named = first.fields.keys()
     if named.isdisjoint(_CLAIMS["answer"]) or named.isdisjoint(chain(*_VERDICTS.values())):
         return None
-    return _of_ragchecker(path)
+    return _of_ragchecker(path, reasoning)
 
 
 _CLAIMS: dict[Part, tuple[str, ...]] = {
@@ -159,7 +161,7 @@ def _has_lists(labels: object) -> bool:
     return isinstance(labels, list) and any(isinstance(words, list) for words in labels)
 
 
-def _of_ragchecker(path: Path) -> RecordedResults:
+def _of_ragchecker(path: Path, reasoning: AnswerReasoning | None) -> RecordedResults:
     contexts = [_VERDICTS[part, "contexts"] for part in _CLAIMS]
     per_document = False
     for row in read_rows(path):
@@ -175,13 +177,14 @@ def _of_ragchecker(path: Path) -> RecordedResults:
         scale=THREE_WAY,
         derived=tuple(name for name in names if name in DERIVED),
         per_document=per_document,
-        samples=lambda: map(_ragchecker_sample, read_rows(path)),
+        samples=lambda: (_ragchecker_sample(row, reasoning) for row in read_rows(path)),
     )
 
 
-def _ragchecker_sample(row: SourceRow) -> JudgedSample:
+def _ragchecker_sample(row: SourceRow, reasoning: AnswerReasoning | None) -> JudgedSample:
     fields = {name: value for name, value in row.fields.items() if name not in _RAGCHECKER_FIELDS}
     sample = read_sample(row._replace(fields=fields), {})
+    sample = settle_reasoning(sample, row.location, reasoning)
     documents = [document.id for document in sample.contexts or ()]
     claims = {
         part: of_part

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.recorded import MAPPINGS, FieldMap, RecordedReplies
 from claimeval.data.result_files import (
     JudgedSample,
@@ -82,12 +83,14 @@ class ImportedRun(NamedTuple):
     counts: ImportCounts
 
 
-def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
-    """Open a file with a mapping, or a result file of RAGChecker. Raises UsageError if it is
-    neither."""
+def open_file(
+    path: Path, mapping: FieldMap | None = None, reasoning: AnswerReasoning | None = None
+) -> RecordedResults:
+    """Open a file with a mapping, or a result file of RAGChecker; `reasoning` says what is done
+    with that of a model in answers. Raises UsageError if it is neither."""
     if mapping:
-        return RecordedReplies(path, mapping).recorded_results()
-    results = recognize(path)
+        return RecordedReplies(path, mapping, reasoning).recorded_results()
+    results = recognize(path, reasoning)
     if results is None:
         raise UsageError(
             f"{path} is no result file of RAGChecker; say with --mapping which fields hold what: a"

@@ -276,3 +276,14 @@ def test_a_document_that_is_returned_twice_is_kept_once_with_a_note(tmp_path: Pa
     other = {**found[0], "text": "It is 58 m."}
     with pytest.raises(ce.DataError, match="duplicate document id"):
         list(ce.read_samples([{**row, "contexts": [*found, other]}]))
+
+
+def test_a_test_set_is_drawn_from_the_sheet_that_is_named(tmp_path: Path) -> None:
+    log = write_xlsx(
+        tmp_path / "log.xlsx",
+        {"May": [["question"], ["Who?"]], "June": [["question"], ["When?"], ["Where?"]]},
+    )
+    with pytest.raises(ce.DataError, match="add --sheet May or --sheet June"):
+        ce.draw(log, n=1)
+    drawn = ce.draw(log, n=2, sheet="June")
+    assert {row["question"] for row in drawn} == {"When?", "Where?"}

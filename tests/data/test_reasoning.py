@@ -121,3 +121,19 @@ def test_the_commands_take_the_options_as_they_are_printed(tmp_path: Path) -> No
         call(*measured, "--answer-reasoning", option, "-o", option, folder=tmp_path)
     assert ce.Run.load(tmp_path / "drop")["exact_match"].mean == 1.0
     assert ce.Run.load(tmp_path / "keep")["exact_match"].mean == 0.0
+
+
+def test_recorded_replies_about_an_answer_with_reasoning_are_asked_about(tmp_path: Path) -> None:
+    row = {"row": 1, "answer": ROW["answer"], "claim": ANSWER, "gpt": "Yes", "gold": "It is so."}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row))
+    (tmp_path / "m.yaml").write_text(
+        "{id: row, answer: answer, claim: claim, against: reference, reference_answers: gold,"
+        " judges: {gpt: gpt}, forms: [first_word]}"
+    )
+    imported = ("import-replies", "a.jsonl", "--mapping", "m.yaml", "-o", "run")
+    refused = call(*imported, folder=tmp_path, exits=2)
+    assert "--answer-reasoning drop" in refused.stderr
+    for option, answer in (("drop", ANSWER), ("keep", ROW["answer"])):
+        call(*imported, "--answer-reasoning", option, "--overwrite", folder=tmp_path)
+        (result,) = ce.Run.load(tmp_path / "run").results
+        assert result.sample.answer == answer
