@@ -172,7 +172,9 @@ def _spans(row: dict[str, Any]) -> Rows:
 
 def _retrieval(folder: Path, rows: Rows) -> None:
     documents = {context["id"]: context["text"] for row in rows for context in row["contexts"]}
-    lines(folder / "docs.jsonl", ({"id": name, "text": text} for name, text in documents.items()))
+    for name in ("docs.jsonl", "chunks.jsonl"):
+        passages = ({"id": key, "text": text} for key, text in documents.items())
+        lines(folder / name, passages)
     queries = "".join(f"{row['id']}\t{row['question']}\n" for row in rows)
     (folder / "queries.tsv").write_text(queries, encoding="utf-8")
     for name in ("bm25.run", "dense.run", "a.run", "b.run", "pages.run"):

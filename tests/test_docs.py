@@ -224,3 +224,10 @@ def test_the_search_of_the_site_ranks_guides_first() -> None:
     assert "reply" not in second["title"].split()
     assert second["text"] == "<p>The reply cache</p> Inspect."
     assert third["location"] == "changelog/"
+
+
+def test_the_guides_and_the_readme_stay_short() -> None:
+    """What a reader has to read; rules and tables are in the reference."""
+    guides = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    assert sum(len(guide.split()) for guide in guides) <= 26_000
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1_200
