@@ -16,7 +16,7 @@ from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.rows import canonical_name
-from claimeval.metrics.scoring import MetricSummary, ends_and_kind
+from claimeval.metrics.scoring import MetricSummary, ends_and_kind, ends_in_words
 from claimeval.report.selection import WHOLE
 from claimeval.runs.by_rank import ByRank, by_rank
 from claimeval.runs.directory import (
@@ -35,6 +35,7 @@ from claimeval.runs.lines import Mapped
 from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
 from claimeval.statistics.formatting import decimal, percent
+from claimeval.types import html
 from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name
 from claimeval.types.estimates import Cost
 from claimeval.types.gates import MAX_MISSING, NO_LIMITS, GateResult, Gates
@@ -69,6 +70,21 @@ class MetricSummaries(dict[str, MetricSummary]):
         raise KeyError(
             f"this run has no metric {metric!r}.{hint} It has {', '.join(self) or 'none'}"
         )
+
+    def _repr_html_(self) -> str:
+        """Show a row for each metric."""
+        head = ("metric", "mean", "95% interval", "n", "missing")
+        rows = [
+            (
+                name,
+                decimal(metric.mean),
+                ends_in_words(metric),
+                str(metric.n),
+                str(sum(metric.missing.values())),
+            )
+            for name, metric in self.items()
+        ]
+        return html.shown(html.table(head, rows))
 
 
 class Run:

@@ -28,7 +28,8 @@ from claimeval.data.paths import values_at
 from claimeval.data.reading import ALIASES
 from claimeval.data.rows import SourceRow
 from claimeval.statistics.sampling import allocate
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types import html
+from claimeval.types.errors import DataError, UsageError, visible
 
 DUPLICATE_THRESHOLD = 90.0
 """`rapidfuzz.fuzz.token_sort_ratio`, from 0 to 100, from which two questions are near
@@ -63,6 +64,10 @@ class LogStratum(NamedTuple):
     same."""
 
 
+EXCERPT = 100
+"""Characters of a value in a notebook."""
+
+
 class DrawnRows(list[dict[str, Any]]):
     """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and
     sampling probability."""
@@ -76,6 +81,17 @@ class DrawnRows(list[dict[str, Any]]):
         `stratify`."""
         self.empty_questions = empty_questions
         """Number of rows with an empty question, which were left out."""
+
+    def __repr__(self) -> str:
+        questions = sum(stratum.questions for stratum in self.strata.values())
+        return f"<DrawnRows: {len(self)} of {questions:,} distinct questions>"
+
+    def _repr_html_(self) -> str:
+        """Show the questions with where they come from."""
+        names = dict.fromkeys(itertools.chain.from_iterable(self))
+        names.pop("drawn", None)
+        rows = ([visible(str(row.get(name, "")), EXCERPT) for name in names] for row in self)
+        return html.shown(html.table(names, rows))
 
 
 class _Kept(NamedTuple):

@@ -217,6 +217,14 @@ class Survey(Record):
             ),
         )
 
+    def __repr__(self) -> str:
+        lines = [f"  {name}: {available}" for name, _, _, available in self.availability]
+        if self.malformed_rows:
+            lines.append(f"  malformed rows: {self.malformed_rows:,}")
+        return "\n".join([f"<Survey of {self.readable}", *lines]) + ">"
+
+    __str__ = __repr__
+
 
 def counted(missing: MissingField | None, part: Part, sample: Sample) -> MissingField:
     """Return the count of samples without a part, increased by this sample."""

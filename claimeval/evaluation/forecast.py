@@ -31,8 +31,10 @@ from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import Backend, claims_per_call, provider, writes
 from claimeval.providers.prices import FREE, Price, cost_bound, overhead, price_of
 from claimeval.providers.windows import cut_by
+from claimeval.statistics.formatting import dollars, span
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, completion
+from claimeval.types import html
 from claimeval.types.estimates import LongEvidence
 from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
 from claimeval.types.requests import (
@@ -364,6 +366,29 @@ class Forecast(Record):
     def cost_bound(self) -> float:
         """Upper bound in US dollars for the judges whose price is known."""
         return sum(line.cost_bound or 0.0 for line in self.lines)
+
+    def __repr__(self) -> str:
+        calls = span(self.calls, lambda number: f"{number:,.0f}")
+        cost = "price unknown"
+        if self.cost is not None:
+            cost = f"${span(self.cost, dollars)}"
+        return f"<Forecast of {self.samples:,} samples: {calls} calls, {cost}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Show the steps with their calls and cost."""
+        rows = [
+            (
+                line.step,
+                line.judge,
+                f"{line.cached:,}",
+                span(line.calls, lambda number: f"{number:,.0f}"),
+                "unknown" if line.cost is None else f"${span(line.cost, dollars)}",
+            )
+            for line in self.lines
+        ]
+        return html.shown(html.table(("step", "judge", "cached", "calls", "USD"), rows, [1]))
 
 
 T = TypeVar("T")

@@ -3,6 +3,7 @@ comparisons of runs."""
 
 from __future__ import annotations
 
+import html
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,11 +21,20 @@ from claimeval.ir.measures import Measure, parse
 from claimeval.ir.ranked import Floats, MeasureSettings, Ranked, RankedQuery, Ties
 from claimeval.ir.trec_files import parse_qrels, parse_run
 from claimeval.statistics import PairedComparison, holm, paired_difference
+from claimeval.statistics.formatting import decimal, number_of
 from claimeval.types.errors import DataError, NoteWarning, UsageError, unknown_name
 from claimeval.types.ids import as_floats
 
+SHOWN_QUERIES = 5
+"""Queries whose values a notebook shows."""
 _LEAST = 1e-5
 """Minimum value of an average precision in ``gm_map``, as in trec_eval."""
+
+
+def _cells(kind: str, texts: Iterable[str]) -> str:
+    """Return a row of an HTML table."""
+    cells = (f"<{kind}>{html.escape(text)}</{kind}>" for text in texts)
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +133,25 @@ class Evaluation:
         if per_query:
             numbers["per_query"] = {query: dict(values) for query, values in self.per_query.items()}
         return numbers
+
+    def __repr__(self) -> str:
+        of_run = f" of {self.run_id}" if self.run_id else ""
+        means = ", ".join(f"{name} {decimal(value)}" for name, value in self.mean.items())
+        return f"<Evaluation{of_run}, {number_of(len(self.per_query), 'query')}: {means}>"
+
+    def _repr_html_(self) -> str:
+        """Show the mean of each measure, and its values for the first queries."""
+        queries = list(islice(self.per_query.items(), SHOWN_QUERIES))
+        head = ["measure", "mean", *(query for query, _ in queries)]
+        rows = [
+            [name, decimal(mean), *(decimal(values[name]) for _, values in queries)]
+            for name, mean in self.mean.items()
+        ]
+        more = len(self.per_query) - len(queries)
+        note = f"<p><small>and {number_of(more, 'query')} more</small></p>" if more else ""
+        return (
+            f"<table>{_cells('th', head)}{''.join(_cells('td', row) for row in rows)}</table>{note}"
+        )
 
 
 def _z_score(

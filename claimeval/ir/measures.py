@@ -320,6 +320,9 @@ class Measure:
             f"{name}_{self.cutoff:.2f}" if self.row.name == "iprec" else f"{name}_{self.cutoff:.0f}"
         )
 
+    def __repr__(self) -> str:
+        return f"<Measure {self.name}>"
+
 
 class MeasureList(NamedTuple):
     """The measures in a list of names."""

@@ -17,6 +17,7 @@ from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
 from claimeval.statistics import Resampling, mean_interval
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types import html
 from claimeval.types.estimates import Ends, Estimate
 from claimeval.types.records import (
     ABSTAINED,
@@ -247,6 +248,13 @@ class MetricSummary(Record):
         return f"<MetricSummary {value}{ends}, n {self.n}, missing {sum(self.missing.values())}>"
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Show the mean with its ends and counts."""
+        head = ("mean", "95% interval", "n", "missing", "supported", "judged")
+        counts = (self.n, sum(self.missing.values()), self.hits, self.judged)
+        row = (decimal(self.mean), ends_in_words(self), *map(str, counts))
+        return html.shown(html.table(head, [row]))
 
 
 def figures(name: str, summary: MetricSummary) -> dict[str, float | str]:

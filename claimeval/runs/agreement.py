@@ -238,6 +238,13 @@ class Agreement(Record):
 
         return notebook.page(agreement.view(self))
 
+    def __repr__(self) -> str:
+        from claimeval.runs.views import agreement, plain
+
+        return plain.text(agreement.view(self))
+
+    __str__ = __repr__
+
 
 def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
     """Yield the name of each measure of agreement with people, and its value for each rater."""

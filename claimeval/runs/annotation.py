@@ -26,7 +26,7 @@ from claimeval.runs.labeling import (
     Mark,
 )
 from claimeval.statistics import mean_interval
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError, unknown_name, visible
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import ASKED, Assessment, Claim, Document, EvidenceSpan, Sample
 
@@ -38,6 +38,10 @@ LEAST = 10
 REPEATED_FROM = 20
 REPEATED_EVERY = 10
 """From which claim on, and after how many, an earlier claim is shown again."""
+
+
+EXCERPT = 60
+"""Characters of a claim at a prompt."""
 
 
 class LabelProgress(NamedTuple):
@@ -78,6 +82,10 @@ class ClaimItem(NamedTuple):
     def key(self) -> tuple[str, str]:
         """Ids of the sample and the claim."""
         return self.sample.id, self.claim.id
+
+    def __repr__(self) -> str:
+        claim = visible(self.claim.text, EXCERPT)
+        return f"<ClaimItem {claim!r} of sample {self.sample.id!r} against {self.against}>"
 
 
 class Annotation(ABC):
@@ -152,6 +160,10 @@ class Annotation(ABC):
     def _known(self, label: str | None) -> None:
         if label is not None and label not in self.keys.values():
             raise unknown_name("label", label, self.keys.values())
+
+    def __repr__(self) -> str:
+        progress = ", ".join(f"{name} {count}" for name, count in self.progress._asdict().items())
+        return f"<{type(self).__name__} of {len(self.turns)} items: {progress}>"
 
 
 class ClaimAnnotation(Annotation):

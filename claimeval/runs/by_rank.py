@@ -65,6 +65,18 @@ class ByRank(Record):
             f" with 95% confidence above {decimal(self.least, 2)}"
         )
 
+    def __repr__(self) -> str:
+        from claimeval.runs.views import plain, run
+
+        return plain.text([run.ranks(self)])
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from claimeval.runs.views import notebook, run
+
+        return notebook.page([run.ranks(self)])
+
 
 class ByRankTally:
     """Collects gold claims sample by sample."""

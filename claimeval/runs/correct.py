@@ -166,6 +166,13 @@ class Correction(Record):
 
         return notebook.page(agreement.correction(self))
 
+    def __repr__(self) -> str:
+        from claimeval.runs.views import agreement, plain
+
+        return plain.text(agreement.correction(self))
+
+    __str__ = __repr__
+
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     """Return the labels of the file, else those from `annotate`, else those that the run was

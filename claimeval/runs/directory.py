@@ -607,6 +607,9 @@ class RunResults(ReadLines[SampleResult]):
         """Return the fields of each result that a record has."""
         return ReadLines(lambda line, _: record.model_validate_json(line), self._results)
 
+    def __repr__(self) -> str:
+        return f"<RunResults: {len(self):,} results, read when they are used>"
+
 
 def _read(record: type[R], folder: Path, name: str) -> R:
     path = folder / name

@@ -124,6 +124,9 @@ class OnAccess(Sequence[T], ABC):
             self.at(found) if isinstance(found, int) else [self.at(position) for position in found]
         )
 
+    def __repr__(self) -> str:
+        return f"<{len(self):,} items, read when they are used>"
+
 
 class Mapped(OnAccess[T]):
     """The values of a function for each result, computed on access."""

@@ -39,6 +39,7 @@ from claimeval.runs.pairing import PairedBy
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
 from claimeval.statistics import paired_difference
+from claimeval.statistics.formatting import decimal, p_value, signed_estimate
 from claimeval.types.errors import is_installed
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
@@ -271,6 +272,15 @@ class MetricComparison(Record):
         """Rows of the table of causes, whose rounded figures add up."""
         return rows(self.because, self.difference.value, self.change)
 
+    def __repr__(self) -> str:
+        change = signed_estimate(self.difference.value, self.difference.reported)
+        means = f"{decimal(self.a)} to {decimal(self.b)}"
+        return (
+            f"<MetricComparison {self.metric}: {means}, {change}, p {p_value(self.p)}, n {self.n}>"
+        )
+
+    __str__ = __repr__
+
 
 class PairedRuns(Record):
     """Two runs on the same samples."""
@@ -320,6 +330,18 @@ class PairedRuns(Record):
     def other_changes(self) -> str:
         """The changes of claims that are not flips, in words; empty if there are none."""
         return FlipCounts(self.compared, self.flipped, self.relabeled, self.labeled_once).others()
+
+    def __repr__(self) -> str:
+        from claimeval.runs.views import comparison, plain
+
+        return plain.text(comparison.front(self))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from claimeval.runs.views import comparison, notebook
+
+        return notebook.page(comparison.front(self), comparison.details(self))
 
 
 RANKS = 20

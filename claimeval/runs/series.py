@@ -120,6 +120,18 @@ class Series(Record):
             if step
         }
 
+    def __repr__(self) -> str:
+        from claimeval.runs.views import plain, series
+
+        return plain.text(series.view(self))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from claimeval.runs.views import notebook, series
+
+        return notebook.page(series.view(self))
+
 
 FLAT = 1e-12
 """Absolute value up to which a slope is a rounding error."""

@@ -127,6 +127,13 @@ class Slices(Record):
         notes = [html.element("p", self.caution, class_="caution")] if self.caution else []
         return html.shown(html.table(head, rows), *notes)
 
+    def __repr__(self) -> str:
+        from claimeval.runs.views import plain, run
+
+        return plain.text([run.slices(self.field, self.by_value)])
+
+    __str__ = __repr__
+
 
 class ChangeSlice(Record):
     """One metric in two runs over the samples with one value of the field."""
@@ -422,6 +429,18 @@ class DiagnosisCounts(Record):
             f"{counted} (context recall and faithfulness high from"
             f" {self.threshold:g}){more}{undefined}"
         )
+
+    def __repr__(self) -> str:
+        from claimeval.runs.views import plain, run
+
+        return plain.text([run.blame(self)])
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from claimeval.runs.views import notebook, run
+
+        return notebook.page([run.blame(self)])
 
 
 class DiagnosisTally:

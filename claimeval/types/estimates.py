@@ -99,6 +99,17 @@ class Estimate(Record):
         """Both reported ends; None if there are none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    def __repr__(self) -> str:
+        value = "undefined" if self.value is None else f"{self.value:.3f}"
+        if self.because and self.value is None:
+            value += f" ({self.because})"
+        if self.reported:
+            low, high = self.reported
+            value += f", {self.ends} {low:.2f} to {high:.2f}"
+        return f"<{type(self).__name__} {value}, n {self.n}>"
+
+    __str__ = __repr__
+
 
 class LongEvidence(Record):
     """Samples with a text that is longer than a judge's context window, and is read in several

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from claimeval.types import html
 from claimeval.types.records import Record
 
 
@@ -144,6 +145,13 @@ class Probe(Record):
 
     def __str__(self) -> str:
         return "\n".join((self.judge, *(f"  {name}: {text}" for name, text in self.lines.items())))
+
+    def __repr__(self) -> str:
+        return f"<Probe of {self}>"
+
+    def _repr_html_(self) -> str:
+        """Show the results by topic."""
+        return html.shown(html.table(("judge", self.judge), self.lines.items()))
 
 
 def _words(value: bool | None, yes: str, no: str, unknown: str) -> str:

@@ -9,8 +9,9 @@ import json
 import math
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from pydantic import (
@@ -159,10 +160,54 @@ def has_words(text: str) -> bool:
     return _ALPHANUMERIC.search(text) is not None
 
 
+SHOWN_TEXT = 80
+"""Characters of a text in the repr of a record."""
+SHOWN_ITEMS = 3
+"""Items of a sequence or mapping in it."""
+
+
+class _Short:
+    """A value whose repr is a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _in_short(value: object) -> object:
+    """Return a value, or what a repr shows of a long text, sequence or mapping."""
+    if isinstance(value, str):
+        return value if len(value) <= SHOWN_TEXT else f"{value[: SHOWN_TEXT - 1]}…"
+    if type(value) is tuple:
+        return _first_of(value)
+    if isinstance(value, Mapping) and len(value) > SHOWN_ITEMS:
+        first = dict(islice(value.items(), SHOWN_ITEMS))
+        return _Short(f"{repr(first)[:-1]}, ... {len(value):,} in all}}")
+    return value
+
+
+def _first_of(values: tuple[object, ...]) -> object:
+    """Return the first values of a sequence in short, with their number if there are more."""
+    first = tuple(map(_in_short, values[:SHOWN_ITEMS]))
+    if len(values) <= SHOWN_ITEMS:
+        return first
+    return _Short(f"{repr(first)[:-1]}, ... {len(values):,} in all)")
+
+
 class Record(BaseModel):
     """A frozen record that rejects undeclared fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Yield the fields that differ from their defaults, long values in short, so that a record
+        fits a few lines of a prompt."""
+        for name, value in super().__repr_args__():
+            field = type(self).model_fields.get(name or "")
+            if field is None or value != field.get_default(call_default_factory=True):
+                yield name, _in_short(value)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
         """Return the JSON that pydantic writes. Lone surrogates, which UTF-8 cannot hold, become
@@ -901,6 +946,14 @@ class ScoredSample(Record, extra="ignore"):
         return tuple([claim for claim in self.claims if claim.of == part])
 
 
+def _score(score: Score) -> str:
+    """Return a score with its counts, or why there is none."""
+    if score.value is None:
+        return f"undefined ({score.because})"
+    counts = f" ({score.hits} of {score.judged})" if score.judged else ""
+    return f"{score.value:.2f}{counts}"
+
+
 class SampleResult(ScoredSample, extra="forbid"):
     """The result of one sample, a line of `results.jsonl`: its claims, assessments, scores and
     calls."""
@@ -1110,3 +1163,11 @@ class SampleResult(ScoredSample, extra="forbid"):
             *(html.element("div", score.in_words(name)) for name, score in self.scores.items()),
             *(html.listed(heading, lines) for heading, lines in columns.items()),
         )
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {_score(score)}" for name, score in self.scores.items())
+        return (
+            f"<SampleResult {self.sample.id!r}, {len(self.claims)} claims: {scores or 'no score'}>"
+        )
+
+    __str__ = __repr__

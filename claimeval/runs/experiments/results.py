@@ -107,6 +107,18 @@ class ExperimentResult(Record):
     selection: Selection | None = None
     """The arm chosen by human labels, if requested."""
 
+    def __repr__(self) -> str:
+        from claimeval.runs.views import experiment, plain
+
+        return plain.text(experiment.first(self))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from claimeval.runs.views import experiment, notebook
+
+        return notebook.page(experiment.view(self))
+
 
 def tabulate(
     design: Experiment,
