@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
-from claimeval.api.run import Run
+from claimeval.api.run import Run, write_page
 from claimeval.data.corpora import open_corpus
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.kinds import Judging
@@ -88,16 +88,7 @@ async def alocate(
 ) -> Run:
     """Locate as `locate` does, in an asynchronous program. The arguments are the same."""
     given = run if isinstance(run, Run) else Run.load(run)
-    if not given.manifest.of_claims:
-        raise UsageError(
-            f"{given.path or 'the run'} is a run of {given.job}, which has no claims; locate takes"
-            " one of `score` or `assess`"
-        )
-    if judges == ():
-        raise UsageError(_no_judge(given))
-    if options.engine:
-        raise UsageError("options.engine: locate reads its index in this process; leave it out")
-    specs = parse_specs(judges)
+    specs = _checked(given, judges, options)
     opened = open_corpus(expanded(corpus))
     index = open_index(opened, cache_folder(options.cache))
     selection = Selection(index, opened, given.results, given.manifest)
@@ -109,7 +100,24 @@ async def alocate(
     record = job.manifest.of_data(str(path) if path else None, ids=given.manifest.data.ids)
     items = Reiterable(selection.items)
     prepared = Prepared(job, record, items, len(given), path)
-    return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+    located = await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+    if path and located.path and located.path.parent.resolve() == path.resolve():
+        write_page(given)  # its first sentence has the causes
+    return located
+
+
+def _checked(run: Run, judges: Judges, options: RunOptions) -> tuple[str | Judge, ...]:
+    """Return the judges. Raises UsageError for a run that has no claims, and without judges."""
+    if not run.manifest.of_claims:
+        raise UsageError(
+            f"{run.path or 'the run'} is a run of {run.job}, which has no claims; locate takes"
+            " one of `score` or `assess`"
+        )
+    if judges == ():
+        raise UsageError(_no_judge(run))
+    if options.engine:
+        raise UsageError("options.engine: locate reads its index in this process; leave it out")
+    return parse_specs(judges)
 
 
 def _no_judge(run: Run) -> str:

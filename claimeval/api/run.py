@@ -254,8 +254,11 @@ class Run:
 
     @property
     def headline(self) -> str:
-        """What judges found, counted, in one sentence; empty if there is nothing to say."""
-        return self.record.headline
+        """What judges found, counted, in one sentence; empty if there is nothing to say. With the
+        causes of failed claims, if `locate` added them to the run."""
+        from claimeval.runs.front import sentence
+
+        return sentence(self.record, self.path)
 
     @property
     def methods(self) -> Methods:

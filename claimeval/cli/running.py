@@ -433,7 +433,8 @@ def report_line(folder: Path) -> str:
 
 def front_of(run: Run, top: int = views.READ) -> Front:
     """Return the front of a run; of a large one, without claims to read first."""
-    return front(run.manifest, run.record, run.results if run.record.samples <= MANY else (), top)
+    results = run.results if run.record.samples <= MANY else ()
+    return front(run.manifest, run.record, results, top, run.path)
 
 
 def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -296,20 +296,6 @@ def make_job(judging: Judging, *, chunked: bool, settings: Mapping[str, str | in
     )
 
 
-def job_of(record: Manifest) -> LocateJob:
-    """Return the job of a run, with its prompt."""
-    settings = dict(record.settings)
-    chunked = bool(settings.pop(CHUNKED, True))
-    return LocateJob(
-        judges=record.judges,
-        prompt=Prompt.of(record.prompts[0]),
-        panel=record.panel,
-        chunked=chunked,
-        cluster=record.cluster,
-        settings=tuple(cast(dict[str, str | int], settings).items()),
-    )
-
-
 def cause_counts(
     results: Iterable[SampleResult], part: Callable[[Part], bool] = lambda _: True
 ) -> dict[Cause, int]:
@@ -327,4 +313,4 @@ def _counts(_: Manifest, results: Iterable[SampleResult]) -> Mapping[str, Mappin
     return {NAME: {str(cause): number for cause, number in cause_counts(results).items()}}
 
 
-KIND = JobKind(NAME, resume=job_of, counts=_counts, in_shards=False)
+KIND = JobKind(NAME, counts=_counts, in_shards=False)

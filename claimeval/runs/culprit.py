@@ -95,6 +95,15 @@ GROUPS = {
     "slice": "inputs changed in {},",
 }
 """What defines a group of samples, in words."""
+IN_PLURAL: dict[str, str] = {
+    "not_retrieved": "stand in a passage that was not retrieved",
+    "split": "are split over adjacent chunks",
+    "spread": "need passages far apart",
+    "unused": "were retrieved and not used",
+    "contradicted": "are contradicted by the corpus",
+    "not_near": "have nothing near them",
+}
+"""Each cause as the verb of several claims, as `compare` counts them."""
 
 
 class _SampleGroup(NamedTuple):
@@ -163,6 +172,8 @@ class Case:
                 return found
         if self._head is None or self._head.difference.value is None:
             return self._said("No sample has a score in both runs.")
+        if all(manifest.job == "locate" for _, manifest, _ in self.runs):
+            return self._located(self._head)
         return self._because(self._head) if _p(self._head) < SURE else self._unsure(self._head)
 
     def _said(
@@ -246,6 +257,30 @@ class Case:
         if self.relabeled.p >= chance:
             return ""
         return f"the judge changed behind its name: {self.relabeled.words}"
+
+    def _located(self, head: MetricComparison) -> Culprit:
+        """Return how many failed claims have another cause in the second run."""
+        moved = list[str]()
+        for cause, words in IN_PLURAL.items():
+            if cause in self.metrics and _p(self.metrics[cause]) < SURE:
+                before, after = self._sums(cause)
+                more = "more" if after > before else "fewer"
+                counts = f"{before:,.0f} in a, {after:,.0f} in b"
+                moved.append(f"{abs(after - before):,.0f} {more} {words} ({counts})")
+        corpora = {manifest.settings.get("digest") for _, manifest, _ in self.runs}
+        since = "" if len(corpora) == 1 else ", and the corpus is another"
+        if not moved:
+            return self._said(f"No cause of failed claims differs beyond chance{since}.")
+        return self._said(f"Of the failed claims {', '.join(moved)}{since}.", head.metric)
+
+    def _sums(self, name: str) -> tuple[float, float]:
+        """Return the sums of a metric over the samples that have it in both runs."""
+        before = after = 0.0
+        for a, b in self.paired.values[name]:
+            if a is not None and b is not None:
+                before += a
+                after += b
+        return before, after
 
     # what makes a comparison of means misleading
 

@@ -7,8 +7,10 @@ the nearest sentence of their evidence.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
@@ -16,6 +18,7 @@ from claimeval.metrics.derived import directed
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers import reads_prompts
 from claimeval.runs.by_rank import ByRank, ByRankTally
+from claimeval.runs.directory import attached, load_summary
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import DiagnosisCounts, DiagnosisTally
 from claimeval.runs.worst import (
@@ -108,8 +111,8 @@ class FrontBuilder:
         """Gold claims in the answer by the rank of their evidence; None if no rank is known."""
         return self._by_rank.by_rank()
 
-    def front(self, summary: Summary) -> Front:
-        """Return the front."""
+    def front(self, summary: Summary, folder: Path | None = None) -> Front:
+        """Return the front; with the run directory, which may have judged causes."""
         manifest = self._manifest
         return Front(
             head="".join(head(manifest, summary)),
@@ -120,14 +123,31 @@ class FrontBuilder:
             ),
             missing=_missing(summary),
             few=_few(summary, manifest.cluster),
-            sentence=summary.headline or None,
+            sentence=sentence(summary, folder) or None,
             read=self._located.first() if self._located else self._worst.worst(),
             answers=self._answers.worst(),
         )
 
 
+WEAK = re.compile("^(Retrieval|The model) is the weak part: (.)")
+
+
+def sentence(summary: Summary, folder: Path | None) -> str:
+    """Return the first sentence of a run. If its failed claims were located, their judged causes
+    take the place of which part is weak, which is inferred from labels."""
+    located = attached(folder).get("locate") if folder else None
+    if located is None:
+        return summary.headline
+    own = WEAK.sub(lambda match: match[2].upper(), summary.headline)
+    return f"{own} {load_summary(located).headline}".strip()
+
+
 def front(
-    manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP
+    manifest: Manifest,
+    summary: Summary,
+    results: Iterable[SampleResult],
+    top: int = TOP,
+    folder: Path | None = None,
 ) -> Front:
     """Return the front of a run.
 
@@ -136,11 +156,12 @@ def front(
         summary: Its summary.
         results: The results to search for claims to read first.
         top: Number of these claims.
+        folder: The run directory, which may have judged causes.
     """
     builder = FrontBuilder(manifest, top)
     for result in results:
         builder.add(result)
-    return builder.front(summary)
+    return builder.front(summary, folder)
 
 
 def samples_of(manifest: Manifest, summary: Summary) -> str:

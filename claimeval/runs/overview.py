@@ -486,7 +486,7 @@ class OverviewBuilder:
             judges=judges,
             judge_numbers=judge_numbers(judges, summary.panel),
             ranks=self._ranks.ranks(),
-            front=self._front.front(summary),
+            front=self._front.front(summary, folder),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._front.diagnosis,
             by_rank=self._front.by_rank,

@@ -63,6 +63,8 @@ class WorstClaim(Record):
     """Claims of the answer that this evidence supports."""
     judged: int = 0
     """Claims of the answer that have a label against this evidence."""
+    cause: Cause | None = None
+    """Where the fault lies, of a claim that was located."""
     votes: dict[str, int] = Field(default_factory=dict)
     """Verdicts on the claim by label; `unassessed` counts verdicts without a label."""
 
@@ -79,6 +81,8 @@ class WorstClaim(Record):
     @property
     def standing(self) -> str:
         """The score of the answer and the votes of the judges, in words."""
+        if self.cause:
+            return CAUSES[self.cause]
         score = (
             f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged}"
             " claims supported"
@@ -182,6 +186,7 @@ def _located_claim(result: SampleResult, one: Assessment, cause: Cause) -> Worst
         explanation=None,
         cites=cites,
         excerpt=excerpt,
+        cause=cause,
         near=f"{CAUSES[cause]}: {excerpt or 'no sentence is like it'}",
         documents=len(documents),
     )

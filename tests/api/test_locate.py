@@ -211,6 +211,34 @@ def test_a_plan_asks_nobody_and_the_index_is_made_once(tmp_path: Path) -> None:
     assert index.stat().st_mtime_ns == before
 
 
+def test_the_first_sentence_of_the_run_has_the_judged_causes(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run = gold_run()
+    run.save(folder)
+    before = ce.Run.load(folder).headline
+    located = ce.locate(folder, corpus=write(tmp_path), judges=judge(), out=folder / "locate")
+    assert ce.Run.load(folder).headline == f"{before} {located.headline}"
+    assert located.headline in call("report", folder, "--format", "md").stdout
+
+
+def test_two_runs_are_compared_by_the_causes_of_their_claims(tmp_path: Path) -> None:
+    """Half of thirty samples have a fact that is split over two chunks, which are then joined."""
+    rows = []
+    for number in range(30):
+        claim = FACTS["split"] if number % 2 else FACTS["not_near"]
+        question = f"What is known, {number}?"
+        row = {"id": str(number), "question": question, "answer": "I cannot say."}
+        rows.append({**row, "reference_claims": [claim], "contexts": [HAD[0]]})
+    run = ce.score(rows, judges=judge(), metrics="coverage,context_recall")
+    joined = [CHUNKS[0], {**CHUNKS[1], "text": f"{CHUNKS[1]['text']} {CHUNKS[2]['text']}"}]
+    before = ce.locate(run, corpus=write(tmp_path), judges=judge())
+    after = ce.locate(run, corpus=write(tmp_path, joined), judges=judge())
+    sentence = ce.compare(before, after).headline
+    assert "15 fewer are split over adjacent chunks (15 in a, 0 in b)" in sentence
+    assert sentence.endswith("and the corpus is another.")
+    assert ce.compare(before, before).headline.startswith("No")
+
+
 def test_the_command_adds_the_causes_to_the_run(tmp_path: Path) -> None:
     """`local:lexical` finds words, which is enough to see the whole path."""
     run = tmp_path / "run"

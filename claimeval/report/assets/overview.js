@@ -120,7 +120,12 @@ function worstClaims({ front }, run) {
   return section(
     "worst",
     "First to read",
-    p("quiet", "The answers with the most unsupported claims, and one claim of each."),
+    p(
+      "quiet",
+      front.read.some(({ cause }) => cause)
+        ? "Failed claims, one of each cause before a second."
+        : "The answers with the most unsupported claims, and one claim of each.",
+    ),
     list("ol", "worst", front.read, (trouble) => worstClaim(trouble, run)),
   );
 }
@@ -165,8 +170,12 @@ function worstClaim(trouble, run) {
       "small",
       el("code", null, data(trouble.sample_id)),
       " · ",
-      data(metric ?? "supported"),
-      ` ${number(score)}, ${supported} of ${plural(judged, "claim")} supported`,
+      trouble.cause
+        ? data(trouble.cause.replaceAll("_", " "))
+        : [
+            data(metric ?? "supported"),
+            ` ${number(score)}, ${supported} of ${plural(judged, "claim")} supported`,
+          ],
       total(votes) > 1 && [" · ", voteCounts(votes)],
     ),
     note(

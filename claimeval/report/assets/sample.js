@@ -24,6 +24,7 @@ import {
 } from "./elements.js";
 import { evidencePanel } from "./evidence.js";
 import { showExchange } from "./exchange.js";
+import { locatedClaims } from "./located.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
 import { matrix } from "./matrix.js";
 import { number, plural } from "./numbers.js";
@@ -117,7 +118,8 @@ function derivedScores({ result, facts, run }) {
 }
 
 /** A sample of a run without claims: its texts, and what each judge replied about them. @param {Side} side */
-function sampleWithoutClaims({ result, run, short }) {
+function sampleWithoutClaims(side) {
+  const { result, run, short } = side;
   const { sample, assessments = [] } = result;
   const inWords = (
     /** @type {{ label?: string | null, unassessed?: string | null }} */ { label, unassessed },
@@ -142,7 +144,9 @@ function sampleWithoutClaims({ result, run, short }) {
     "section",
     { class: "side", "data-run": run, "aria-labelledby": `assessments-${run}` },
     el("h2", { id: `assessments-${run}` }, runLetter(run), "Assessments and texts"),
+    result.claims?.length > 0 && locatedClaims(side),
     rows.length > 0 &&
+      !result.claims?.length &&
       scrolling(
         `assessments-${run}`,
         table(null, ["subject", "question", "label", "verdicts"], rows),

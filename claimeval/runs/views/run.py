@@ -519,7 +519,8 @@ def extraction(
 
 def worst(claim: WorstClaim) -> Entry:
     """Return a claim that its evidence does not support."""
-    label = "contradicted by" if claim.label == "contradicted" else "not found in"
+    labels = {"contradicted": "contradicted by", "supported": "supported by"}
+    label = labels.get(claim.label, "not found in")
     why = f": {visible(claim.explanation, TEXT)}" if claim.explanation else ""
     return Entry(
         Data(claim.sample_id),
