@@ -153,7 +153,7 @@ async def aassess(
         panel=panel,
         cluster=options.cluster,
     )
-    job = make_job(requested, MetricSelection((SUPPORT,), None))
+    job = make_job(requested, MetricSelection((SUPPORT,), None), extracts=False)
     remarks = (why,) if auto else ()
     job = replace(job, extracts=False, remarks=remarks)
     # `data` names the file in the manifest; rows in memory have no name

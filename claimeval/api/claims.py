@@ -37,6 +37,7 @@ from claimeval.evaluation.claims import (
     choose_metrics,
     incomplete,
     make_job,
+    needs_claims,
     prompt_language,
     with_numbering,
     with_questions,
@@ -224,9 +225,8 @@ def _prepare(
     remarks = tuple[str, ...]()
     requested = replace(requested, language=None if auto else requested.language)
     selection = None if requested.metrics is None else select_metrics(requested.metrics)
-    make_job(
-        requested, selection or MetricSelection(SUPPORT, None)
-    )  # checks judges and prompts before reading data
+    # checks judges and prompts before reading data, which may come with claims
+    make_job(requested, selection or MetricSelection(SUPPORT, None), extracts=False)
     examination = Examination(samples, data, read, options)
     found = surveyed(examination, selection.rows if selection else SUPPORT)
     if found.mapping.read_as:
@@ -238,7 +238,8 @@ def _prepare(
         language, why = prompt_language(samples)
         requested = replace(requested, language=language)
         remarks = (why,)
-    job = with_questions(replace(make_job(requested, chosen), remarks=remarks), found)
+    job = make_job(requested, chosen, extracts=needs_claims(chosen.rows, found))
+    job = with_questions(replace(job, remarks=remarks), found)
     job = with_numbering(job, examination, read.parsed.numbering)
     job.check_families(found.generators)
     return examination.prepared(job)

@@ -86,6 +86,8 @@ class Survey(Record):
     """Ids of contexts and of reference contexts; None if no sample has both."""
     metadata: dict[str, int] = Field(default_factory=dict)
     """Names in the metadata of samples, which include unknown fields of the file."""
+    references_without_claims: int = Field(default=0, exclude=True)
+    """Number of samples without claims of their gold answer."""
     metrics: tuple[Metric, ...] = Field(default=(), exclude=True)
     """The metrics whose inputs were checked."""
 
@@ -262,7 +264,7 @@ def distinct(samples: Iterable[Sample]) -> Iterator[Sample]:
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no
     samples."""
-    count = empty_contexts = empty_answers = no_answer = 0
+    count = empty_contexts = empty_answers = no_answer = without_claims = 0
     missing = _MissingParts(metrics)
     numbers = dict[str, int]()
     duplicates = dict[str, tuple[int, int]]()
@@ -285,6 +287,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             context.has_words for context in sample.contexts
         )
         no_answer += sample.answer is None
+        without_claims += not sample.reference_claims
         if not sample.question.strip():
             no_question = counted(no_question, "question", sample)
         empty_answers += sample.answer is not None and not sample.answer.strip()
@@ -311,6 +314,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         written_nothing=written_nothing,
         generators=dict(generators.most_common()),
         metadata=dict(metadata.most_common()),
+        references_without_claims=without_claims,
         metrics=tuple(metrics),
         context_ids=ids.counts(),
         contexts=(min(contexts), median(contexts), max(contexts)) if contexts else None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any, cast
 
@@ -325,6 +325,7 @@ class ClaimsJob(QuestionJob):
                 completion, request, computed=not reads_prompts(request.judge)
             ),
             singles=_single_documents(self.numbered(sample), of, against, record.panel),
+            ask_pairs=partial(assess.ask_pairs, prompt),
             by_document=True,
             per_call=claims_per_call,
             order=lambda judge, claims: (
@@ -696,8 +697,16 @@ def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[st
     return lacks
 
 
-def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
-    """Return the job after checking all settings. Raises UsageError before any call is made."""
+def make_job(
+    options: ClaimsOptions, metrics: MetricSelection, *, extracts: bool = True
+) -> ClaimsJob:
+    """Return the job after checking all settings. Raises UsageError before any call is made.
+
+    Args:
+        options: The settings.
+        metrics: The metrics.
+        extracts: Whether claims may have to be extracted, which not every judge can.
+    """
     panel = specs.parse_panel(options.judges, options.claims_per_call)
     spec = options.extractor or panel.extractor
     extractor = (
@@ -708,7 +717,8 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
             f"extractor and judge are both called {extractor.name!r} but differ; give one another"
             " name"
         )
-    specs.check_extractor(extractor)
+    if extracts:
+        specs.check_extractor(extractor)
     extract_prompt, prompt = _load_prompts(options, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(
@@ -730,9 +740,17 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
         extract_prompt=extract_prompt,
         assess_prompt=prompt,
         panel=settings,
+        extracts=extracts or specs.can_extract(extractor),
         cluster=options.cluster,
         claim_order=options.claim_order,
     )
+
+
+def needs_claims(metrics: Iterable[Metric], surveyed: Survey) -> bool:
+    """Return whether claims have to be extracted for metrics: those of answers and documents, or of
+    gold answers that came without claims."""
+    parts = {metric.claims_of for metric in metrics}
+    return parts != {"reference"} or surveyed.references_without_claims > 0
 
 
 ASKED_FOR = {

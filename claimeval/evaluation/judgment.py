@@ -28,10 +28,11 @@ from claimeval.evaluation.ask import (
 from claimeval.evaluation.manifest import Manifest, QuestionRecord
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging import windows
+from claimeval.judging import typed, windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.reply_values import ParsedReply
+from claimeval.judging.typed import Pair
 from claimeval.types.families import Families
 from claimeval.types.records import (
     Assessment,
@@ -70,6 +71,9 @@ class Question(Generic[S]):
     singles: tuple[tuple[Evidence, Document], ...] = ()
     """The single documents that are assessed alone, or ordered anew; none if the evidence is always
     assessed as it is."""
+    ask_pairs: Callable[[Judge, Sequence[Pair]], Request] | None = None
+    """Build the request of a judge with `matrix: joint` about pairs of subjects and documents; None
+    if subjects are not assessed against single documents."""
     by_document: bool = False
     """Whether a checker of pairs is asked about each document by itself."""
     per_call: Callable[[Judge], int] = lambda judge: 1
@@ -422,12 +426,13 @@ async def _ask_in_parts(
         return JudgedSubjects.joined([await ask(whole), not_whole])
     singles = dict(question.singles)
     if settings.per_document is not True:
-        orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(singles))]
-        others = [*singles] if settings.per_document else orders
-        return JudgedSubjects.joined(
-            await gather_all([ask(evidence) for evidence in (whole, *others)])
-        )
-    alone = JudgedSubjects.joined(await gather_all([ask(evidence) for evidence in singles]))
+        if settings.per_document:
+            others = [_ask_alone(question, subjects, judge, replicate, context)]
+        else:
+            orders = settings.other_orders(len(singles))
+            others = [ask(Evidence.of(whole.part, order=n)) for n in orders]
+        return JudgedSubjects.joined(await gather_all([ask(whole), *others]))
+    alone = await _ask_alone(question, subjects, judge, replicate, context)
     supported = _supported(alone, singles)
     unsupported = [subject for subject in subjects if subject.id not in supported]
     if context.job.joint:
@@ -436,6 +441,80 @@ async def _ask_in_parts(
         unasked = _unassessed(question, unsupported, judge, "not_in_cache", replicate)
         joint = JudgedSubjects.of(question, whole, unasked)
     return JudgedSubjects.joined([JudgedSubjects.of(question, whole, supported), alone, joint])
+
+
+async def _ask_alone(
+    question: Question[S],
+    subjects: Sequence[S],
+    judge: Judge,
+    replicate: int,
+    context: JudgingContext,
+) -> JudgedSubjects:
+    """Return one judge's verdicts against each single document: of a request for each, or of one
+    request about all pairs."""
+    singles = [evidence for evidence, _ in question.singles]
+    if not judge.matrix:
+        asked = [
+            _ask_at(evidence, question, subjects, judge, replicate, context) for evidence in singles
+        ]
+        return JudgedSubjects.joined(await gather_all(asked))
+    known = {
+        evidence: context.earlier.verdicts(question, subjects, evidence, judge, replicate)
+        for evidence in singles
+    }
+    pairs = _open_pairs(question, subjects, known)
+    replies = await _ask_pairs(question, pairs, judge, replicate, context)
+    values = dict(chain.from_iterable(reply.values.items() for reply in replies))
+    prompt = question.records[0].prompt
+    for pair in pairs:
+        (value,) = values[pair.id]
+        if isinstance(value, Failure):
+            value = (unassessed(judge, value.reason, replicate, prompt),)
+        known[pair.evidence][pair.subject.id] = value
+    verdicts = JudgedSubjects.joined(
+        [JudgedSubjects.of(question, evidence, known[evidence]) for evidence in singles]
+    )
+    return verdicts._replace(calls=tuple(chain.from_iterable([each.calls for each in replies])))
+
+
+def _open_pairs(
+    question: Question[S],
+    subjects: Sequence[S],
+    known: Mapping[Evidence, Mapping[str, Sequence[ReadVerdict]]],
+) -> list[Pair]:
+    """Return the pairs of subjects and single documents without a known verdict."""
+    pairs = []
+    for evidence, document in question.singles:
+        for subject in subjects:
+            if subject.id not in known[evidence]:
+                name = f"{subject.id} {evidence.document}"
+                pairs.append(Pair(name, subject, evidence, document))
+    return pairs
+
+
+async def _ask_pairs(
+    question: Question[S],
+    pairs: Sequence[Pair],
+    judge: Judge,
+    replicate: int,
+    context: JudgingContext,
+) -> list[Answers[tuple[ReadVerdict, ...]]]:
+    """Ask one judge about pairs, each of which is a subject of the request."""
+    ask = question.ask_pairs
+    assert ask is not None, "single documents are asked about in pairs too"
+    about_pairs = Question[Pair](
+        records=question.records,
+        address=question.address,
+        evidence=question.evidence,
+        documents=lambda _: (),
+        ask=lambda judge, pairs, _: ask(judge, pairs),
+        read=lambda completion, request, _: typed.read_by_subject(completion, request),
+    )
+    step, part, _ = question.address
+    address = CallAddress(step, part, question.evidence)
+    asking = _Asking(about_pairs, judge, address, replicate, context.executor)
+    chunks = even_chunks(pairs, question.per_call(judge))
+    return await gather_all([asking.read(chunk, ()) for chunk in chunks])
 
 
 def _supported(

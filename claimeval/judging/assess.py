@@ -22,6 +22,7 @@ from claimeval.judging.requests import (
     Schema,
     build_request,
     closed_schema,
+    document_plain,
     list_schema,
     names_schema,
     numbered,
@@ -269,6 +270,20 @@ def _ask_checker(
         ),
         chat_template=asked.chat_template,
     )
+
+
+def ask_pairs(prompt: Prompt, judge: Judge, pairs: Sequence[typed.Pair]) -> Request:
+    """Return the request of a decision model about claims, each against one of its documents."""
+    scale = _scale(prompt)
+    texts = dict.fromkeys(document_plain(pair.document) for pair in pairs)
+    numbers = {text: f"d{number}" for number, text in enumerate(texts, 1)}
+    questions = []
+    for pair in pairs:
+        number = numbers[document_plain(pair.document)]
+        asked = f"By {number} alone, as if it were the only document. Claim: {pair.subject.text}"
+        questions.append(TypedQuestion(asked, scale, pair.id))
+    inputs = tuple([(number, text) for text, number in numbers.items()])
+    return typed.ask(prompt, judge, TypedTask(inputs, tuple(questions)))
 
 
 def _weigh_typed(prompt: Prompt, judge: Judge, claims: Sequence[Claim], question: str) -> Request:

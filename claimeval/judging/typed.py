@@ -7,6 +7,7 @@ claims can answer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from claimeval.judging import checkers, replies
 from claimeval.judging.prompts import Prompt
@@ -14,7 +15,7 @@ from claimeval.judging.replies import ParsedVerdict, reply_text
 from claimeval.judging.reply_values import ParsedReply, Unparsable
 from claimeval.judging.requests import build_request, read_reply, unassessed, verdict_of
 from claimeval.types.checkers import SUPPORTED
-from claimeval.types.records import Claim, Document, ReadVerdict
+from claimeval.types.records import Claim, Document, Evidence, ReadVerdict
 from claimeval.types.requests import (
     AssessTask,
     Completion,
@@ -24,6 +25,15 @@ from claimeval.types.requests import (
     TypedTask,
 )
 from claimeval.types.scales import Scale
+
+
+class Pair(NamedTuple):
+    """A claim and a single document, which is one of several in the request."""
+
+    id: str
+    subject: Any
+    evidence: Evidence
+    document: Document
 
 
 def support(

@@ -57,10 +57,15 @@ def resolve(judge: Judge) -> Judge:
             f"judge {judge.name!r} names no server: give it as in"
             f" check:{preset}@http://127.0.0.1:8000/v1"
         )
-    given = judge.model_dump(exclude_unset=True)
-    settings = {**presets()[preset].settings, **given}
-    endpoint = check_endpoint(judge.endpoint.partition("?")[0], judge.name)
-    settings["model"] = f"check:{preset}={model or _only_model(judge, endpoint, preset)}"
+    address = judge.endpoint.partition("?")[0]
+    endpoint = check_endpoint(address, judge.name)
+    if not model:
+        model = _only_model(judge, endpoint, preset)
+    settings = {
+        **presets()[preset].settings,
+        **judge.model_dump(exclude_unset=True),
+        "model": f"check:{preset}={model}",
+    }
     resolved = protocol.resolve(Judge.model_validate(settings))
     checkers.check(resolved)
     return resolved

@@ -45,13 +45,14 @@ def resolve(judge: Judge) -> Judge:
 def body(task: AssessTask | TypedTask, judge: Judge) -> dict[str, Any]:
     """Return the body of a request: the texts, and a question for each claim or question."""
     texts = [f"<{tag}>\n{text}\n</{tag}>" for tag, text in _inputs(task)]
-    is_set = isinstance(task, AssessTask) and task.alternatives
-    heading = "Alternatives; one that supports a claim is enough:" if is_set else "Documents:"
-    if isinstance(task, AssessTask):
-        texts = [heading, *texts]
-        instructions = [f"Claim: {claim.text}" for claim in task.claims]
-    else:
+    if isinstance(task, TypedTask):
         instructions = [question.text for question in task.questions]
+    else:
+        instructions = [f"Claim: {claim.text}" for claim in task.claims]
+        heading = "Documents:"
+        if task.alternatives:
+            heading = "Alternatives; one that supports a claim is enough:"
+        texts.insert(0, heading)
     return {
         **judge.extra,
         "model": judge.model.partition(":")[2],

@@ -317,9 +317,14 @@ def require_answers(judges: tuple[Judge, ...], question: str) -> None:
         )
 
 
+def can_extract(judge: Judge) -> bool:
+    """Return whether a judge can extract claims."""
+    return judge.asks is None and providers.row_of(judge).extracts
+
+
 def check_extractor(extractor: Judge) -> None:
     """Raise UsageError if a judge cannot extract claims."""
-    if extractor.asks or not providers.row_of(extractor).extracts:
+    if not can_extract(extractor):
         raise UsageError(
             f"{extractor.name!r} answers questions about claims and cannot extract them; name what"
             " does: a language model, as in --extractor openai:gpt-5-mini, or rules, as in"

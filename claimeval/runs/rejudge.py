@@ -544,7 +544,9 @@ class Earlier:
         if self._claims_hold and not missing:
             return None
         if spec := self._extractor or panel.extractor:
-            return specs.parse_judge(spec)
+            extractor = specs.parse_judge(spec)
+            specs.check_extractor(extractor)
+            return extractor
         before = self.record.extractor
         why = "its claims are on record only"
         assert before, "a run of claims has an extractor"

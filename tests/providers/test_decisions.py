@@ -12,6 +12,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.providers import claims_per_call, specs
+from claimeval.providers.prices import price_of
 from claimeval.testing import serve
 from claimeval.types.errors import UsageError
 
@@ -25,7 +26,7 @@ TRUE = {"Berlin is big.": "supported", "Berlin is small.": "contradicted"}
 def answer(question: Record) -> Record:
     """The right answer to a question, at .8 for its choice and .1 for both others."""
     values = [choice["value"] for choice in question["choices"]]
-    right = TRUE.get(question["instructions"].removeprefix("Claim: "), "not_found")
+    right = TRUE.get(question["instructions"].rpartition("Claim: ")[2], "not_found")
     return {
         "type": "choice",
         "name": question["name"],
@@ -45,7 +46,10 @@ class Server:
         self.paths: list[str] = []
         self.change: Change = lambda answers: None
         self.statuses: list[int] = []
-        self.usage: Record | None = {
+        self.longest: int | None = None
+        self.refused = 0
+        self.raw: bytes | None = None
+        self.usage: Any = {
             "input_tokens": 120,
             "input_tokens_details": {"cached_tokens": 40, "cache_write_tokens": 0},
             "output_tokens": 0,
@@ -56,12 +60,18 @@ class Server:
 
     def respond(self, path: str, headers: Any, content: bytes) -> Any:
         body = json.loads(content)
+        if self.longest and len(content) > self.longest:
+            self.refused += 1
+            refusal = {"message": "too long", "type": "x", "code": "context_length_exceeded"}
+            return 400, json.dumps({"error": refusal}).encode()
         self.paths.append(path)
         self.bodies.append(body)
         if self.statuses:
             status = self.statuses.pop(0)
             error = {"error": {"message": f"status {status}", "type": "x", "code": None}}
             return status, json.dumps(error).encode(), {"retry-after": "0"}
+        if self.raw is not None:
+            return 200, self.raw
         answers = [answer(question) for question in body["questions"]]
         changed = self.change(answers)
         reply = {"model": body["model"], "answers": answers if changed is None else changed}
@@ -87,11 +97,13 @@ def sample(claims: tuple[str, ...] = CLAIMS, documents: int = 2) -> Record:
     }
 
 
-def score(server: Server, data: Record | None = None, **settings: Any) -> ce.Run:
+def score(
+    server: Server, data: Record | None = None, judge: str | None = None, **settings: Any
+) -> ce.Run:
     return ce.score(
         [data or sample()],
         metrics=["faithfulness"],
-        judges=f"decisions:gpt-6-luna@{server.url}",
+        judges=judge or f"decisions:gpt-6-luna@{server.url}",
         extractor="local:lexical",
         **settings,
     )
@@ -331,3 +343,162 @@ def test_settings_of_language_models_are_refused(setting: str) -> None:
     judge = ce.Judge.model_validate({"name": "j", "model": "decisions:x", setting: 1})
     with pytest.raises(UsageError, match=f"decisions does not take {setting}"):
         specs.parse_judge(judge)
+
+
+def _usage(**fields: Any) -> Record:
+    return {"input_tokens": 120, "output_tokens": 0, "total_tokens": 120, **fields}
+
+
+def _first(**fields: Any) -> Change:
+    """A change of the first answer of every reply."""
+    return lambda answers: answers[0].update(fields)
+
+
+def _status(*statuses: int) -> Callable[[Server], None]:
+    return lambda server: server.statuses.extend(statuses)
+
+
+def _set(name: str, value: Any) -> Callable[[Server], None]:
+    return lambda server: setattr(server, name, value)
+
+
+FAULTS: dict[str, Callable[[Server], None]] = {
+    "another order": _set("change", lambda answers: answers[::-1]),
+    "one missing": _set("change", _missing),
+    "one doubled": _set("change", _doubled),
+    "all missing": _set("change", lambda answers: []),
+    "unnamed": _set("change", _first(name=None)),
+    "the name of none": _set("change", _first(name="c77")),
+    "the name of another": _set("change", _first(name="c2")),
+    "names as numbers": _set("change", _first(name=1)),
+    "refused": _set("change", _first(type="refusal")),
+    "another type": _set("change", _first(type="score")),
+    "no type": _set("change", lambda answers: answers[0].pop("type")),
+    "sum of .7": _set("change", _shares(0.1, 0.5, 0.1)),
+    "sum of 1.3": _set("change", _shares(0.3, 0.9, 0.1)),
+    "NaN": _set("change", _shares(math.nan, 0.9, 0.1)),
+    "below 0": _set("change", _shares(-0.1, 1.0, 0.1)),
+    "percentages": _set("change", _shares(10, 80, 10)),
+    "texts": _set("change", _shares("0.1", "0.8", "0.1")),
+    "fewer probabilities": _set("change", _second(lambda each: each["probabilities"].pop())),
+    "no probabilities": _set("change", _second(lambda each: each.pop("probabilities"))),
+    "not the most probable": _set("change", _shares(0.8, 0.1, 0.1)),
+    "an unknown word": _set("change", _first(choice="true")),
+    "another case": _set("change", _first(choice="Supported")),
+    "no choice": _set("change", _first(choice=None)),
+    "an answer as text": _set("change", lambda answers: ["supported", *answers[1:]]),
+    "an object of answers": _set("change", lambda answers: {"c1": answers[0]}),
+    "no usage": _set("usage", None),
+    "usage of another shape": _set("usage", ["x"]),
+    "usage of texts": _set("usage", _usage(input_tokens="many")),
+    "usage below 0": _set("usage", _usage(input_tokens=-5)),
+    "rate limited": _status(429),
+    "a fault of the server": _status(500, 503),
+    "a refusal of the request": _status(400),
+    "a web page": _set("raw", b"<html>Sign in</html>"),
+    "an empty body": _set("raw", b""),
+    "broken JSON": _set("raw", b'{"answers": [{"type": "choice"'),
+    "an error inside": _set("raw", b'{"error": {"message": "busy", "code": 503}}'),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_fault_of_a_server_gives_a_wrong_label(server: Server, fault: str) -> None:
+    FAULTS[fault](server)
+    try:
+        found = labels(score(server, options=ce.RunOptions(attempts=2)))
+    except ce.StoppedEarly as stopped:
+        found = [each.label for result in stopped.run for each in result.assessments if each.label]
+    for label, right in zip(found, RIGHT, strict=False):
+        assert label == right or label not in ("supported", "contradicted", "not_found")
+
+
+GIVEN = (*CLAIMS, "Berlin has lakes.", "Berlin has bears.")
+FIVE = [f"Berlin is a town. Part {number}." for number in range(5)]
+
+
+def test_each_of_five_documents_alone_is_six_requests_for_given_claims(server: Server) -> None:
+    judge = f"decisions:gpt-6-luna@{server.url}"
+    ce.assess(list(GIVEN), FIVE, judges=judge, per_document=True)
+    assert len(server.bodies) == 6, "one a document, and one for what no document supports"
+
+
+def test_a_joint_matrix_is_two_requests_and_is_in_the_manifest(
+    server: Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "luna.yaml"
+    file.write_text(f"model: decisions:gpt-6-luna@{server.url}\nmatrix: joint\n")
+    run = ce.assess(list(GIVEN), FIVE, judges=str(file), per_document=True, out=tmp_path / "run")
+    assert [len(body["questions"]) for body in server.bodies] == [25, 4]
+    pairs = {question["instructions"] for question in server.bodies[0]["questions"]}
+    assert len(pairs) == 25
+    assert "By d5 alone, as if it were the only document. Claim: Berlin is old." in pairs
+    (judge,) = json.loads((tmp_path / "run" / "manifest.json").read_text())["judges"]
+    assert judge["settings"]["matrix"] == "joint"
+    (result,) = run
+    found = {
+        (each.subject, each.document): each.label
+        for each in result.assessments
+        if each.document is not None
+    }
+    assert len(found) == 25
+    assert {found[result.claims[0].id, rank] for rank in range(1, 6)} == {"supported"}
+    assert {found[result.claims[1].id, rank] for rank in range(1, 6)} == {"contradicted"}
+
+
+def test_a_joint_matrix_of_more_than_400_pairs_is_asked_in_even_parts(
+    server: Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "luna.yaml"
+    file.write_text(f"model: decisions:gpt-6-luna@{server.url}\nmatrix: joint\n")
+    claims = [f"Berlin has the number {number}." for number in range(81)]
+    ce.assess(claims, FIVE, judges=str(file), per_document=True)
+    assert [len(body["questions"]) for body in server.bodies] == [203, 202, 81]
+
+
+def test_requests_beyond_the_window_are_asked_in_parts(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "luna.yaml"
+    file.write_text(f"model: decisions:gpt-6-luna@{server.url}\ncontext_tokens: 4000\n")
+    claims = tuple(f"Berlin has the number {number}." for number in range(40))
+    run = score(server, sample((*CLAIMS, *claims)), judge=str(file))
+    assert labels(run) == [*RIGHT, *["not_found"] * 40]
+    assert len(server.bodies) > 1
+    sizes = [len(body["questions"]) for body in server.bodies]
+    assert sum(sizes) == 43
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_request_that_the_server_refuses_as_too_long_is_asked_in_parts(server: Server) -> None:
+    server.longest = 8_000
+    claims = tuple(f"Berlin has the number {number}." for number in range(40))
+    run = score(server, sample((*CLAIMS, *claims)))
+    assert labels(run) == [*RIGHT, *["not_found"] * 40]
+    assert server.refused >= 1
+
+
+def test_claims_of_a_gold_answer_need_no_extractor(server: Server) -> None:
+    data = {
+        **sample(),
+        "reference_answers": ["Berlin is big."],
+        "reference_claims": [{"text": "Berlin is big."}, {"text": "Berlin is old."}],
+    }
+    judge = f"decisions:gpt-6-luna@{server.url}"
+    run = ce.score([data], metrics=["context_recall"], judges=judge)
+    assert run["context_recall"].mean == 0.5
+    with pytest.raises(UsageError, match="cannot extract"):
+        ce.score([{**data, "reference_claims": []}], metrics=["context_recall"], judges=judge)
+
+
+def test_the_price_of_the_own_endpoint_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    price = price_of(specs.parse_judge("decisions:gpt-6-luna"))
+    assert price
+    assert (price.input, price.output) == (0.10, 0.0)
+
+
+def test_it_can_be_judged_again_and_compared_with_people(server: Server, tmp_path: Path) -> None:
+    score(server, out=tmp_path / "run")
+    asked = len(server.bodies)
+    again = ce.rejudge(tmp_path / "run", judges=f"decisions:other@{server.url}")
+    assert labels(again) == RIGHT
+    assert len(server.bodies) == asked + 1
