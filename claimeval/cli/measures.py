@@ -168,7 +168,7 @@ class ExtractionCommand(JobOptions):
         return ce.extraction(**self.settings(options))
 
     def do(self) -> int:
-        from claimeval.runs.views.run import extraction
+        from claimeval.runs.views.run import extraction, losing
 
         finished = self.watch("extraction")
         run = finished.run
@@ -176,4 +176,5 @@ class ExtractionCommand(JobOptions):
         assert summary, "an extraction run has its summary"
         if summary.all_texts:
             self.output.draw(extraction(summary, run.manifest, run.summary))
+            self.output.draw(losing(run.results))
         return finished.show(tables=False)

@@ -4,6 +4,7 @@ people."""
 from __future__ import annotations
 
 import itertools
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -276,6 +277,8 @@ class AgreementCommand(OutputOptions):
     still needed."""
     cluster: str | None = None
     """Samples with equal values depend on each other.  [default: as in the run]"""
+    details: bool = False
+    """Print all tables: every measure, confusion and pair of raters, and ten disputed claims."""
     plot: Path | None = None
     """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater
     with people."""
@@ -303,10 +306,11 @@ class AgreementCommand(OutputOptions):
         from claimeval.data.test_collections import qrels_file
         from claimeval.report.pictures import of_agreement
         from claimeval.runs.directory import cluster_field, load_manifest
-        from claimeval.runs.views.agreement import ShortNames, view
+        from claimeval.runs.views.agreement import ShortNames, first, view
 
         settings = arguments(self)
         del settings["plot"]
+        del settings["details"]
         report = ce.agreement(**settings)
         run = self.run[0] if self.run[0].is_dir() else None
         names = ShortNames(load_manifest(run).short_names if run else {})
@@ -318,21 +322,30 @@ class AgreementCommand(OutputOptions):
                 )
             picture.save(self.plot)
         field = cluster_field(run, self.cluster) if run else None
-        self.output.draw(view(report, names, str(self.run[0]), field))
-        if report.raters:
-            _print_next(self, report)
-        self.output.lines(self.plot and f"Picture: {self.plot}")
+        draw = view if self.details else first
+        self.output.draw(draw(report, names, str(self.run[0]), field))
+        _print_next(self, report)
         if self.out:
-            name, first = next(iter(report.assessors.items()))
+            name, assessor = next(iter(report.assessors.items()))
             rank = (
                 f"Rank by them: claimeval rank {qrels_file(self.out, name)} YOUR.run -l"
-                f" {first.relevant_from}"
+                f" {assessor.relevant_from}"
             )
             self.output.lines(f"Grades: {len(report.assessors)} files in {self.out}", rank)
         return self.output.result("agreement", report.model_dump(mode="json"), path=run)
 
 
 def _print_next(args: AgreementCommand, report: Measured) -> None:
+    """Print what labels allow, where all tables are, and the picture."""
+    if report.raters:
+        _print_labels(args, report)
+    args.output.lines(
+        report.of_claims and not args.details and "All tables: --details",
+        args.plot and f"Picture: {args.plot}",
+    )
+
+
+def _print_labels(args: AgreementCommand, report: Measured) -> None:
     """Print how many more labels are needed, and what `correct` and `experiment` could do with the
     labels."""
     from claimeval.statistics.selection import power
@@ -347,10 +360,9 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
     args.output.line(
         f" The score corrected by these labels: claimeval correct {args.run[0]}{labels}"
     )
-    share = f"{power(report.items, 0.1):.0%} of cases"
     text = (
-        "`claimeval experiment --select` would see a true gain of 10 points by another prompt in"
-        f" {share}."
+        f"With these {number_of(report.items, 'label')}, `claimeval experiment --select` recognizes"
+        f" a prompt that is 10 points better in {power(report.items, 0.1):.0%} of trials."
     )
     args.output.line(text, indent=1)
 
@@ -385,4 +397,10 @@ class CorrectCommand(OutputOptions):
 
         correction = ce.correct(**arguments(self))
         self.output.draw(view(correction))
+        run = shlex.quote(str(self.run))
+        labels = f" --labels {shlex.quote(str(self.labels))}" if self.labels else ""
+        self.output.line(
+            f"Next: claimeval agreement {run}{labels} shows where judges and people differ;"
+            f" claimeval annotate {run} adds labels"
+        )
         return self.output.result("correct", correction.model_dump())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, OutputOptions
-from claimeval.cli.terminal import on_terminal, say, write_data, write_plain
+from claimeval.cli.terminal import encodes, on_terminal, say, write_data, write_plain
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class RankCommand:
             return 0
         plain = self.per_query or self.no_summary or self.z_scores
         if on_terminal() and not plain:
-            text = output.first_screen(shown, labels, paired=self.paired)
+            text = output.first_screen(shown, labels, paired=self.paired, shown=_marked)
         else:
             text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
@@ -184,6 +184,15 @@ class RankCommand:
                 raise UsageError(message)
             say(message)
         return requested
+
+
+def _marked(name: str) -> str:
+    """Return the name of a measure, with an arrow if a low value is good and the terminal has
+    one."""
+    from claimeval.metrics.derived import DOWN, directed
+
+    shown = directed(name)
+    return shown if encodes(DOWN) else shown.replace(DOWN, "v")
 
 
 class TableFile:

@@ -20,6 +20,7 @@ from claimeval.types.options import RunOptions, require_at_least
 if TYPE_CHECKING:
     from claimeval.evaluation.kinds import JobKind
     from claimeval.evaluation.validity import GraderReport
+    from claimeval.runs.views import Block
 
 
 @command("rate")
@@ -152,7 +153,6 @@ class GradeCommand(JobOptions):
         # pairs are checked below; a sample counts as lost for a single ungraded pair
         finished = self.watch("grade", Gates(max_missing=1.0))
         run = finished.run
-        output = self.output
         grades = summarize_grades(run.results, run.manifest)
         compared: Mapping[str, GraderReport] = {}
         if self.qrels:
@@ -161,17 +161,16 @@ class GradeCommand(JobOptions):
                 compared = ce.agreement(
                     run, self.qrels, trec_runs=self.trec_runs, measures=measures
                 ).assessors
+        blocks: list[Block] = []
+        if not finished.stopped:
+            blocks = [*views.unanswered(run.results)]
         if self.against == "question" and run.path and not finished.stopped:
-            output.draw(views.grades(grades, run.manifest))
-            output.draw(views.validity(compared, confusions=True))
+            blocks += views.grades(grades, run.manifest)
+            blocks += views.validity(compared, confusions=True)
             if grades.counts.graded:
                 named = " ".join(map(str, self.trec_runs)) or "YOUR.run"
                 scale = run.manifest.questions[0].scale
-                output.line(f"Grades: {run.path / QRELS}")
-                output.line(
-                    f"Rank by them: claimeval rank {run.path / QRELS} {named} -l"
-                    f" {scale.positive_from:g}"
-                )
+                blocks += views.next_step(run.path / QRELS, named, scale)
             else:
                 say(
                     f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'}"
@@ -196,7 +195,7 @@ class GradeCommand(JobOptions):
                 for name, report in compared.items()
             },
         }
-        return finished.show(record)
+        return finished.show(record, blocks=blocks)
 
     @property
     def _corpus(self) -> Path | None:

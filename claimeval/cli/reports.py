@@ -274,15 +274,7 @@ class CompareCommand(OutputOptions):
             *self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster
         )
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
-            trend = compared.trend
-            from claimeval.runs.views import series
-
-            output.draw(series.view(trend, min(self.flips, series.CHANGED)))
-            tracks = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
-            self._write(compared)
-            return output.result(
-                "compare", {**trend.model_dump(exclude={"tracks"}), "metrics": tracks}
-            )
+            return self._series(compared)
         others = [i for i in range(len(compared.runs)) if i != compared.baseline]
         pairs = [compared.against(i) for i in others]
         for i, pair in zip(others, pairs, strict=True):
@@ -312,6 +304,23 @@ class CompareCommand(OutputOptions):
             else {"pairs": [pair.model_dump() for pair in pairs]}
         )
         return output.result("compare", record)
+
+    def _series(self, compared: ce.Comparison) -> int:
+        """Print a series of runs, and return the exit code."""
+        from claimeval.runs.views import series
+
+        output = self.output
+        trend = compared.trend
+        if self.details:
+            output.draw(series.view(trend, min(self.flips, series.CHANGED)))
+        else:
+            ends = [str(compared.runs[i].path) for i in (trend.baseline, trend.last)]
+            why = f"claimeval compare {shlex.join(ends)}"
+            output.draw(series.first(trend))
+            output.line(f"Next: {why} says why (all runs and steps: --details)")
+        tracks = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
+        self._write(compared)
+        return output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": tracks})
 
     def _write(self, compared: ce.Comparison) -> None:
         """Write the report and the picture, if they were asked for."""

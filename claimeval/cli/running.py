@@ -3,7 +3,7 @@ gates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -27,6 +27,7 @@ from claimeval.runs.front import Front, FrontScore, front
 from claimeval.runs.gates import check as check_gates
 from claimeval.runs.jobs import Prepared
 from claimeval.runs.notes import decision
+from claimeval.runs.views import Block
 from claimeval.runs.views import run as views
 from claimeval.statistics.formatting import dollars, number_of
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, escaped, visible
@@ -93,6 +94,7 @@ class Finished(NamedTuple):
         *,
         tables: bool = True,
         shown: Shown | None = None,
+        blocks: Iterable[Block] = (),
     ) -> int:
         """Print the run and how it ended, and return the exit code.
 
@@ -100,14 +102,21 @@ class Finished(NamedTuple):
             more: Fields of the JSON object in addition to the record of the run.
             tables: Whether to print the tables of the run.
             shown: What is printed of its first screen; None for commands that print all tables.
+            blocks: What is printed below these tables.
         """
         folder = self.run.part.folder if isinstance(self.run, ShardRun) else self.run.path
-        record = {**self.record(tables=tables, shown=shown), **more}
+        record = {**self.record(tables=tables, shown=shown, blocks=blocks), **more}
         return self.output.result(
             self.command, record, path=folder, exit_code=self.ending.code, stopped=self.stopped
         )
 
-    def record(self, *, tables: bool = True, shown: Shown | None = None) -> dict[str, Any]:
+    def record(
+        self,
+        *,
+        tables: bool = True,
+        shown: Shown | None = None,
+        blocks: Iterable[Block] = (),
+    ) -> dict[str, Any]:
         """Print the run and how it ended, and return the fields of the JSON object."""
         run = self.run
         screen = dict[str, object]()
@@ -115,7 +124,7 @@ class Finished(NamedTuple):
             screen = self._shard(run)
         elif run.path and (run.record.samples or not self.stopped):
             if tables:
-                screen = self._screen(run.path, shown)
+                screen = self._screen(run.path, shown, blocks)
             else:
                 if self.output.scores_alone:
                     _print_scores(self.output, front_of(run, 0))
@@ -156,7 +165,9 @@ class Finished(NamedTuple):
             output.line(f"{ended} of {count} shards are finished; {next_step}")
         return {"shard": str(part.shard), **run.record.model_dump(), "notes": run.notes}
 
-    def _screen(self, folder: Path, shown: Shown | None) -> dict[str, object]:
+    def _screen(
+        self, folder: Path, shown: Shown | None, blocks: Iterable[Block]
+    ) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a
         line of scores."""
         run = self.run
@@ -179,7 +190,7 @@ class Finished(NamedTuple):
             record["front"] = first.model_dump(mode="json")
             print_front(output, first, shown, closing=len(last) + self.said)
         if details:
-            print_run(output, run, of, front=shown is None)
+            print_run(output, run, of, front=shown is None, blocks=blocks)
         else:
             output.draw(views.slices(field, means) for field, means in run.record.by.items())
             output.line()
@@ -437,9 +448,16 @@ def front_of(run: Run, top: int = views.READ) -> Front:
     return front(run.manifest, run.record, results, top, run.path)
 
 
-def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> None:
-    """Print all tables of a run, after its `front` if that is not printed yet, and the run
-    directory."""
+def print_run(
+    output: Output,
+    run: Run,
+    first: Front,
+    *,
+    front: bool = True,
+    blocks: Iterable[Block] = (),
+) -> None:
+    """Print all tables of a run, after its `front` if that is not printed yet, then `blocks`, and
+    the run directory."""
     assert run.path, "the run is on disk"
     sides = beside(run.path, run.record.metrics)
     few = run.record.samples <= MANY
@@ -449,6 +467,7 @@ def print_run(output: Output, run: Run, first: Front, *, front: bool = True) -> 
     output.draw(
         views.view(run.manifest, run.record, first, sides=sides, diagnosis=diagnosis, by_rank=ranks)
     )
+    output.draw(blocks)
     output.line()
     output.line(f"Run: {run.path} ({results_file(run.path).name}, summary.json, manifest.json)")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,17 +46,26 @@ def text(
     return "\n".join([*parts, "".join(remarks)])
 
 
-def first_screen(evaluations: Sequence[Evaluation], labels: Sequence[str], *, paired: bool) -> str:
+def first_screen(
+    evaluations: Sequence[Evaluation],
+    labels: Sequence[str],
+    *,
+    paired: bool,
+    shown: Callable[[str], str] = str,
+) -> str:
     """Format what a terminal shows: a sentence, the means, the queries to read, and the next step.
 
     Args:
         evaluations: The evaluation of each run, with the same measures.
         labels: The name of each run.
         paired: Whether the runs are compared with the first already.
+        shown: Returns how the name of a measure is written.
     """
     starts = range(0, len(labels), SHOWN_RUNS)
     tables = [
-        _of_means(evaluations[start : start + SHOWN_RUNS], labels[start : start + SHOWN_RUNS])
+        _of_means(
+            evaluations[start : start + SHOWN_RUNS], labels[start : start + SHOWN_RUNS], shown
+        )
         for start in starts
     ]
     remarks = [_remark(label, ev) for label, ev in zip(labels, evaluations, strict=True)]
@@ -211,10 +220,15 @@ def warnings(evaluation: Evaluation) -> Iterator[str]:
         yield f"{_first_queries(counts.no_relevant)} without a relevant document, {counted}"
 
 
-def _of_means(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> str:
+def _of_means(
+    evaluations: Sequence[Evaluation],
+    labels: Sequence[str],
+    shown: Callable[[str], str] = str,
+) -> str:
     names = [measure.name for measure in evaluations[0].measures]
     rows = [
-        [name, *(_format(evaluation.mean[name]) for evaluation in evaluations)] for name in names
+        [shown(name), *(_format(evaluation.mean[name]) for evaluation in evaluations)]
+        for name in names
     ]
     return _align([["measure", *labels], *rows])
 

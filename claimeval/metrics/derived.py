@@ -208,17 +208,19 @@ ZERO_IS_BEST = {
         "dates_lost",
         "names_lost",
     ),
+    "noncommittal",
 }
 """Metrics of faults."""
-LOWER_IS_BETTER = ZERO_IS_BEST | {"perplexity"}
-"""Metrics of which a low value is good."""
+OF_RANKINGS = {"rbp_resid", "unj", "num_nonrel_judged_ret"}
+LOWER_IS_BETTER = ZERO_IS_BEST | OF_RANKINGS | {"perplexity"}
+"""Metrics of which a low value is good, without their cutoffs."""
 DOWN = "↓"
 """Mark behind the name of such a metric."""
 
 
 def directed(name: str) -> str:
     """Return the name of a metric, with an arrow if a low value is good."""
-    return f"{name} {DOWN}" if name in LOWER_IS_BETTER else name
+    return f"{name} {DOWN}" if name.partition("@")[0] in LOWER_IS_BETTER else name
 
 
 NUMBERED: dict[str, tuple[tuple[str, ...], Callable[[float], Formula], str]] = {

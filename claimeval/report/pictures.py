@@ -61,7 +61,10 @@ def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
     shares = [
         metric for metric in pair.metrics if 0 <= (metric.a or 0) <= 1 and 0 <= (metric.b or 0) <= 1
     ]
-    marks = [mark(metric.metric, metric.difference) for metric in (shares or pair.metrics)[:ROWS]]
+    marks = [
+        mark(directed(metric.metric), metric.difference)
+        for metric in (shares or pair.metrics)[:ROWS]
+    ]
     return charts.forest(marks, f"{pair.b} minus {pair.a}", "difference of the means", width=width)
 
 
@@ -81,7 +84,9 @@ def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND
         label = axis_label(track.points[0])
         at = series.baseline
         drawn.append(
-            charts.trend(marks, track.metric, label, changes=series.marks, baseline=at, width=width)
+            charts.trend(
+                marks, directed(track.metric), label, changes=series.marks, baseline=at, width=width
+            )
         )
     return drawn
 
@@ -94,9 +99,12 @@ def of_arms(table: ExperimentResult, *, width: float = TREND) -> dict[str, tuple
         means = [mark(name, cell) for name, cell in cells.items()]
         others = [mark(name, cell.difference) for name, cell in cells.items() if cell.difference]
         drawn[metric] = (
-            charts.slices(means[:ROWS], metric, axis_label(first), width=width),
+            charts.slices(means[:ROWS], directed(metric), axis_label(first), width=width),
             charts.forest(
-                others[:ROWS], f"{metric}: arm minus {table.baseline}", "difference", width=width
+                others[:ROWS],
+                f"{directed(metric)}: arm minus {table.baseline}",
+                "difference",
+                width=width,
             ),
         )
     return drawn
@@ -126,7 +134,7 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
         ]
         share = [row.contribution for row in rows]
         mean = loss(metric, sum(row.contribution or 0 for row in slices if row.metric == metric))
-        title = f"{metric} by {slices.field}, the greatest loss first"
+        title = f"{directed(metric)} by {slices.field}, the greatest loss first"
         drawn.append(charts.slices(marks, title, SHARE, mean=mean, share=share, width=width))
     return drawn
 
@@ -145,7 +153,7 @@ def of_changes(
         marks = [
             mark(row.value or "(without)", row.difference, link(metric, row.value)) for row in rows
         ]
-        title = f"{metric} by {changes.field}, b - a"
+        title = f"{directed(metric)} by {changes.field}, b - a"
         drawn.append(charts.forest(marks, title, "difference of the means, b - a", width=width))
     return drawn
 

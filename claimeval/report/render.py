@@ -16,6 +16,8 @@ from claimeval.runs.views import Block, Column, Data, Entries, Line, Sentence, T
 from claimeval.statistics.formatting import UNDEFINED
 from claimeval.types.errors import escaped, visible
 
+ENDS = ("ends", "signed_ends", "percent_ends")
+"""Kinds of columns with both ends of an estimate."""
 WIDTH = 1000
 """Characters of a text in Markdown."""
 
@@ -101,7 +103,7 @@ def cells(table: Table) -> Iterator[list[str | float | None]]:
 
 
 def _names(column: Column) -> tuple[str, ...]:
-    if column.kind in ("ends", "signed_ends"):
+    if column.kind in ENDS:
         return "low", "high", "ends"
     if column.kind == "range":
         return f"{column.name} low", f"{column.name} high"
@@ -112,7 +114,7 @@ def _names(column: Column) -> tuple[str, ...]:
 
 def _values(cell: Any, column: Column) -> tuple[Any, ...]:
     low, high = getattr(cell, "reported", None) or (None, None)
-    if column.kind in ("ends", "signed_ends"):
+    if column.kind in ENDS:
         return low, high, getattr(cell, "ends", None)
     if column.kind == "estimate":
         return getattr(cell, "value", None), low, high

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from urllib.parse import urlencode
 
+from claimeval.metrics.derived import directed
 from claimeval.report import pictures
 from claimeval.report.assets import fill
 from claimeval.runs.series import MetricSeries, Series
@@ -41,13 +42,18 @@ def parts(
         yield element("p", "Other baselines:", joined(map(Html, choices)))
     links = [address([i]) for i in range(len(runs.runs))] if address else []
     for metric, picture in zip(runs.tracks, pictures.of_series(runs, links), strict=True):
-        yield element(heading, metric.metric)
+        yield element(heading, directed(metric.metric))
         sentences = (
             element("p", runs.against_in_words(metric)),
             element("p", metric.trend.in_words),
         )
         yield element("div", Html(picture.svg), element("div", *sentences), class_="lead")
-        frame = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": metric.metric}
+        frame = {
+            "class_": "scroll",
+            "tabindex": 0,
+            "role": "region",
+            "aria_label": directed(metric.metric),
+        }
         yield element("div", _table(runs, metric, address), **frame)
     if any(runs.settings):
         yield element(heading, "Changed settings")

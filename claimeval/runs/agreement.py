@@ -197,6 +197,11 @@ class Agreement(Record):
     """Grades of documents compared with those of people, by assessor; all other fields are then
     empty."""
 
+    @property
+    def of_claims(self) -> bool:
+        """Whether labels are compared, and neither ratings of whole answers nor grades."""
+        return not (self.ratings or self.assessors)
+
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def notes(self) -> tuple[str, ...]:

@@ -81,6 +81,13 @@ def percent(share: float | None) -> str:
     return UNDEFINED if share is None else f"{decimal(100 * share, 1)}%"
 
 
+def percent_interval(ends: Sequence[float | None] | None) -> str:
+    """Format both ends as percentages, as in `91.6% to 99.3%`; a dash if an end is missing."""
+    if ends is None or None in ends:
+        return UNDEFINED
+    return " to ".join(map(percent, ends))
+
+
 def span(ends: Sequence[float], text: Callable[[float], str]) -> str:
     """Format both ends of a range, as in `120–140`; one number if both texts are the same."""
     low, high = map(text, ends)

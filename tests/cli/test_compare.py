@@ -173,7 +173,8 @@ def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(
 ) -> None:
     runs = ("one", "two", "three")
     told = claimeval(
-        "compare", *runs, "--baseline", "two", "--out", "trend.html", "--plot", "trend.svg"
+        *("compare", *runs, "--baseline", "two", "--details"),
+        *("--out", "trend.html", "--plot", "trend.svg"),
     ).stdout
     claimeval("compare", *runs, "--out", "trend.md")
     claimeval("compare", *runs, "--out", "trend.json")

@@ -227,7 +227,7 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
         ("older", 0.0, 1),
         ("panel", None, 2),
     ]
-    table = claimeval("agreement", "a", "--plot", tmp_path / "raters.svg")
+    table = claimeval("agreement", "a", "--details", "--plot", tmp_path / "raters.svg")
     assert "balanced accuracy" in table.stdout
     assert "people supported, old supported: 1;" in (tmp_path / "raters.svg").read_text(
         encoding="utf-8"

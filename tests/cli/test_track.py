@@ -66,7 +66,11 @@ def test_means_changes_and_samples_that_moved(claimeval: Run, runs: Path) -> Non
 def test_scores_of_words_are_tracked_too_and_the_table_fits(claimeval: Run, runs: Path) -> None:
     for name in ("a", "b"):
         claimeval("lexical", name, "-m", "k_precision")
-    done = claimeval("compare", "a", "b", "-m", "k_precision,faithfulness")
+    compare = ("compare", "a", "b", "-m", "k_precision,faithfulness")
+    first = claimeval(*compare).stdout
+    assert "no difference beyond chance in k_precision, faithfulness." in first
+    assert "changed most" not in first, "nothing is explained that may be chance"
+    done = claimeval(*compare, "--details")
     assert "k_precision" in done.stdout
     assert "b changed most: bad 0.500 to 0.750" in done.stdout
     assert all(

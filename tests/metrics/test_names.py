@@ -12,7 +12,7 @@ from claimeval import ir, lexical
 from claimeval.evaluation import grade, measure, rate
 from claimeval.ir.measures import MEASURES
 from claimeval.metrics import claim_quality, extraction, names
-from claimeval.metrics.derived import DERIVED, NUMBERED
+from claimeval.metrics.derived import DERIVED, DOWN, NUMBERED, directed
 from claimeval.metrics.rows import METRICS
 from claimeval.providers.local import perplexity, reward, similarity
 from claimeval.types.errors import UsageError
@@ -49,6 +49,21 @@ def test_every_explained_number_is_one_that_a_command_prints() -> None:
     of_records = {one.base for one in names.numbers().values() if one.fields}
     of_records.add("rogan_gladen")  # a method of `corrected`
     assert {number.base for number in names.numbers().values()} <= known | of_records
+
+
+SCORING = ("score", "rate", "grade", "measure", "lexical", "perplexity", "reward", "rank")
+
+
+def test_names_of_metrics_have_the_arrow_of_their_direction() -> None:
+    """A column of numbers that a reader cannot tell good from bad is worth nothing."""
+    wrong = [
+        number.name
+        for number in names.numbers().values()
+        if number.command.startswith((*SCORING, "extraction"))
+        and (number.better == "lower") != directed(number.name).endswith(DOWN)
+    ]
+    assert wrong == []
+    assert directed("unj@10") == "unj@10 ↓"
 
 
 @pytest.mark.parametrize("name", names.numbers())

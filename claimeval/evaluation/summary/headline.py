@@ -218,6 +218,7 @@ class HeadlineTally:
         self._ratings = RatingTally()
         self._located = _cause_tally(manifest)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
+        self._grades = GradeTally()
         self.contradicted: Counter[str] = Counter()
         """Claims that the evidence contradicts, by metric."""
         self._samples = 0
@@ -252,6 +253,8 @@ class HeadlineTally:
             self._ratings.add(result)
         elif self._metrics:
             self._add_labels(result)
+        else:
+            self._grades.add(result)
 
     def _add_labels(self, result: SampleResult) -> None:
         labels = labels_of(result, self._metrics)
@@ -306,13 +309,11 @@ class HeadlineTally:
 
     def _of_labels(self, metrics: Mapping[str, MetricSummary]) -> str:
         if all(metric.mean is None for metric in metrics.values()):
-            if self._declined:
-                return f"{self._first_decline()}."
-            return _no_result(metrics)
+            return f"{self._first_decline()}." if self._declined else _no_result(metrics)
         if self._rated:
             return self._ratings.sentence(concludes=self._manifest.concludes)
         if not self._metrics:
-            return _of_metrics(metrics)
+            return self._grades.sentence(_of_metrics(metrics))
         if not self._manifest.concludes:
             return self._by_words(metrics)
         usual = {GROUNDED, CORRECT, COVERED, RETRIEVED}
@@ -632,6 +633,60 @@ class RatingTally:
                 break
             parts.append(clause)
         return f"{_sentence(start, parts)}."
+
+
+class GradeTally:
+    """Counts relevant documents, and questions that have none."""
+
+    def __init__(self) -> None:
+        self._documents = 0
+        self._graded = 0
+        self._relevant = 0
+        self._questions = 0
+        self._without = 0
+        """Questions of which all documents have a grade and none is relevant."""
+        self._matched = False
+        """Whether documents were held against reference contexts."""
+
+    def add(self, result: SampleResult) -> None:
+        """Add the grades of the documents of a question."""
+        if not result.whole:
+            return
+        labels = [one.positive for one in result.whole if one.label is not None]
+        self._documents += len(result.whole)
+        self._graded += len(labels)
+        self._relevant += labels.count(True)
+        self._questions += 1
+        self._without += len(labels) == len(result.whole) and True not in labels
+        self._matched = self._matched or result.whole[0].against == "reference_contexts"
+
+    def sentence(self, otherwise: str) -> str:
+        """Return how many documents are relevant, and how many questions have none; `otherwise`
+        without a grade."""
+        if not self._graded:
+            return otherwise
+        relevant = _is_are(self._relevant, "is relevant", "are relevant")
+        what = "relevant"
+        if self._matched:
+            content = "the content of a reference context"
+            relevant = _is_are(self._relevant, f"has {content}", f"have {content}")
+            what = "such"
+        of = number_of(self._graded, "document")
+        undecided = ""
+        if ungraded := self._documents - self._graded:
+            of = number_of(self._graded, "graded document")
+            every = number_of(self._documents, "document")
+            undecided = f"{ungraded:,} of {every} {_is_are(ungraded, 'has', 'have')} no grade. "
+        without = ""
+        if self._without:
+            every = number_of(self._questions, "question")
+            has = _is_are(self._without, "has", "have")
+            without = f"; {self._without:,} of {every} {has} no {what} document"
+        return f"{undecided}{self._relevant:,} of {of} {relevant}{without}."
+
+
+def _is_are(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many
 
 
 def sample_sentence(result: SampleResult, pairs: Mapping[Pair, Metric]) -> str:

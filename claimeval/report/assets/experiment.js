@@ -64,7 +64,7 @@ function cautions(title, lines) {
 function metricSection(metric, i) {
   return section(
     `metric-${i}`,
-    data(metric),
+    data(experiment.tables[metric].title),
     div("pictures", experiment.pictures[metric].map(figure)),
     drawn(`metric-${i}`, experiment.tables[metric], { attributes: { class: "plain differences" } }),
   );

@@ -1,7 +1,7 @@
 // The experiments of a folder, and runs that could not be read.
 
 import { el, list, numeric, p, row, scrolling, span, table } from "./elements.js";
-import { day, home, reportAddress } from "./home.js";
+import { columnName, day, home, reportAddress } from "./home.js";
 import { dollars, number, plural } from "./numbers.js";
 import { data } from "./text.js";
 
@@ -12,7 +12,7 @@ function experimentRow(found) {
   const means = Object.entries(found.metrics).map(([metric, values]) =>
     p(
       "small",
-      span("quiet", data(metric), ": "),
+      span("quiet", data(columnName(`metric ${metric}`)), ": "),
       found.arms.map((arm, i) => [i ? ", " : "", data(arm), ` ${number(values[i])}`]),
     ),
   );

@@ -173,7 +173,7 @@ function worstClaim(trouble, run) {
       trouble.cause
         ? data(trouble.cause.replaceAll("_", " "))
         : [
-            data(metric ?? "supported"),
+            data(directed(metric ?? "supported")),
             ` ${number(score)}, ${supported} of ${plural(judged, "claim")} supported`,
           ],
       total(votes) > 1 && [" · ", voteCounts(votes)],

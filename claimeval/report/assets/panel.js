@@ -1,6 +1,6 @@
 // The panel: agreement of the judges, disputed claims, replicates, and self-preference.
 
-import { report } from "./data.js";
+import { directed, report } from "./data.js";
 import { claimLink, metricOf } from "./cells.js";
 import { definitions, div, list, more, note, numeric, section, table } from "./elements.js";
 import { judgeNames, LABELS, sign } from "./labels.js";
@@ -77,7 +77,7 @@ function preferenceTable({ self_preference: preferences }) {
       ...numeric("by", "95% interval", "samples"),
     ],
     preferences.map(({ metric, family, value, low, high, n, because }) => [
-      [data(family), " on ", data(metric)],
+      [data(family), " on ", data(directed(metric))],
       signed(value),
       low === null ? data(because ?? "–") : signedRange([low, high]),
       n,

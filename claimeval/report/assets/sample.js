@@ -6,7 +6,7 @@ import { differing } from "./difference.js";
 import { entriesOf, sameClaim } from "./entries.js";
 import { metricTabs, sampleHead } from "./heading.js";
 import { opened, sampleParams } from "./opened.js";
-import { claimsOf, detail, documentsOf, report, textOf } from "./data.js";
+import { claimsOf, detail, directed, documentsOf, report, textOf } from "./data.js";
 import {
   all,
   button,
@@ -105,7 +105,7 @@ function derivedScores({ result, facts, run }) {
   if (!found.length) return null;
   const id = `derived-${run}`;
   const rows = found.map(([metric, score]) => [
-    data(metric),
+    data(directed(metric)),
     data(facts.derived[metric]),
     score.judged ? `${score.hits ?? 0} of ${score.judged}` : "",
     score.because ? data(score.because) : number(score.value ?? 0),

@@ -1,6 +1,6 @@
 // Metrics, or the differences of two runs, by the values of the fields of the samples.
 
-import { report } from "./data.js";
+import { directed, report } from "./data.js";
 import {
   all,
   choice,
@@ -58,7 +58,13 @@ export function drawSlices(main, params) {
     form(
       { class: "toolbar" },
       choice("Field", names, at.field, choose("field"), { name: "field" }),
-      choice("Metric", metrics, at.metric, choose("metric"), { name: "metric" }),
+      choice(
+        "Metric",
+        metrics.map((name) => [name, directed(name)]),
+        at.metric,
+        choose("metric"),
+        { name: "metric" },
+      ),
     ),
     div("beside", image && figure(image), scrolling("title", found)),
     note(chance(chosen.rows.filter((row) => row.metric === metric).length)),

@@ -28,14 +28,15 @@ Kind = Literal[
     "estimate",
     "signed",
     "signed_ends",
+    "percent_ends",
     "p",
     "percent",
     "dollars",
 ]
 """How the cells of a column are written. `metric` is the name of a metric, which people see with an
-arrow if a low value is good. `ends` and `signed_ends` have the interval or bounds of an
-`Estimate`, `estimate` its value too; `range` has two numbers, `count` a whole number, `percent` a
-share."""
+arrow if a low value is good. `ends`, `signed_ends` and `percent_ends` have the interval or bounds
+of an `Estimate`, `estimate` its value too; `range` has two numbers, `count` a whole number,
+`percent` a share."""
 
 
 class Data(str):
@@ -295,6 +296,9 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     ),
     "signed": formatting.signed,
     "signed_ends": lambda estimate: formatting.signed_interval(estimate.reported),
+    "percent_ends": lambda estimate: _marked(
+        estimate, formatting.percent_interval(estimate.reported)
+    ),
     "p": formatting.p_value,
     "percent": formatting.percent,
     "dollars": lambda amount: f"${formatting.dollars(amount)}",

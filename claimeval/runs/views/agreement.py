@@ -4,6 +4,7 @@ with grades."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from claimeval.evaluation.summary.panel import PANEL
@@ -21,12 +22,19 @@ from claimeval.runs.views import (
     line,
     remark,
     table,
+    tables,
     text,
 )
 from claimeval.runs.views.ratings import refused, validity
 from claimeval.runs.views.run import CONFUSIONS, disputes, judges
 from claimeval.statistics.estimates import coverage_note
-from claimeval.statistics.formatting import decimal, interval, number_of, percent
+from claimeval.statistics.formatting import (
+    decimal,
+    interval,
+    number_of,
+    percent,
+    percent_interval,
+)
 from claimeval.types.clusters import cluster_noun
 from claimeval.types.estimates import Estimate
 
@@ -40,6 +48,12 @@ COLUMNS = 3
 """Maximum number of raters that are shown in columns; more are shown in rows."""
 MAIN = ("accuracy", "balanced", "F1", "kappa", "same")
 """Measures that rows of raters have: names begin with one of these."""
+UNKNOWN = (
+    "How often judges agree with people is not known: `claimeval annotate RUN` draws claims to"
+    " label. Below, judges are compared with each other."
+)
+FIRST = 3
+"""Disputed claims that are shown first."""
 DISPUTES = 10
 """Disputed claims that are shown."""
 
@@ -78,10 +92,7 @@ def view(
         yield from validity(report.assessors, confusions=len(report.assessors) == 1)
         yield from refused(report.assessors)
         return
-    what = "labeled items" if report.raters else "claims, no human labels"
-    yield heading(
-        Data(source), f": {report.items} {what} on {report.questions} {cluster_noun(field)}"
-    )
+    yield _heading(report, source, field)
     yield from with_people(report, names)
     yield from map(caution, report.notes)
     if report.raters:
@@ -118,13 +129,109 @@ def view(
         yield from disputes(report.disputes, names, DISPUTES)
 
 
+def first(
+    report: Agreement,
+    names: Mapping[str, str] = ShortNames(),
+    source: str = "agreement",
+    field: str | None = None,
+) -> Iterator[Block]:
+    """Yield what a reader sees first: how often judges and people agree, a row for each rater, and
+    the claims to read. The arguments are those of `view`."""
+    if not report.of_claims:
+        yield from view(report, names, source, field)
+        return
+    yield _heading(report, source, field)
+    yield from map(caution, report.notes)
+    if report.raters:
+        yield _people_in_words(report.raters, names)
+        yield _raters(report, names)
+    elif report.pairs:
+        yield line(UNKNOWN)
+        yield from islice(tables(judges(report.judges, names)), 1)
+    if report.slices:
+        yield slices(report.slices, names)
+    if report.disputes:
+        yield line("First to read: the claims that divide the judges most")
+        yield from disputes(report.disputes, names, FIRST)
+
+
+def _heading(report: Agreement, source: str, field: str | None) -> Block:
+    """Return what is compared: labels by people and the claims, answers or documents that they are
+    about, of which one label of a claim may have two, in the answer and in the gold answer."""
+    on = f" on {report.questions:,} {cluster_noun(field, report.questions)}"
+    labels = report.strays.labels - report.unmatched
+    if not report.raters:
+        return heading(Data(source), f": {number_of(report.items, 'claim')}{on}, no human labels")
+    items = f"{number_of(report.items, 'labeled item')}{on}"
+    if 0 < labels < report.items:
+        items += f" ({number_of(labels, 'label')}: a label is about each claim with its words)"
+    return heading(Data(source), f": {items}")
+
+
+def _people_in_words(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Block:
+    """Return which rater gives the label of people most often, and what it gets wrong most."""
+    rated = [rater for rater in raters if rater.same.value is not None]
+    if not rated:
+        return line("No result: no item has a label by people and one by a judge.")
+    best = max(rated, key=lambda rater: rater.same.value or 0.0)
+    within = ""
+    if best.same.reported:
+        within = f" (95% interval {percent_interval(best.same.reported)})"
+    alike = sum(rater.same.value == best.same.value for rater in rated)
+    most = f", the most of {len(rated)} raters" if alike == 1 else ", no rater to more"
+    parts = (
+        f" gives the label of people to {percent(best.same.value)} of"
+        f" {number_of(best.compared, 'item')}{within}{most if len(rated) > 1 else ''}.",
+        *_mistakes(best),
+    )
+    return line(Data(names[best.rater]), " ".join(parts))
+
+
+def _mistakes(rater: RaterReport) -> Iterator[str]:
+    """Yield the most frequent mistake of a rater, and how often it has no label."""
+    wrong = list[tuple[int, str, str]]()
+    for of_people, row in zip(rater.labels, rater.confusion, strict=True):
+        pairs = zip(rater.labels, row, strict=True)
+        wrong += [(count, of_people, label) for label, count in pairs if label != of_people]
+    count, of_people, of_rater = max(wrong, default=(0, "", ""))
+    if count:
+        verb = "are" if count > 1 else "is"
+        yield (
+            f"Its most frequent mistake: {count:,} that {verb} {_spoken(of_people)} for people"
+            f" {verb} {_spoken(of_rater)} for it."
+        )
+    if rater.unassessed:
+        every = number_of(rater.compared + rater.unassessed, "item")
+        yield f"It has no label for {rater.unassessed:,} of {every}."
+
+
+def _spoken(label: str) -> str:
+    return label.replace("_", " ")
+
+
+def _raters(report: Agreement, names: Mapping[str, str]) -> Table:
+    """Return a row for each rater: how often it agrees with people, and what it costs."""
+    costs = {judge.judge: judge.dollars_per_1000 for judge in report.judges}
+
+    def cost(rater: RaterReport) -> Cell:
+        return costs.get(rater.rater, "")
+
+    columns = (
+        Column("rater", at=lambda rater: Data(names[rater.rater])),
+        Column("items", "count", at="compared"),
+        Column("as people", "percent", at="same.value"),
+        Column("95% interval", "percent_ends", at="same"),
+        Column("kappa", "number", at="kappa_of_labels.value"),
+        Column("unassessed", "count", 1, "unassessed", sparse=True),
+        Column("per 1,000", "dollars", 2, cost, sparse=True),
+    )
+    return table("raters", columns, report.raters)
+
+
 def with_people(report: Agreement, names: Mapping[str, str]) -> Iterator[Block]:
     """Yield how often judges and people agree, or what is missing for it."""
-    if not report.raters:
-        yield line(
-            "How often judges agree with people is not known: `claimeval annotate RUN` draws claims"
-            " to label. Below, judges are compared with each other."
-        )
+    if not report.raters and report.pairs:
+        yield line(UNKNOWN)
     for rater in report.raters[:CONFUSIONS]:
         if rater.same.value is None:
             continue

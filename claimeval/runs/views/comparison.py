@@ -99,14 +99,14 @@ def front(pair: PairedRuns) -> Iterator[Block]:
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
-    yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown, notes=_by_chance(shown))
+    yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown, notes=by_chance(shown))
     # Nothing is explained that may be chance.
     if head and head[0].because and culprit.significant:
         yield why(head[0])
         yield from _example(pair, head[0]) if not pair.abstained else ()
 
 
-def _by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
+def by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
     """Yield which differences may be chance although their intervals, each of one metric alone,
     have no 0."""
     names = [

@@ -3,7 +3,9 @@ people beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 
 from claimeval.evaluation.grade import Grades
 from claimeval.evaluation.manifest import Manifest
@@ -14,6 +16,8 @@ from claimeval.runs.views import (
     Block,
     Column,
     Data,
+    Entries,
+    Entry,
     Named,
     confusion,
     heading,
@@ -23,6 +27,9 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.statistics.formatting import decimal, estimate, tally
+from claimeval.types.errors import visible
+from claimeval.types.records import SampleResult
+from claimeval.types.scales import Scale
 
 APART = 5
 """Answers that are shown of those which ratings and claims judge differently."""
@@ -80,6 +87,40 @@ def view(
         more = f", and {len(one.apart) - APART} more" if len(one.apart) > APART else ""
         differ = f" differ in {len(one.apart)} of {one.agreement.n}{': ' if shown else ''}"
         yield remark(Data(f"{one.rating} and {one.metric}"), differ, Data(shown), more)
+
+
+UNANSWERED = 3
+"""Questions without a relevant document that are named."""
+QUESTION = 132
+"""Characters of such a question."""
+
+
+def unanswered(results: Iterable[SampleResult]) -> Iterator[Block]:
+    """Yield the first questions of which no document is relevant."""
+
+    def has_none(result: SampleResult) -> bool:
+        graded = [one.positive for one in result.whole if one.label is not None]
+        return bool(graded) and len(graded) == len(result.whole) and True not in graded
+
+    found = list(islice(filter(has_none, results), UNANSWERED))
+    if found:
+        yield Entries(
+            "First to read: no document is relevant",
+            tuple(
+                Entry(
+                    Data(one.id),
+                    (("question", Data(visible(one.sample.question or "", QUESTION))),),
+                )
+                for one in found
+            ),
+        )
+
+
+def next_step(qrels: Path, runs: str, scale: Scale) -> Iterator[Block]:
+    """Yield where the grades are, and the command that ranks runs by them."""
+    yield heading("Grades: ", Data(str(qrels)))
+    command = f"claimeval rank {qrels} {runs} -l {scale.positive_from:g}"
+    yield line("Rank by them: ", Data(command))
 
 
 def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:

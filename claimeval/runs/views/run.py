@@ -4,7 +4,7 @@ claims and cost."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from claimeval.evaluation.manifest import Manifest
@@ -14,7 +14,7 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.panel import Dispute, PanelSummary
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.claim_quality import GOLD_METRICS, ExtractionSummary
-from claimeval.metrics.derived import ZERO_IS_BEST, derived, loss
+from claimeval.metrics.derived import ZERO_IS_BEST, derived, directed, loss
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.by_rank import ByRank
 from claimeval.runs.directory import ScoresSummary
@@ -56,7 +56,7 @@ from claimeval.statistics.formatting import (
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
-from claimeval.types.records import Part
+from claimeval.types.records import Part, SampleResult
 
 READ = 5
 """Claims to read first."""
@@ -71,6 +71,8 @@ CLAIM = 100
 """Characters of a disputed claim, and of a reply that could not be used."""
 CONFUSIONS = 4
 """Raters whose confusions are shown."""
+LOSING = 3
+"""Texts that are named whose claims lose most."""
 TEXT = 132
 """Characters of a text of a claim to read."""
 
@@ -477,7 +479,7 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
     )
     rows = [
         (
-            name.replace("_", " "),
+            directed(name).replace("_", " "),
             ratio.in_words,
             ratio if ratio.reported else None,
             f"{ratio.hits:,} of {ratio.total:,}",
@@ -502,6 +504,38 @@ GOLD = (
 )
 
 
+def losing(results: Iterable[SampleResult]) -> Iterator[Block]:
+    """Yield the texts to read first, whose claims lose most."""
+    lost = Counter[str]()
+    for result in results:
+        for name, score in result.scores.items():
+            if name.endswith("_lost"):
+                lost[result.id] += score.hits or 0
+    most = [name for name, count in lost.most_common(LOSING) if count]
+    if most:
+        yield line("First to read, claims lose most of: ", Data(", ".join(most)))
+
+
+def _lost_in_words(summary: ExtractionSummary) -> str:
+    """Return what the claims lose of their texts, counted."""
+    if not summary.sentences:
+        return "No result: there is no sentence."
+    losses = {
+        name.removesuffix("s_lost"): ratio
+        for name, ratio in summary.measures.items()
+        if name.endswith("_lost")
+    }
+    lost = [
+        f"{ratio.hits:,} of {number_of(ratio.total, what)}"
+        for what, ratio in losses.items()
+        if ratio.hits
+    ]
+    if lost:
+        return f"Without a claim: {', '.join(lost)}."
+    kept = [f"{what}s" for what, ratio in losses.items() if ratio.total]
+    return f"The claims have all {', '.join(kept)} of the texts." if kept else "Nothing is lost."
+
+
 def extraction(
     summary: ExtractionSummary, manifest: Manifest, metrics: Mapping[str, MetricSummary]
 ) -> Iterator[Block]:
@@ -509,6 +543,7 @@ def extraction(
     of = f": {summary.claims:,} claims ({manifest.settings['claims']})"
     subject = Data(Path(manifest.data.path or "data").name)
     yield heading(subject, f"{of} of {summary.sentences:,} sentences, {summary.texts:,} texts")
+    yield line(_lost_in_words(summary))
     yield from claims(summary)
     if summary.people:
         precision, recall, f1, size = (metrics[name] for name in GOLD_METRICS)
