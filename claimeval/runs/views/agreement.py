@@ -221,8 +221,8 @@ def _raters(report: Agreement, names: Mapping[str, str]) -> Table:
         Column("items", "count", at="compared"),
         Column("as people", "percent", at="same.value"),
         Column("95% interval", "percent_ends", at="same"),
+        Column("balanced accuracy", "number", 1, "balanced_accuracy.value"),
         Column("kappa", "number", at="kappa_of_labels.value"),
-        Column("unassessed", "count", 1, "unassessed", sparse=True),
         Column("per 1,000", "dollars", 2, cost, sparse=True),
     )
     return table("raters", columns, report.raters)

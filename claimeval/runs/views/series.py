@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from claimeval.metrics.derived import directed
-from claimeval.runs.culprit import CHANCE
+from claimeval.runs.causes import CHANCE
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.series import MetricSeries, Series
 from claimeval.runs.views import (
