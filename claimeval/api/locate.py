@@ -66,11 +66,10 @@ def locate(
         StoppedEarly: As for `score`.
 
     Examples:
-        >>> located = ce.locate(  # doctest: +SKIP
-        ...     "runs/a", corpus="chunks.jsonl", judges="openai:gpt-5-mini", out="runs/a/locate"
-        ... )
-        >>> located.headline  # doctest: +SKIP
-        '2 failed claims: 1 stands in a passage that was not retrieved, 1 is ...'
+        >>> run = ce.score("answers.jsonl", judges="local:lexical", metrics="faithfulness")
+        >>> located = ce.locate(run, corpus="docs.jsonl", judges="local:lexical")
+        >>> list(located.summary)
+        ['not_retrieved', 'split', 'spread', 'unused', 'contradicted', 'not_near']
     """
     return blocking(alocate(**locals()))
 
@@ -86,7 +85,15 @@ async def alocate(
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Locate as `locate` does, in an asynchronous program. The arguments are the same."""
+    """Locate as `locate` does, in an asynchronous program. The arguments are the same.
+
+    Examples:
+        >>> import asyncio
+        >>> run = ce.score("answers.jsonl", judges="local:lexical", metrics="faithfulness")
+        >>> locating = ce.alocate(run, corpus="docs.jsonl", judges="local:lexical")
+        >>> asyncio.run(locating).job
+        'locate'
+    """
     given = run if isinstance(run, Run) else Run.load(run)
     specs = _checked(given, judges, options)
     opened = open_corpus(expanded(corpus))
