@@ -141,6 +141,15 @@ def run_command(line: str, folder: Path) -> tuple[int, str]:
         )
         return done.returncode, done.stdout + done.stderr
     name, *arguments = shlex.split(line)
+    if name == "pytest":
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return done.returncode, done.stdout + done.stderr
     assert name == "claimeval", f"not a command of claimeval: {line}"
     called = call(*arguments, folder=folder, exits=None, stdin=KEYS)
     return called.returncode, called.stdout + called.stderr
