@@ -829,10 +829,10 @@ def _sure_of_both(overviews: Iterable[Overview]) -> Iterator[str]:
 
 def _corrected(folder: Path, metrics: Mapping[str, MetricSummary]) -> Iterator[str]:
     """Yield the first metric with labels of people, corrected by them."""
-    from claimeval.runs.correct import correct, labels_of
-
     if not label_files(folder):
         return
+    from claimeval.runs.correct import correct, labels_of
+
     for name in metrics:
         if not label_files(folder, name):
             continue

@@ -16,6 +16,7 @@ import {
   WORST_FIRST,
   wordOf,
 } from "./labels.js";
+import { labelButtons } from "./labeled.js";
 import { number, percent } from "./numbers.js";
 import { sampleAddress } from "./route.js";
 import { copyButton } from "./exports.js";
@@ -226,6 +227,7 @@ function claimItem(entry, side, select) {
         verdicts.length === 0 &&
         note("No judge was asked: there is nothing to assess it against."),
       claim.alternative && note(alternativeNote(claim, side)),
+      labelButtons(entry, side),
       verdicts.map((verdict) => verdictItem(verdict, claim, side)),
       note(
         grounding(claim),

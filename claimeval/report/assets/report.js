@@ -5,6 +5,7 @@ import { load, report } from "./data.js";
 import { byId, definitions, dialog, el, openDialog, span } from "./elements.js";
 import { listAddress } from "./filters.js";
 import { anyJudges, drawJudges } from "./judges.js";
+import { labelByKey, labelKeys, loadLabels, undoLabel } from "./labeled.js";
 import { drawList, drawRows, list, listedState, moveInList, printList } from "./listing.js";
 import { dataName, drawOverview } from "./overview.js";
 import { address, route } from "./route.js";
@@ -89,6 +90,12 @@ const KEYS = [
   ["?", "this help"],
 ];
 
+const LABEL_KEYS = [
+  ["y c n ?", "label the chosen claim: supported, contradicted, not found, unsure"],
+  ["u", "take the last label back"],
+  ["← / →", "previous and next claim, where n labels"],
+];
+
 const shown = {
   view: "",
   turn: 0,
@@ -132,7 +139,9 @@ function navigation(at) {
 }
 
 function help() {
-  const rows = KEYS.map(([key, meaning]) => [el("kbd", null, key), meaning]);
+  const rows = [...KEYS, ...(Object.keys(labelKeys()).length ? LABEL_KEYS : [])].map(
+    ([key, meaning]) => [el("kbd", null, key), meaning],
+  );
   openDialog("Keys", definitions(rows));
 }
 
@@ -146,6 +155,11 @@ function onKey(event) {
   }
   const inSample = shown.view === "sample";
   const inList = shown.view === "samples";
+  const labeled = Object.keys(labelKeys()).length > 0;
+  if (labeled && inSample && opened.claim !== null && labelWith(event.key)) {
+    event.preventDefault();
+    return;
+  }
   const move = inSample ? moveInSamples : moveInList;
   /** @type {Record<string, () => unknown>} */
   const actions = {
@@ -153,6 +167,9 @@ function onKey(event) {
     k: () => (inSample || inList) && move(-1),
     n: () => inSample && moveInClaims(1),
     p: () => inSample && moveInClaims(-1),
+    ...(labeled && inSample
+      ? { ArrowRight: () => moveInClaims(1), ArrowLeft: () => moveInClaims(-1) }
+      : {}),
     b: () => inSample && moveInClaims(1, isBad),
     B: () => inSample && moveInClaims(-1, isBad),
     r: () => inSample && showChosenVerdict(),
@@ -163,6 +180,14 @@ function onKey(event) {
   if (!Object.hasOwn(actions, event.key)) return;
   event.preventDefault();
   actions[event.key]();
+}
+
+/** Labels the chosen claim, or takes a label back; says whether the key does so. @param {string} key */
+function labelWith(key) {
+  if (key === "u") undoLabel();
+  else if (Object.hasOwn(labelKeys(), key)) labelByKey(opened.sides[opened.run], opened.claim, key);
+  else return false;
+  return true;
 }
 
 /** @param {import("./entries.js").Entry} entry */
@@ -194,6 +219,7 @@ async function start() {
   history.scrollRestoration = "manual";
   themes();
   await load();
+  await loadLabels();
   const served = location.pathname === "/report"; // by `claimeval view`, which lists all runs at /
   byId("brand").replaceChildren(
     served ? el("a", { href: "/" }, "All runs") : "claimeval",
