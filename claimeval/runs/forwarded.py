@@ -112,10 +112,15 @@ class PlainRow(Record):
         low_high = ""
         if ends:
             low_high = " to ".join(signed(scale * end, digits) for end in ends)
-        if not self.differs:
-            return "no difference beyond chance" + (f" ({low_high})" if low_high else "")
         difference = signed(scale * (self.estimate.value or 0.0), digits)
-        return f"{difference} ({low_high})" if low_high else difference
+        if low_high:
+            difference = f"{difference} ({low_high})"
+        if self.differs:
+            return difference
+        if ends and (ends[0] > 0 or ends[1] < 0):
+            # its interval is of this metric alone, and its p-value is that of one among several
+            return f"{difference}, may be chance among several metrics"
+        return "no difference beyond chance" + (f" ({low_high})" if low_high else "")
 
     @property
     def samples(self) -> str:
