@@ -11,9 +11,10 @@ instead. `people` in `runs/labels.py` combines several labels of one item.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -46,6 +47,7 @@ from claimeval.runs.labels import (
 )
 from claimeval.statistics import (
     CorrectedEstimate,
+    IntervalEstimate,
     mean_interval,
     prediction_powered,
     rogan_gladen,
@@ -58,6 +60,7 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Record, SampleResult
 
 Method = Literal["auto", "rogan-gladen"]
+Control = Literal["label", "probability"]
 FEW = 30
 LEAST = 15
 """Effective number of labels below which a note says that they are few, and below which there is no
@@ -78,6 +81,10 @@ class CorrectedScore(Record):
     """Number of labels of different questions, with equal weights, that would say as much."""
     ppi_lambda: float | None
     """Weight of the judges, from 0 (ignored) to 1."""
+    control: Control = "label"
+    """What the judges say of the claims without a label of people: their labels, or the
+    probabilities that they state, where these make the corrected interval narrower. Both give the
+    right mean, because it is corrected by how the judges err on the labeled claims."""
     labels_needed: int | None
     """Additional labels that would halve the corrected interval."""
 
@@ -110,6 +117,12 @@ class Correction(Record):
     micro: CorrectedScore
     """The share of all claims that are supported, or of samples whose claims all are; of ratings,
     their mean."""
+
+    @property
+    def by_probability(self) -> bool:
+        """Whether a score is corrected with the probabilities that the judges state."""
+        scores = [score for score in (self.macro, self.micro) if score]
+        return any(score.control == "probability" for score in scores)
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
@@ -204,6 +217,8 @@ class _CorrectionData:
     strays: Strays = field(default_factory=Strays)
     judge: list[float] = field(default_factory=list)
     """Value of each item by the judges: 1 if they support it, or the value of their rating."""
+    stated: list[float | None] = field(default_factory=list)
+    """The probability of support that the judges state for each item; None if they state none."""
     human: list[float | None] = field(default_factory=list)
     clusters: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
@@ -238,6 +253,7 @@ class _CorrectionData:
         weight: float = 1.0,
         probability: float | None = None,
         panel: Panel | None = None,
+        stated: float | None = None,
     ) -> None:
         """Add one item.
 
@@ -248,12 +264,14 @@ class _CorrectionData:
             weight: 1 / (judged claims of the sample).
             probability: Sampling probability of the item; None if it was not drawn.
             panel: The panel of a rating, whose scale has the words.
+            stated: The probability of support that the judges state.
         """
         choice = partial(_word, panel) if panel else _support
         labels = people(human_labels, choice, panel or Panel())
         value = panel.scale.value if panel else lambda word: float(word == "supported")
         self.counts = added(self.counts, labels.counts)
         self.judge.append(float(value(label)))
+        self.stated.append(stated)
         self.human.append(None if labels.majority is None else float(value(labels.majority)))
         self.clusters.append(cluster)
         self.weights.append(weight)
@@ -317,16 +335,7 @@ def correct(
             f" {len(question.scale.words)} words"
         )
     draw = drawn(run, row.name)
-    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
-    disputed = 0
-    seen = 0
-    for label in labels:
-        if label.design == DISPUTED:
-            disputed += 1
-        elif label.design == SEEN:
-            seen += 1
-        else:
-            by_sample[label.sample].append(label)
+    by_sample, aside = _random(labels)
     by = cluster_field(run, cluster)
     counted = itertools.chain.from_iterable(by_sample.values())
     of_samples = bool(by_sample and not question) and all(label.of_sample for label in counted)
@@ -344,7 +353,7 @@ def correct(
             "rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use"
             " auto"
         )
-    counts = items.counts.model_copy(update={"disputed": disputed, "seen": seen})
+    counts = items.counts.model_copy(update={"disputed": aside[DISPUTED], "seen": aside[SEEN]})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     strays = items.strays.counted
@@ -364,7 +373,7 @@ def correct(
         if of_samples or question or method == "rogan-gladen"
         else _weighted(items, items.weights, probabilities)
     )
-    micro = _micro(items, method, None if equal else probabilities)
+    micro, control = _micro(items, method, None if equal else probabilities)
     unit: Literal["claim", "sample", "answer"] = "sample" if of_samples else "claim"
     if question:
         unit = "answer"
@@ -380,9 +389,24 @@ def correct(
         unmatched=items.unmatched,
         strays=strays,
         labels=counts,
-        macro=_score(macro, equal=equal, judged=_mean_score(items)) if macro else None,
-        micro=_score(micro, equal=equal),
+        macro=_score(*macro, equal=equal, judged=_mean_score(items)) if macro else None,
+        micro=_score(micro, control, equal=equal),
     )
+
+
+def _random(
+    labels: Iterable[HumanLabel],
+) -> tuple[dict[str, list[HumanLabel]], Counter[str]]:
+    """Return the labels of claims that were not chosen, by sample, and the number of others by
+    design."""
+    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    aside = Counter[str]()
+    for label in labels:
+        if label.design in (DISPUTED, SEEN):
+            aside[label.design] += 1
+        else:
+            by_sample[label.sample].append(label)
+    return by_sample, aside
 
 
 def _options(run: Path, metric: str, draw: ClaimDraw | None) -> str:
@@ -400,7 +424,7 @@ def _mean_score(items: _CorrectionData) -> Estimate:
 
 
 def _score(
-    found: CorrectedEstimate, *, equal: bool, judged: Estimate | None = None
+    found: CorrectedEstimate, control: Control, *, equal: bool, judged: Estimate | None = None
 ) -> CorrectedScore:
     """Return a score without intervals that rest on too few labels; `judged` replaces that of the
     judges alone."""
@@ -419,33 +443,62 @@ def _score(
         people=people,
         effective=found.labeled if found.effective is None else found.effective,
         ppi_lambda=found.ppi_lambda,
+        control=control,
         labels_needed=found.labels_needed,
     )
 
 
+def _controlled(
+    items: _CorrectionData, estimate: Callable[[Sequence[float]], CorrectedEstimate]
+) -> tuple[CorrectedEstimate, Control]:
+    """Return the estimate with the judges' labels, or with their probabilities if these make its
+    interval narrower. An item without a probability has its label."""
+    by_label = estimate(items.judge)
+    pairs = zip(items.stated, items.judge, strict=True)
+    values = [label if stated is None else stated for stated, label in pairs]
+    if values == items.judge:
+        return by_label, "label"
+    by_probability = estimate(values)
+    if _width(by_probability.corrected) >= _width(by_label.corrected):
+        return by_label, "label"
+    return replace(by_probability, judge=by_label.judge), "probability"
+
+
+def _width(estimate: IntervalEstimate) -> float:
+    """Return the width of an interval; infinite without one."""
+    if estimate.low is None or estimate.high is None:
+        return math.inf
+    return estimate.high - estimate.low
+
+
 def _micro(
     items: _CorrectionData, method: Method, probabilities: list[float] | None
-) -> CorrectedEstimate:
+) -> tuple[CorrectedEstimate, Control]:
     if method == "rogan-gladen":
         people_say = [None if label is None else bool(label) for label in items.human]
-        return rogan_gladen(
-            [bool(label) for label in items.judge], people_say, clusters=items.clusters
-        )
+        judges_say = [bool(label) for label in items.judge]
+        return rogan_gladen(judges_say, people_say, clusters=items.clusters), "label"
     if probabilities:
         return _weighted(items, None, probabilities)
-    return prediction_powered(items.judge, items.human, clusters=items.clusters)
+    return _controlled(
+        items, lambda values: prediction_powered(values, items.human, clusters=items.clusters)
+    )
 
 
 def _weighted(
     items: _CorrectionData, weights: list[float] | None, probabilities: list[float] | None
-) -> CorrectedEstimate:
-    return weighted_correction(
-        items.judge,
-        items.human,
-        weights=weights,
-        probabilities=probabilities,
-        clusters=items.clusters,
-    )
+) -> tuple[CorrectedEstimate, Control]:
+    def estimate(values: Sequence[float]) -> CorrectedEstimate:
+        """Return the estimate with these values of the judges."""
+        return weighted_correction(
+            values,
+            items.human,
+            weights=weights,
+            probabilities=probabilities,
+            clusters=items.clusters,
+        )
+
+    return _controlled(items, estimate)
 
 
 def _claims(
@@ -476,6 +529,7 @@ def _claims(
                 about.get(claim_id, ()),
                 1 / len(judged),
                 probabilities.get((result.sample.id, claim_id)),
+                stated=assessment.probability,
             )
         score = result.scores.get(metric.name)
         if score and score.value is not None:

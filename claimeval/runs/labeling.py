@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 import io
 import json
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -191,10 +192,10 @@ def _drawn_otherwise(run: Path, row: Metric, before: ClaimDraw) -> str:
 
 
 def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
-    """Return the judged claims on which judges or replicates differ, or people differ from the
-    panel.
+    """Return the judged claims on which judges or replicates differ, people differ from the panel,
+    or judges state a probability between 0 and 1.
 
-    Those that people see otherwise come first, then the most divided. They are no random sample.
+    Those that people see otherwise come first, then the most doubtful. They are no random sample.
 
     Args:
         run: The run directory.
@@ -215,9 +216,9 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
         for assessment in assessments(result, row):
             population += assessment.label is not None
             agreed = _agrees(assessment, about[assessment.subject], rating)
-            votes = [verdict.label for verdict in assessment.verdicts if verdict.label]
-            if not agreed or len(set(votes)) > 1:
-                found.append((agreed, -(vote_entropy(votes) or 0), result.sample.id, assessment))
+            doubt = _doubt(assessment)
+            if not agreed or doubt:
+                found.append((agreed, -doubt, result.sample.id, assessment))
     if not found:
         raise UsageError(
             f"nothing of {row.name} is disputed: the judges agree, also with people who labeled"
@@ -229,6 +230,19 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     if rating:
         row = row.model_copy(update={"against": found[0][3].against})
     return ClaimDraw(metric=row, design=DISPUTED, seed=0, population=population, items=items)
+
+
+def _doubt(assessment: Assessment) -> float:
+    """Return the entropy in bits of the votes on a claim, or of the probability that judges state
+    if it is greater: 0 if all are sure and agree."""
+    votes = [verdict.label for verdict in assessment.verdicts if verdict.label]
+    between = vote_entropy(votes) or 0.0
+    stated = any(verdict.probability is not None for verdict in assessment.verdicts)
+    share = assessment.probability
+    if not stated or share is None or share in (0.0, 1.0):
+        return between
+    entropy = -share * math.log2(share) - (1 - share) * math.log2(1 - share)
+    return max(between, entropy)
 
 
 def _agrees(

@@ -411,7 +411,8 @@ def correction(found: Correction) -> Iterator[Block]:
     weights = [score.ppi_lambda for score in scores if score.ppi_lambda is not None]
     if weights:
         words = ", ".join(decimal(weight, 2) for weight in weights)
-        yield line(f"- weight of the judges: {words} (0: ignored, 1: full weight)")
+        stated = " by the probabilities that they state" if found.by_probability else ""
+        yield line(f"- weight of the judges{stated}: {words} (0: ignored, 1: full weight)")
     yield line("- the judges' interval ignores their errors")
     if found.micro.labels_needed is not None:
         yield line(f"- {found.micro.labels_needed} more labels would halve the corrected interval")
