@@ -47,9 +47,8 @@ RUN = ("console", "python")
 DEPENDENCY = re.compile(
     r"""(?:pip3? install|uv add|uv pip install|dependencies\s*=|requires\s*=)[^\n]*"""
 )
-UNRUN = ("view", "demo", "push", "batch cancel", "perplexity", "reward", "merge")
-"""Commands that serve until they are stopped, need a platform or the weights of a model, or that
-tests of their own run."""
+UNRUN = ("view", "push", "batch cancel", "perplexity", "reward")
+"""Commands that serve until they are stopped, or need a platform or the weights of a model."""
 KEYS = "y\n" * 300
 """What a person types who labels."""
 
@@ -263,6 +262,10 @@ EXAMPLES = dict(examples())
 
 @pytest.mark.parametrize("line", sorted(filter(runs, set(EXAMPLES.values()))))
 def test_examples_of_help_run(line: str, folder: Path) -> None:
+    if line.startswith("claimeval merge"):
+        local = "claimeval score answers.jsonl -j local:lexical -o runs/sharded --shard"
+        line = line.replace("runs/a", "runs/sharded")
+        assert [run_command(f"{local} {number}/2", folder)[0] for number in (1, 2)] == [0, 0]
     code, output = run_command(line, folder)
     assert code == 0, output[-800:]
 
