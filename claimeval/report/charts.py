@@ -9,11 +9,10 @@ readers.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -213,6 +212,7 @@ def trend(
     changes: Mapping[int, str] = {},
     breaks: Collection[int] = (),
     baseline: int | None = None,
+    systems: Sequence[str] = (),
     width: float = WIDTH,
 ) -> Picture:
     """Draw a value with its interval over runs, oldest first.
@@ -225,25 +225,31 @@ def trend(
         breaks: Positions of runs whose values cannot be compared with those before, as other judges
             gave them.
         baseline: Position of the baseline run, whose value is a line across the chart.
+        systems: The system of each run; each has a line of its own. Empty for one system.
         width: Width in points.
     """
     descriptions = [_value_in_words(mark) for mark in marks]
     ordered = sorted(changes.items())
     for place, word in ordered:
         descriptions[place] += f", here changed: {word}"
+    keys = list(dict.fromkeys(systems))
+    for place, system in enumerate(systems):
+        descriptions[place] = f"{system}, {descriptions[place]}"
     names = [_fitting(mark.name, 16) for mark in marks]
     left = 52.0
     right = width - 16
     step = (right - left - 24) / max(len(marks) - 1, 1)
     at = [left + 12 + step * place for place in range(len(marks))]
     kinds = list(dict.fromkeys(word for _, word in ordered))
-    top = 40.0 + (15 * len(kinds) + 12 if kinds else 0)
+    legend = 15 * len(keys)
+    top = 40.0 + legend + (15 * len(kinds) + 12 if kinds else 0)
     bottom = top + 150
     y = _axis(_ends(marks), bottom, top)
     parts = [_heading(title, width), _y_axis(y, left, right, label)]
     for number, word in enumerate(kinds, 1):
         remark = _fitting(f"{number}: changed {word}", int((right - left) / LETTER))
-        parts.append(_text(left, 21 + 15 * number, remark, fill_opacity=0.8))
+        parts.append(_text(left, 21 + legend + 15 * number, remark, fill_opacity=0.8))
+    parts += _keys(keys, left, right)
     for place, word in ordered:
         parts += _change(at[place], top, bottom, str(kinds.index(word) + 1))
     if baseline is not None and (level := marks[baseline].value) is not None:
@@ -258,20 +264,53 @@ def trend(
                 class_="base",
             )
         )
-    ends = [0, *sorted(breaks), len(marks)]
-    for begin, end in itertools.pairwise(ends):
-        piece = zip(at[begin:end], marks[begin:end], strict=True)
-        drawn = [(x, mark, mark.value) for x, mark in piece if mark.value is not None]
-        spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
-        parts += [_band(y, spread, BLUE), _curve([(x, y(value)) for x, _, value in drawn], BLUE)]
+    lines_of = [[place for place, one in enumerate(systems) if one == key] for key in keys]
+    colors = [BLUE] * len(marks)
+    for number, places in enumerate(lines_of or [[*range(len(marks))]]):
+        color = SERIES[number % len(SERIES)] if keys else BLUE
+        dash = DASHES[number % len(DASHES)] if keys else "none"
+        for place in places:
+            colors[place] = color
+        for piece in _pieces(places, breaks):
+            drawn = [
+                (at[i], marks[i], value) for i in piece if (value := marks[i].value) is not None
+            ]
+            spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
+            curve = [(x, y(value)) for x, _, value in drawn]
+            parts += [_band(y, spread, color), _curve(curve, color, dash)]
     turned = max(map(_cells, names), default=0) * LETTER > step - 10
     parts += _names_below(at, names, bottom + 16, step, width, turned=turned)
     for place, (x, mark) in enumerate(zip(at, marks, strict=True)):
         parts.append(
-            _upright(x, y, mark, descriptions[place], BLUE, 5.5 if place == baseline else 4)
+            _upright(
+                x, y, mark, descriptions[place], colors[place], 5.5 if place == baseline else 4
+            )
         )
     below = 0.75 * LETTER * max(map(_cells, names), default=0) + 20 if turned else 26
     return Picture(title, tuple(descriptions), width, round(bottom + below), "".join(parts))
+
+
+def _pieces(places: Sequence[int], breaks: Collection[int]) -> Iterator[list[int]]:
+    """Yield the positions of one line in pieces; a piece begins at each break."""
+    piece = list[int]()
+    for place in places:
+        if place in breaks and piece:
+            yield piece
+            piece = []
+        piece.append(place)
+    if piece:
+        yield piece
+
+
+def _keys(keys: Sequence[str], left: float, right: float) -> Iterator[str]:
+    """Yield the legend of several systems, below the title."""
+    for number, key in enumerate(keys):
+        y = 36 + 15 * number
+        color = SERIES[number % len(SERIES)]
+        dash = DASHES[number % len(DASHES)]
+        yield _line(left, y, left + 24, y, stroke=color, stroke_width=2.5, dash=dash)
+        name = _fitting(key, int((right - left - 32) / LETTER))
+        yield _text(left + 30, y + 4, name, class_="key")
 
 
 def _change(x: float, top: float, bottom: float, number: str) -> list[str]:

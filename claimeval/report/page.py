@@ -194,6 +194,7 @@ class _PageData(NamedTuple):
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
             "tables": [_drawn(blocks) for blocks in self._views()],
             "compared": _drawn(self._compared()),
+            "of": self.forwarded.of,
             "changed": [one.model_dump(mode="json") for one in self.forwarded.changed],
             "flipped": flips_in_words(self.comparison) if self.comparison else "",
             "because": self._because(),

@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
 from pathlib import Path
 from threading import Lock, Thread
+from types import MappingProxyType
 from typing import IO, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -132,6 +133,8 @@ class DataGroup(NamedTuple):
     """Whether the content of the file changes with every run; then pictures do not mark it."""
     pictures: dict[str, Picture]
     """Mean in each run, by metric."""
+    systems: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Names of the runs of each system, if there are several."""
 
 
 class _ReadRun(NamedTuple):
@@ -319,11 +322,11 @@ def _group(runs: Sequence[_ReadRun]) -> DataGroup:
         name = f"{name or 'data given in Python'} and {len(others)} more"
     counts = Counter(metric for metric in chain.from_iterable(run.metrics for run in runs))
     most = [metric for metric, count in counts.most_common(PICTURES) if count > 1]
-    by_job = [
-        [run for run in runs if run.entry.job == job]
-        for job in dict.fromkeys(run.entry.job for run in runs)
-    ]
-    pairs = itertools.chain.from_iterable(map(itertools.pairwise, by_job))
+    systems = _systems(runs)
+    lines = dict[tuple[str, str], list[_ReadRun]]()
+    for run, system in zip(runs, systems, strict=True):
+        lines.setdefault((run.entry.job, system), []).append(run)
+    pairs = itertools.chain.from_iterable(map(itertools.pairwise, lines.values()))
     steps = {after.entry.name: _changed(before, after) for before, after in pairs}
     other_data = bool(steps) and all("data" in words for words in steps.values())
     unmarked = {"data"} if other_data else set()
@@ -333,17 +336,44 @@ def _group(runs: Sequence[_ReadRun]) -> DataGroup:
     }
     changes = {after: ", ".join(words) for after, words in steps.items() if words}
     return DataGroup(
-        name, tuple(run.entry.name for run in runs), changes, _differences(runs), other_data, drawn
+        name,
+        tuple(run.entry.name for run in runs),
+        changes,
+        _differences(runs),
+        other_data,
+        drawn,
+        _by_system(runs, systems),
     )
 
 
+def _by_system(runs: Sequence[_ReadRun], systems: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the runs of each system that has several, if there is more than one system."""
+    names: dict[str, list[str]] = {}
+    for run, system in zip(runs, systems, strict=True):
+        names.setdefault(system, []).append(run.entry.name)
+    if len(names) < 2:
+        return {}
+    return {system: tuple(of) for system, of in names.items() if len(of) > 1}
+
+
+def _systems(runs: Sequence[_ReadRun]) -> list[str]:
+    """Return the system of each run, whose runs are one line; empty names for one line in all.
+
+    If every run has another generator, the name is that of the version: then time is the line.
+    """
+    names = [run.sketch.generator for run in runs]
+    several = len({*names}) > 1 and max(Counter(names).values()) > 1
+    return names if several else [""] * len(runs)
+
+
 def _differences(runs: Sequence[_ReadRun]) -> dict[str, dict[str, float]]:
+    """Return the difference of each mean to the run before of the same system, job and judges."""
     last: dict[tuple[object, ...], float] = {}
     found: dict[str, dict[str, float]] = {}
-    for run in runs:
+    for run, system in zip(runs, _systems(runs), strict=True):
         for metric, summary in run.metrics.items():
             if summary.mean is not None:
-                key = (run.entry.job, _judges(run), metric)
+                key = (run.entry.job, system, _judges(run), metric)
                 if key in last:
                     found.setdefault(run.entry.name, {})[metric] = summary.mean - last[key]
                 last[key] = summary.mean
@@ -367,18 +397,28 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
         for name, run in zip(names, runs, strict=True)
     ]
     label = pictures.axis_label(runs[0].metrics[metric])
-    pairs = enumerate(itertools.pairwise(runs), 1)
-    steps = {
-        position: [word for word in _changed(*pair) if word not in unmarked]
-        for position, pair in pairs
-    }
-    changes = {position: ", ".join(words) for position, words in steps.items() if words}
-    breaks = {
-        place
-        for place, (a, b) in enumerate(itertools.pairwise(runs), 1)
-        if _judges(a) != _judges(b)
-    }
-    return trend(marks, metric, label, changes=changes, breaks=breaks, width=SMALL)
+    systems = _systems(runs)
+    last_of: dict[str, _ReadRun] = {}
+    changes: dict[int, str] = {}
+    breaks: set[int] = set()
+    for position, (run, system) in enumerate(zip(runs, systems, strict=True)):
+        before = last_of.get(system)
+        last_of[system] = run
+        if before is None:
+            continue
+        if words := [word for word in _changed(before, run) if word not in unmarked]:
+            changes[position] = ", ".join(words)
+        if _judges(before) != _judges(run):
+            breaks.add(position)
+    return trend(
+        marks,
+        metric,
+        label,
+        changes=changes,
+        breaks=breaks,
+        systems=[name or "no generator named" for name in systems] if any(systems) else (),
+        width=SMALL,
+    )
 
 
 def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
@@ -471,6 +511,7 @@ class Viewer(ThreadingHTTPServer):
             "groups": [
                 {
                     **group._asdict(),
+                    "systems": dict(group.systems),
                     "pictures": [tree(picture) for picture in group.pictures.values()],
                 }
                 for group in groups

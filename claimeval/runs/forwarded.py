@@ -159,6 +159,8 @@ class ForwardedPage(Record):
     title: str
     facts: tuple[str, ...]
     """When, what was judged, and by whom."""
+    of: tuple[str, ...] = ()
+    """The system and the day of each run."""
     names: tuple[str, ...]
     """Both runs of a comparison; empty for one run."""
     rows: tuple[PlainRow, ...]
@@ -305,6 +307,7 @@ def of_run(folder: Path, overview: Overview, tally: RunTally) -> ForwardedPage:
             "".join(head(manifest, summary)),
             _agreement(folder, manifest),
         ),
+        of=(", ".join(_given(_system(manifest, tally), _day(folder))),),
         names=(),
         rows=tuple(_rows_of_run(overview, tally))[:ROWS],
         why=_where_it_fails(tally) if manifest.concludes else "",
@@ -345,6 +348,10 @@ def of_pair(
     return ForwardedPage(
         title=pair.culprit.sentence,
         facts=_given(*judged, both, by, _agreement(folders[labeled], manifests[labeled])),
+        of=tuple(
+            ", ".join(_given(_system(manifest, of_run), _day(folder)))
+            for folder, manifest, of_run in zip(folders, manifests, tally.runs, strict=True)
+        ),
         names=("a", "b"),
         rows=tuple(_rows_of_pair(pair, tally, _units(overviews[1])))[:ROWS],
         why=_why(pair),

@@ -344,3 +344,48 @@ def test_a_page_of_the_viewer_fits_every_window_and_breaks_no_rule_of_axe(
         browser.picture(f"{page}-{width}-{scheme}")
         assert browser.run("return document.documentElement.scrollWidth") == width
         assert browser.breaches(RULES if scheme == "light" else CONTRAST) == []
+
+
+def test_two_systems_have_a_line_and_a_difference_each(tmp_path: Path) -> None:
+    """Two systems, four releases each, judged alternately: release k of blue leaves k of ten claims
+    unsupported, that of green k and four more."""
+    for release in range(4):
+        for place, (system, more) in enumerate((("blue", 0), ("green", 4))):
+            samples = [one.model_copy(update={"generator": f"openai:{system}"}) for one in SAMPLES]
+            wrong = dict.fromkeys(CLAIMS[: release + more], "not_found")
+            path = make(
+                tmp_path / f"{system}-{release}",
+                samples,
+                {"strict": wrong},
+                metrics=("faithfulness",),
+                data=f"/x/{system}{release}.jsonl",
+            )
+            begun(path, f"2026-01-0{2 * release + place + 1}T00:00:00+00:00")
+    (group,) = Home(tmp_path).content()[2]
+    found = {name: of["faithfulness"] for name, of in group.differences.items()}
+    expected = [f"{system}-{release}" for release in (1, 2, 3) for system in ("blue", "green")]
+    assert list(found) == expected
+    assert list(found.values()) == pytest.approx([-0.1] * 6)
+    svg = group.pictures["faithfulness"].svg
+    curves = re.findall(r'<polyline points="([^"]*)"[^>]*stroke="([^"]*)"', svg)
+    assert [(len(curve.split()), colour) for curve, colour in curves] == [
+        (4, "#0072b2"),
+        (4, "#d55e00"),
+    ]
+    first = group.pictures["faithfulness"].descriptions[0]
+    assert first.startswith("openai:blue, blue-0: 1.000")
+    assert group.systems == {
+        f"openai:{system}": tuple(f"{system}-{release}" for release in range(4))
+        for system in ("blue", "green")
+    }
+
+
+def test_versions_that_name_themselves_are_one_line(tmp_path: Path) -> None:
+    for release in range(3):
+        samples = [one.model_copy(update={"generator": f"rag-v{release}"}) for one in SAMPLES]
+        path = make(tmp_path / f"v{release}", samples, {"strict": {}}, metrics=("faithfulness",))
+        begun(path, f"2026-01-0{release + 1}T00:00:00+00:00")
+    (group,) = Home(tmp_path).content()[2]
+    assert list(group.differences) == ["v1", "v2"]
+    assert group.systems == {}
+    assert group.pictures["faithfulness"].svg.count("<polyline") == 1

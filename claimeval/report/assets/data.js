@@ -64,6 +64,8 @@ export const report = {
   /** @type {Record<string, Table>} tables of a comparison, by name */
   compared: {},
   flipped: "",
+  /** @type {string[]} the system and the day of each run */
+  of: [],
   /** @type {Page.DecidingClaim[]} samples of a comparison that changed */
   changed: [],
   /** @type {Record<string, CauseRow[]>} rows of the table of causes, by metric */

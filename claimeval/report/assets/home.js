@@ -6,7 +6,7 @@ import { data } from "./text.js";
 
 /**
  * @typedef {{name: string, runs: string[], changes: Record<string, string>, other_data: boolean, pictures: any[],
- *   differences: Record<string, Record<string, number>>}} Group
+ *   differences: Record<string, Record<string, number>>, systems: Record<string, string[]>}} Group
  */
 
 /** @typedef {{value: (run: Page.RunEntry) => any, cell: (run: Page.RunEntry) => any, kind?: string}} Column under its name */
@@ -110,9 +110,8 @@ function metricColumn(metric) {
       const step = home.differences[run.name]?.[metric];
       return [
         number(mean),
-        span("quiet small below", range(ends), bounds && " (bounds)"),
-        step !== undefined &&
-          span("quiet small below", span("unseen", "since the run before "), signed(step)),
+        ends && span("quiet small below", bounds ? "bounds " : "95% ", range(ends)),
+        step !== undefined && span("quiet small below", "change ", signed(step)),
       ];
     },
   };

@@ -225,6 +225,7 @@ async function start() {
     served ? el("a", { href: "/" }, "All runs") : "claimeval",
     " ",
     span("quiet", data(dataName(report.runs[0]))),
+    span("quiet of-run", data(report.of.map((of) => ` · ${of}`).join(" → "))),
   );
   byId("keys").addEventListener("click", help);
   addEventListener("hashchange", show);

@@ -104,7 +104,16 @@ function groupSection(group, place) {
       p(
         "small",
         el("a", { href: compareAddress(group.runs, group.runs[0]) }, together),
-        group.other_data && span("quiet", " The content of the file differs from run to run."),
+        Object.entries(group.systems).map(([system, names]) => [
+          " · ",
+          el(
+            "a",
+            { href: compareAddress(names, names[0]) },
+            `the ${names.length} of `,
+            data(system || "no named system"),
+          ),
+        ]),
+        group.other_data && span("quiet", " Each run has other answers."),
       ),
     runTable(heading, runs),
   );
