@@ -224,16 +224,6 @@ def spearman(world: World, resampling: Resampling, _: np.random.Generator) -> In
     )
 
 
-def pearson(world: World, resampling: Resampling, _: np.random.Generator) -> IntervalEstimate:
-    return correlation(
-        world.probability.tolist(),
-        world.grades.tolist(),
-        kind="pearson",
-        clusters=world.questions,
-        resampling=resampling,
-    )
-
-
 def labeled(
     world: World, rng: np.random.Generator, *, complete: bool
 ) -> tuple[list[float], list[float | None]]:
@@ -312,7 +302,6 @@ SIMULATIONS: dict[str, Simulation] = {
     "ac1": ac1,
     "auroc": area,
     "spearman": spearman,
-    "pearson": pearson,
     "corrected_micro": corrected_micro,
     "corrected_macro": corrected_macro,
     "rogan_gladen": by_error_rates,

@@ -24,6 +24,7 @@ from claimeval.cli.command import SOURCES
 from claimeval.cli.terminal import encodes, say, write_data
 from claimeval.metrics.derived import DOWN
 from claimeval.runs.views import Block, Column, Entries, Line, Table, through
+from claimeval.statistics.estimates import coverage_in
 from claimeval.types.errors import HIDDEN, NoteWarning, escaped
 
 if TYPE_CHECKING:
@@ -245,7 +246,9 @@ class Output:
                 "stopped": stopped or record.get("stopped"),
             }
             head |= {"settings_from": sources} if sources else {}
-            shown = {**head, **record, **head}
+            low = coverage_in(record)
+            tail = {"interval_coverage": low} if low else {}
+            shown = {**head, **record, **tail, **head}
             text = json_text.dumps(
                 shown, indent=1, ensure_ascii=False, allow_nan=False, default=str
             )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from claimeval.statistics.bootstrap import (
     ClusterSums,
     Floats,
     Integers,
+    Interval,
     IntervalEstimate,
     Mask,
     Resampling,
@@ -32,7 +34,7 @@ from claimeval.statistics.bootstrap import (
     np,
     quotient,
 )
-from claimeval.statistics.intervals import mean_interval
+from claimeval.statistics.intervals import mean_interval, ratio_interval
 from claimeval.types.errors import UsageError, unknown_name
 
 Labels = Sequence[Hashable | None]
@@ -302,9 +304,36 @@ def gwet_ac1(
         return quotient(agreement - chance, 1 - chance)
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    return _estimate(
+    found = _estimate(
         rows, raters > 0, coefficient, reason, clusters, counts, resampling, rated=pairs > 0
     )
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    times = np.ones(len(rows), dtype=np.int64) if counts is None else np.asarray(counts)
+    agreement = ratio_interval(
+        np.repeat(agreeing, times).tolist(),
+        np.repeat((pairs > 0).astype(np.float64), times).tolist(),
+        clusters=clusters,
+        resampling=resampling,
+    )
+    ends = _around_agreement(found.value, agreement)
+    return replace(found, low=min(found.low, ends.low), high=max(found.high, ends.high))
+
+
+def _around_agreement(value: float, agreement: IntervalEstimate) -> Interval:
+    """Return the interval of AC1 that follows from that of the raw agreement if the chance
+    agreement is as it was found.
+
+    With few items apart, resamples of AC1 vary too little, as those of a mean do.
+    """
+    if agreement.value is None or agreement.low is None or agreement.high is None:
+        return Interval(value, value)
+    apart = 1 - agreement.value
+    if apart < 1e-12:
+        # (1 - agreement) / (1 - chance) is 0 / (1 - chance): the chance is not known from it
+        return Interval(value, value)
+    by_chance = (1 - value) / apart
+    return Interval(1 - by_chance * (1 - agreement.low), 1 - by_chance * (1 - agreement.high))
 
 
 def krippendorff_alpha(

@@ -429,6 +429,10 @@ def _with_unseen(error: float, area: float, shortfalls: Floats, clusters: int) -
     return math.sqrt(whole * max(effect, min(1.0, shrunk)))
 
 
+RARE_EXTREMES = "items far from all others may decide it, and a sample need not show them"
+"""Why Pearson's correlation has no interval."""
+
+
 def correlation(
     x: Sequence[float],
     y: Sequence[float],
@@ -437,13 +441,13 @@ def correlation(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
-    """Return the correlation of two scores of the same items, with a BCa interval.
+    """Return the correlation of two scores of the same items, Spearman's with a BCa interval.
 
     Undefined if one of them is constant. Values equal `scipy.stats.pearsonr`, `spearmanr`.
 
-    Pearson's interval covers 82 to 90% of simulated sets of 20 to 50 items of which 3% are far from
-    the others: a set that happens to have none of them does not show that they exist, so no rule
-    on its values can withhold the interval. Spearman's is the better choice there.
+    Pearson's has no interval: that of the bootstrap covers 81% of simulated sets of 20 items of
+    which 3% are far from the others. A set that happens to have none of them does not show that
+    they exist, so no rule on its values can tell when an interval holds. Spearman's holds there.
 
     Args:
         x: One score of each item.
@@ -473,23 +477,17 @@ def correlation(
         first = midranks(first)
         second = midranks(second)
     rows = cluster_sums(_moments(first, second), clusters)
+    enough = len(rows) >= MIN_CLUSTERS and resampling.resamples > 0
     (estimate,) = bootstrap_sums(
         ClusterSums(rows, len(x)),
         [_pearson],
-        (
-            resampling
-            if kind == "pearson" or len(rows) < MIN_CLUSTERS
-            else resampling._replace(resamples=0)
-        ),
+        resampling._replace(resamples=0) if enough else resampling,
         because="one of the scores is constant",
     )
-    if (
-        kind == "pearson"
-        or estimate.value is None
-        or resampling.resamples == 0
-        or len(rows) < MIN_CLUSTERS
-    ):
+    if estimate.value is None or not enough:
         return estimate
+    if kind == "pearson":
+        return without_interval(estimate.value, len(x), len(rows), resampling.level, RARE_EXTREMES)
     codes = np.arange(len(x)) if clusters is None else cluster_codes(clusters, len(x))
     replicates = np.concatenate(
         [

@@ -53,12 +53,14 @@ METHODS: Mapping[str, IntervalMethod] = {
     "alpha": IntervalMethod(
         "krippendorff_alpha", "BCa bootstrap of questions; none for rare labels"
     ),
-    "ac1": IntervalMethod("gwet_ac1", "BCa bootstrap of questions", 90),
+    "ac1": IntervalMethod(
+        "gwet_ac1",
+        "BCa bootstrap of questions, joined with the interval of the raw agreement",
+    ),
     "auroc": IntervalMethod(
         "auroc", "Wilson's on the effective number by DeLong's error (Obuchowski 1997)"
     ),
     "spearman": IntervalMethod("correlation", "BCa bootstrap of questions that ranks each draw"),
-    "pearson": IntervalMethod("correlation", "BCa bootstrap of questions", 81),
     "corrected_micro": IntervalMethod(
         "prediction_powered", "Wilson's on the effective number of labels (PPI++ 2311.01453)"
     ),
@@ -108,6 +110,7 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "OrderEffects.rate": ("mean",),
     "PanelSummary.self_preference": ("self_preference",),
     "PeopleCorrelation.spearman": ("spearman",),
+    "PlainRow.estimate": ("mean", "difference"),
     "RaterPair.kappa": ("kappa",),
     "RaterPair.raw": ("mean",),
     "RaterReport.accuracy": ("mean",),
@@ -132,7 +135,7 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "RatingComparison.kappa": ("kappa",),
     "RatingComparison.whole": ("mean",),
     "RatingCorrelation.agreeing": ("mean",),
-    "RatingCorrelation.pearson": ("pearson",),
+    "RatingCorrelation.pearson": ("none",),
     "RatingCorrelation.spearman": ("spearman",),
     "RunPoint": ("mean",),
     "RunStep.difference": ("difference",),
@@ -151,10 +154,40 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
 that is an estimate itself."""
 
 
-def coverage_note(shown: str, estimate: str) -> str | None:
-    """Return what to say beside an estimate, `shown` by that name, whose interval covers too
-    little; `None` if all its methods cover at least `COVERED`."""
+def coverage_notes(shown: str, estimate: str) -> tuple[str, ...]:
+    """Return the note beside an estimate, `shown` by that name, whose interval covers too little;
+    none if all its methods cover at least `COVERED`."""
     least = min(METHODS[method].least for method in ESTIMATES[estimate])
     if least >= COVERED:
-        return None
-    return f"{shown}: in the worst of its simulations the 95% interval covers {least:.0f}%"
+        return ()
+    return (f"{shown}: in the worst of its simulations the 95% interval covers {least:.0f}%",)
+
+
+def coverage_in(values: object) -> dict[str, float]:
+    """Return by field the percent that intervals in a printed object cover in the worst of their
+    simulations, of those that cover less than `COVERED`."""
+    found: dict[str, float] = {}
+    if isinstance(values, Mapping):
+        for name, value in values.items():
+            least = _LOW.get(name)
+            if least and isinstance(value, Mapping) and value.get("low") is not None:
+                found[name] = least
+            found |= coverage_in(value)
+    elif isinstance(values, (list, tuple)):
+        for value in values:
+            found |= coverage_in(value)
+    return found
+
+
+def _low_fields() -> dict[str, float]:
+    found: dict[str, float] = {}
+    for estimate, methods in ESTIMATES.items():
+        least = min(METHODS[method].least for method in methods)
+        _, dot, field = estimate.partition(".")
+        if dot and least < COVERED and field != "estimate":
+            found[field] = min(least, found.get(field, least))
+    return found
+
+
+_LOW = _low_fields()
+"""The percent of fields whose intervals cover less than `COVERED`, by name."""

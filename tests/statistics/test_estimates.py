@@ -16,7 +16,7 @@ import claimeval
 from benchmarks.estimate_coverage import SHAPES, SIMULATIONS, Shape, coverage
 from claimeval import statistics
 from claimeval.statistics import agreement
-from claimeval.statistics.estimates import ESTIMATES, METHODS, coverage_note
+from claimeval.statistics.estimates import COVERED, ESTIMATES, METHODS, coverage_in, coverage_notes
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 
@@ -100,7 +100,17 @@ def test_the_shapes_are_those_of_few_and_many_items_rare_and_frequent_alone_and_
 
 
 def test_an_interval_that_covers_too_little_says_so() -> None:
-    """The figures of Pearson's and Spearman's rows in `docs/evidence/statistics.md`."""
-    said = coverage_note("Pearson", "RatingCorrelation.pearson")
-    assert said == "Pearson: in the worst of its simulations the 95% interval covers 81%"
-    assert coverage_note("Spearman", "RatingCorrelation.spearman") is None
+    """The figures of the rows in `docs/evidence/statistics.md`."""
+    (said,) = coverage_notes("quadratic kappa", "RaterReport.weighted_kappa")
+    assert said == "quadratic kappa: in the worst of its simulations the 95% interval covers 89%"
+    assert coverage_notes("Spearman", "RatingCorrelation.spearman") == ()
+    ends = {"value": 0.1, "low": 0.0, "high": 0.2}
+    printed = {"metrics": [{"difference": ends, "spearman": ends}], "kappa": ends}
+    assert coverage_in(printed) == {"difference": METHODS["difference"].least}
+    assert coverage_in({"difference": {**ends, "low": None}}) == {}
+
+
+def test_at_most_three_methods_cover_less_than_all_others_and_none_much_less() -> None:
+    low = {name: method.least for name, method in METHODS.items() if method.least < COVERED}
+    assert len(low) <= 3
+    assert min(low.values()) >= 89

@@ -67,9 +67,18 @@ def test_correlation_equals_scipy(kind: str) -> None:
     # parametrised literal
     estimate = correlation(x.tolist(), y.tolist(), kind=kind)  # type: ignore[arg-type]
     assert estimate.value == pytest.approx(expected, abs=1e-12)
-    assert estimate.low is not None
-    assert estimate.high is not None
-    assert estimate.low < expected < estimate.high
+
+
+def test_only_the_correlation_of_ranks_has_an_interval() -> None:
+    x, y = np.random.default_rng(2).integers(0, 6, (2, 50)).astype(float)
+    spearman = correlation(x.tolist(), (x + y).tolist())
+    assert spearman.low is not None
+    assert spearman.high is not None
+    assert spearman.value is not None
+    assert spearman.low < spearman.value < spearman.high
+    pearson = correlation(x.tolist(), (x + y).tolist(), kind="pearson")
+    assert (pearson.low, pearson.high, pearson.method) == (None, None, "none")
+    assert str(pearson.because).startswith("items far from all others")
 
 
 def test_resampled_ranks_are_those_of_the_resample() -> None:

@@ -27,7 +27,8 @@ from claimeval.runs.views import (
 )
 from claimeval.runs.views.ratings import refused, validity
 from claimeval.runs.views.run import CONFUSIONS, disputes, judges
-from claimeval.statistics.estimates import coverage_note
+from claimeval.statistics.classification import RARE_EXTREMES
+from claimeval.statistics.estimates import coverage_notes
 from claimeval.statistics.formatting import (
     decimal,
     interval,
@@ -112,7 +113,6 @@ def view(
             RELIABILITY,
             [report],
             "Judges with each other",
-            covers("Gwet's AC1", "Agreement.ac1"),
         )
     if report.effective_votes is not None:
         judged = sum(rater.rater != PANEL for rater in report.raters)
@@ -253,7 +253,9 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
         counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
         lines: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
         lines += [(name, *found) for name, found in by_measure(raters) if any(found)]
-        return table("people", columns, lines)
+        graded = any(rater.weighted_kappa for rater in raters)
+        low = coverage_notes("kappa, squared", "RaterReport.weighted_kappa") if graded else ()
+        return table("people", columns, lines, notes=low)
     shown = [
         (name, values)
         for name, values in by_measure(raters)
@@ -316,12 +318,6 @@ def calibration(name: str, report: CalibrationReport) -> Table:
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
 
 
-def covers(shown: str, estimate: str) -> tuple[str, ...]:
-    """Return the note of a table on an estimate whose interval covers too little."""
-    note = coverage_note(shown, estimate)
-    return (note,) if note else ()
-
-
 def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     """Yield how scores of whole answers go with ratings by people."""
     what = "pairs of answers" if found.pairs else "answers"
@@ -336,8 +332,8 @@ def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
         Column("Pearson", "estimate", at="pearson"),
         *([Column("same preference", "estimate", at="agreeing")] if found.pairs else ()),
     )
-    notes = covers("Pearson", "RatingCorrelation.pearson")
-    yield table("ratings", columns, found.correlations, notes=notes)
+    note = f"Pearson has no interval: {RARE_EXTREMES}"
+    yield table("ratings", columns, found.correlations, notes=(note,))
     for pair in found.people:
         both = f": Spearman {text(pair.spearman, 'estimate')}, {pair.items} {what}"
         yield remark("two annotators of ", Data(pair.rating), " with each other", both)
@@ -402,7 +398,7 @@ def correction(found: Correction) -> Iterator[Block]:
                 ("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled)
             )
             rows.append(("", "people alone", *_cells(score.people), found.labeled))
-    notes = covers("macro, corrected", "CorrectedScore.corrected") if found.macro else ()
+    notes = coverage_notes("macro, corrected", "CorrectedScore.corrected") if found.macro else ()
     yield table("corrected", CORRECTED, rows, notes=notes)
     scores = [score for score in (found.macro, found.micro) if score]
     for because in dict.fromkeys(score.corrected.because for score in scores):

@@ -30,6 +30,7 @@ from claimeval.runs.views import (
     remark,
     table,
 )
+from claimeval.statistics.estimates import coverage_notes
 from claimeval.statistics.formatting import adding_up, decimal, number_of, p_value, signed
 from claimeval.types.clusters import sample_count
 from claimeval.types.estimates import Estimate
@@ -251,7 +252,8 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
 def results(pair: PairedRuns) -> Iterator[Table]:
     """Yield a row for each metric, and the claims that only one run supports if claims are in
     both."""
-    yield table("differences", COLUMNS, pair.metrics)
+    low = coverage_notes("b - a", "MetricComparison.difference")
+    yield table("differences", COLUMNS, pair.metrics, notes=low)
     of_claims = list[MetricComparison]()
     for metric in pair.metrics:
         counts = metric.discordant

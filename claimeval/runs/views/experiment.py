@@ -29,6 +29,7 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.views.comparison import flip
+from claimeval.statistics.estimates import coverage_notes
 from claimeval.statistics.formatting import (
     decimal,
     number_of,
@@ -172,7 +173,8 @@ def differences(result: ExperimentResult, metric: str) -> Table:
         Column("n", "count", 1, "n"),
     )
     rows = [Named(Data(arm.name), arm.metrics[metric]) for arm in result.arms]
-    return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(directed(metric)))
+    low = coverage_notes("difference", "ArmMetric.difference")
+    return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(directed(metric)), low)
 
 
 def costs(result: ExperimentResult) -> Table:
