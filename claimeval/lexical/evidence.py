@@ -57,14 +57,22 @@ class EvidenceFinder:
         Args:
             claim: The claim.
             reason: What the judge wrote to justify its verdict; its words count more.
-            among: Positions of the documents that the judge named. All documents are searched if it
-                named none, or if no sentence of these has enough of the words.
+            among: Positions of the documents that the judge named. If these are one sentence, it is
+                that one, in whatever words. Where no sentence of these has enough of the words,
+                others are searched by a reason only: the nearest sentence of a document that the
+                judge did not name says nothing of its verdict.
         """
-        for places in (sorted(among), range(len(self._texts))):
-            best = self._best(claim, reason, places)
-            if best:
-                return best
-        return None
+        named = sorted(among)
+        found = self._best(claim, reason, named) or self._only(named)
+        if found or (named and not reason):
+            return found
+        return self._best(claim, reason, range(len(self._texts)))
+
+    def _only(self, places: Collection[int]) -> EvidenceSentence | None:
+        """Return the sentence of these documents if they have one only: "Closed on Mondays." can
+        contradict a claim of which it has no word."""
+        known = list(chain.from_iterable(self._sentences(place) for place in places))
+        return known[0][0] if len(known) == 1 else None
 
     def _best(self, claim: str, reason: str, places: Collection[int]) -> EvidenceSentence | None:
         known = list(chain.from_iterable(self._sentences(place) for place in places))

@@ -333,6 +333,7 @@ def _worst_claim(ranked: _WorstOfSample, computed: Collection[str]) -> WorstClai
         near=_in_words(
             excerpt,
             PLACES.get(assessment.against, assessment.against),
+            verdict.cites if verdict else (),
             literal=literal,
             judged=bool(sentence and sentence.judged),
         ),
@@ -361,11 +362,16 @@ def _readable(verdict: Verdict, ids: Sequence[str]) -> str | None:
     return _NUMBERED.sub(name, verdict.explanation)
 
 
-def _in_words(excerpt: str | None, place: str, *, literal: bool, judged: bool) -> str:
+def _in_words(
+    excerpt: str | None, place: str, cites: Sequence[str], *, literal: bool, judged: bool
+) -> str:
     """Return what a part of the evidence has of a claim: its words (`literal`), the sentence that
-    the reason is about (`judged`), one like it, or none."""
+    the reason is about (`judged`), one like it, or none, beside the documents that the judge
+    names."""
     if literal:
         return f"word for word in {place}: the judge may be wrong"
+    if not excerpt and cites:
+        return f"the judge names [{', '.join(cites)}]; no sentence there is worded like the claim"
     if not excerpt:
         return f"nothing like it in {place}"
     return f"evidence: {excerpt}" if judged else f"nearest: {excerpt}"

@@ -218,6 +218,17 @@ WORLDS = {
         "Retrieval is the weak part: 20 of 30 answers lack a part of the gold answer; for 20 the"
         " documents lack a part.",
     ),
+    "answers that are not there": (
+        ALL,
+        [Group(5, answer=()), Group(1, answer=("x0", 1)), Group(15)],
+        "1 of 16 answers contradicts the gold answer and the documents, 5 questions without an"
+        " answer.",
+    ),
+    "many claims without a label": (
+        ALL,
+        [Group(20, answer=(0, f"{UNREADABLE} it.", f"{UNREADABLE} me."))],
+        "40 of 100 claims are undecided. At least 20 of 20 answers lack a part of the gold answer.",
+    ),
     "everything at once": (
         ALL,
         [

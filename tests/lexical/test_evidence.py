@@ -57,6 +57,14 @@ def test_words_of_the_reason_come_first_and_named_documents_before_others(
     assert found(claim, reason, TOWER, SHIPS, among=among) == sentence
 
 
+def test_a_named_document_of_one_sentence_is_the_evidence_in_whatever_words() -> None:
+    """The judge says "contradicted [2]" and gives no reason; other documents are nearer."""
+    texts = ["Entry on Sundays is by the side door.", "Closed at weekends.", "Two. Sentences."]
+    finder = EvidenceFinder(texts)
+    assert finder.find("One can visit the tower on Sundays.", among=[1]) == (1, 0, 19)
+    assert finder.find("One can visit the tower on Sundays.", among=[2]) is None
+
+
 def test_scripts_without_spaces_are_compared_by_pairs_of_characters() -> None:
     assert found("設計者は佐藤である。", "設計者は田中だ", CJK) == "設計者は田中である。"
 

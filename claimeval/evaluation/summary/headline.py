@@ -268,7 +268,8 @@ class HeadlineTally:
         self._judged += facts.judged
         self._claims_seen += facts.claims
         self._undecided += facts.undecided
-        self._count(facts)
+        # An answer that is not there is said to be missing, and not what it lacks.
+        self._count(facts if facts.answered else SampleFacts(not_retrieved=facts.not_retrieved))
         self._grounded += facts.all_grounded
         self._complete += facts.all_covered
         right = facts.all_covered and facts.none_contradicted
@@ -276,7 +277,7 @@ class HeadlineTally:
         self._fine += right and facts.all_grounded
         if facts.gold:
             self._gold += 1
-            failed = facts.fails or facts.declines
+            failed = facts.answered and (facts.fails or facts.declines)
             self._retrieval += failed and bool(facts.not_retrieved)
             self._model += failed and not facts.not_retrieved
 
@@ -425,7 +426,7 @@ class HeadlineTally:
         """Return where most failing answers go wrong; None if the counts are too few or too
         close to tell."""
         n = self._gold
-        if n < ENOUGH:
+        if n < ENOUGH or self._undecided > UNDECIDED * self._claims_seen:
             return None
         retrieval = wilson_interval(self._retrieval / n, n)
         model = wilson_interval(self._model / n, n)
@@ -695,6 +696,9 @@ def sample_sentence(result: SampleResult, pairs: Mapping[Pair, Metric]) -> str:
     if facts.declines:
         held = _held(facts)
         return f"The answer declines: it makes no claim{held and f', and {held}'}."
+    if not facts.answered:
+        held = _held(facts)
+        return f"There is no answer{held and f'; {held}'}."
     if not facts.judged:
         return ""
     nothing = "nothing" if CORRECT in pairs else "no document"

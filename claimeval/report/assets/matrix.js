@@ -16,9 +16,11 @@ export function matrix(side) {
   const alone = labelsOfDocuments(side);
   const named = entries.map((entry) => namedDocuments(entry, side));
   const known = new Set(side.result.sample.reference_context_ids ?? []);
+  const anywhere = namedAnywhere(side);
   // the sign of a claim under a document: its label against that document alone, else against all, where it is named
   const mark = (/** @type {number} */ i, /** @type {number} */ column) => {
-    if (alone.size) return alone.get(`${entries[i].claim.id} ${column + 1}`) ?? null;
+    const own = alone.get(`${entries[i].claim.id} ${column + 1}`);
+    if (own) return own;
     const judges = named[i].get(documents[column].id);
     return judges ? { label: entries[i].label, because: entries[i].because, judges } : null;
   };
@@ -29,7 +31,7 @@ export function matrix(side) {
   )
     return null;
   const uses = documents.map((_, column) =>
-    documentUse(column, entries.length, mark, alone.size > 0),
+    documentUse(column, entries.length, mark, alone.size > 0, anywhere.has(documents[column].id)),
   );
   const names = documents.map((document, i) => [
     span("rank", `${i + 1}`),
@@ -51,7 +53,7 @@ export function matrix(side) {
     ),
     note(
       alone.size
-        ? "Each sign is the label of a claim against one document alone. "
+        ? "A sign is the label of a claim against one document alone where it was judged so, else it marks a document that a judge names for the claim. "
         : "A sign marks a document that a judge names for the claim. ",
       [...new Set(uses)].map((use) => `${use}: ${USES[use]}`).join("; "),
       ".",
@@ -75,6 +77,15 @@ function labelsOfDocuments({ result, metric }) {
   );
 }
 
+/** The documents that any verdict of the sample names, for claims of whichever part. @param {Side} side */
+function namedAnywhere({ result, metric }) {
+  const named = new Set();
+  for (const { against, verdicts } of result.assessments)
+    for (const { cites } of against === metric.against ? verdicts : [])
+      for (const id of cites ?? []) named.add(id);
+  return named;
+}
+
 /** @param {Mark | null} mark */
 function signOf(mark) {
   if (!mark) return null;
@@ -89,18 +100,26 @@ const USES = {
   repeats: "supports only claims that a document before it supports too",
   "no support": "supports no claim",
   "not known": "supports no claim so far; some verdicts are missing",
-  unused: "not named for any claim",
+  elsewhere: "not named for these claims, but for others of this sample",
+  unused: "not named in any verdict of this sample",
 };
 
-/** @param {number} column @param {number} claims @param {(i: number, column: number) => Mark | null} mark @param {boolean} alone */
-function documentUse(column, claims, mark, alone) {
+/**
+ * @param {number} column
+ * @param {number} claims
+ * @param {(i: number, column: number) => Mark | null} mark
+ * @param {boolean} alone whether claims were judged against single documents
+ * @param {boolean} named whether any verdict of the sample names the document
+ */
+function documentUse(column, claims, mark, alone, named) {
   const all = Array.from({ length: claims }, (_, i) => i);
   const supports = (/** @type {number} */ i, /** @type {number} */ place) =>
     mark(i, place)?.label === "supported";
   const mine = all.filter((i) => supports(i, column));
   if (!mine.length && alone && all.some((i) => mark(i, column)?.label === "unassessed"))
     return "not known";
-  if (!mine.length) return all.some((i) => mark(i, column)) ? "no support" : "unused";
+  if (!mine.length && all.some((i) => mark(i, column))) return "no support";
+  if (!mine.length) return named ? "elsewhere" : "unused";
   const before = (/** @type {number} */ i) =>
     Array.from({ length: column }, (_, place) => place).some((place) => supports(i, place));
   return mine.some((i) => !before(i)) ? "carries" : "repeats";
