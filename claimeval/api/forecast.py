@@ -18,7 +18,7 @@ from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
 from claimeval.execution.batch.executor import batch_judges, options_for
-from claimeval.providers import specs
+from claimeval.providers import provider, specs
 from claimeval.runs.experiments import read
 from claimeval.runs.jobs import Prepared
 from claimeval.store.store import MARKER, Store, cache_folder
@@ -245,7 +245,7 @@ def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
     These calls are paid for and not cached. `.settings` are the recommended lines of a judge
     file.
 
-    Raises UsageError if a setting is wrong or the judge reads no prompts.
+    Raises UsageError if a setting is wrong or the judge is on this machine.
 
     Examples:
         >>> probe = ce.probe("openai:gpt-5-mini")
@@ -253,7 +253,8 @@ def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
         (True, True)
     """
     parsed = specs.parse_judge(parse_spec(judge))
-    specs.require_prompt_readers((parsed,), "questions are put")
+    if not provider(parsed.model).costs:
+        specs.require_prompt_readers((parsed,), "questions are put")
     if options.offline:
         raise UsageError("offline: a judge is tried by asking it")
     return blocking(try_judge(parsed, options))

@@ -28,7 +28,7 @@ from claimeval.types.chat_format import read_tokens, refuses
 from claimeval.types.errors import UsageError, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.probes import Probe, ProbeStep
-from claimeval.types.records import Claim, Document
+from claimeval.types.records import Claim, Document, ReadVerdict
 from claimeval.types.requests import (
     CLAIMS_PER_CALL,
     CallError,
@@ -150,6 +150,8 @@ class _Trial:
         """The replies about more claims at once than the judge would be asked."""
         self.other_form = False
         """Whether verdicts lack what the schema requires."""
+        self.states_probability = False
+        """Whether a verdict of a judge that reads no prompts has a probability."""
 
     async def _ask(self, request: Request) -> Outcome:
         """Return the reply, after removing refused parameters; a failure if there is none."""
@@ -182,7 +184,7 @@ class _Trial:
         def check(reply: Completion) -> str | None:
             extracted = extract.read(reply, request, "answer", QUESTION)
             if isinstance(extracted, Failure):
-                return _problem(extracted)
+                return _problem(extracted, request, reply)
             return None if extracted else "it finds no claim in an answer with two"
 
         return _step("extract", outcome, check)
@@ -210,7 +212,7 @@ class _Trial:
         def check(reply: Completion) -> str | None:
             assessed = assess.read(reply, judge_request)
             if assessed.failure:
-                return _problem(assessed.failure)
+                return _problem(assessed.failure, judge_request, reply)
             self.other_form = not _in_form(reply, judge_request)
             labels = [
                 assessed.values[claim.id][0].label if claim.id in assessed.values else None
@@ -227,6 +229,32 @@ class _Trial:
             )
 
         return _step("assess", outcome, check)
+
+    async def assess_typed(self) -> ProbeStep:
+        """Ask a judge that reads no prompts of a run about a true and a false claim."""
+        prompt = prompts.load("assess", "three_way")
+        shown = ShownDocuments([DOCUMENT])
+        verdicts: list[ReadVerdict] = []
+        step = ProbeStep(step="assess", right=False)
+        for chunk in even_chunks(_claims(CLAIMS), providers.claims_per_call(self._judge)):
+            request = assess.ask(prompt, self._judge, chunk, shown, QUESTION)
+            outcome = await self._ask(request)
+            if isinstance(outcome, Failure):
+                return _step("assess", outcome, lambda _: None)
+            assessed = assess.read(outcome, request, computed=True)
+            lacking = [claim for claim in chunk if claim.id not in assessed.values]
+            step = _step("assess", outcome, lambda _: None)
+            if lacking:
+                problem = assessed.lack(lacking[0].id)
+                why = problem.message or assessed.message or problem.reason
+                return step.model_copy(update={"right": False, "problem": why})
+            verdicts += [assessed.values[claim.id][0] for claim in chunk]
+        self.states_probability = any(each.probability is not None for each in verdicts)
+        labels = [verdict.label for verdict in verdicts]
+        if [label == "supported" for label in labels] == [*CLAIMS.values()]:
+            return step
+        wrong = f"it says {', '.join(map(str, labels))} of a true and a false claim"
+        return step.model_copy(update={"right": False, "problem": wrong})
 
     async def right_of(
         self, known: Mapping[str, bool], documents: Sequence[Document], at_once: int
@@ -303,11 +331,11 @@ def _claims(texts: Iterable[str]) -> list[Claim]:
     ]
 
 
-def _problem(failure: Failure) -> str:
+def _problem(failure: Failure, request: Request, reply: Completion) -> str:
     if failure.reason == "refused":
         return "it refuses to answer"
     return (
-        f"{failure.message}; {advice(failure)}"
+        f"{failure.message}; {advice(failure, request, reply)}"
         if failure.reason == "unparsable"
         else failure.message
     )
@@ -343,10 +371,7 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         return unprobed.model_copy(update={"problem": str(error), "key_accepted": False})
     async with providers.provider(judge.model).open(judge) as backend:
         trial = _Trial(judge, backend, options.timeout)
-        steps = [await trial.extract()]
-        if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
-            steps.append(await trial.assess())
-        usable = all(step.right for step in steps) and len(steps) == 2
+        steps, usable = await _tried(judge, trial)
         borne = await trial.borne() if usable else Borne(None, providers.claims_per_call(judge))
         update = {"of_twenty": borne.of_twenty, "claims_at_once": borne.at_once if usable else None}
         unprobed = unprobed.model_copy(update=update)
@@ -362,6 +387,16 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         }
         return result.model_copy(update=stating)
     return result.model_copy(update={"context_tokens": known_window(judge)})
+
+
+async def _tried(judge: Judge, trial: _Trial) -> tuple[list[ProbeStep], bool]:
+    """Return the steps, and whether the judge can be asked about many claims at once."""
+    if not providers.reads_prompts(judge):
+        return [await trial.assess_typed()], False
+    steps = [await trial.extract()]
+    if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
+        steps.append(await trial.assess())
+    return steps, all(step.right for step in steps) and len(steps) == 2
 
 
 def _key_accepted(trial: _Trial, statuses: Set[int | None]) -> bool | None:
@@ -387,7 +422,7 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
             False if trial.other_form and learned.schema_honoured else learned.schema_honoured
         ),
         "thinks_aloud": any(aloud) if aloud else None,
-        "log_probabilities": any(tokens) if trial.replies else None,
+        "log_probabilities": (trial.states_probability or any(tokens) if trial.replies else None),
         "refused": tuple(name for name in learned.refused if name not in judge.learned.refused),
         "context_tokens": judge.context_tokens or learned.context_tokens,
         "steps": steps,

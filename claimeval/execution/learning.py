@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from claimeval.execution import Executor
-from claimeval.providers import provider
+from claimeval.providers import checkers, provider
 from claimeval.providers.windows import PromptCounts, known_window
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store
@@ -180,7 +180,7 @@ class ReviewingExecutor(Executor):
         judge = request.judge
         reason = replies.last_failure.reason
         problem = replies.last_failure.message or reason
-        help_ = advice(replies.last_failure)
+        help_ = advice(replies.last_failure, request, completion)
         if provider(judge.model).example:
             help_ += (
                 "; `claimeval doctor --judge"
@@ -190,11 +190,13 @@ class ReviewingExecutor(Executor):
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
 
 
-def advice(failure: Failure) -> str:
-    """Return what helps against replies that cannot be read."""
+def advice(failure: Failure, request: Request, completion: Completion) -> str:
+    """Return what helps against replies that cannot be read, of which this is one."""
     if failure.reason == "truncated":
         looping = "repeats itself" in failure.message
         return _LESS if looping else "raise max_tokens in a judge file"
+    if as_checker := checkers.advice(request.judge, completion.text or ""):
+        return as_checker
     problem = failure.message or failure.reason
     return next(
         (help_ for cause, help_ in _HELP if cause.search(problem)),

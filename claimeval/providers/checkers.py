@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from claimeval.judging import checkers
+from claimeval.judging.reply_values import Unparsable, after_reasoning
 from claimeval.providers import Provider
 from claimeval.providers import openai as protocol
 from claimeval.providers.http import check_endpoint
+from claimeval.types.checkers import ReplyRule
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.records import Record
 from claimeval.types.requests import Judge
@@ -41,6 +43,38 @@ def presets() -> Mapping[str, Preset]:
     """Return the shipped checkers by name."""
     table = read_yaml(TABLE, "table of checkers")
     return {name: Preset.model_validate(row) for name, row in table.items()}
+
+
+def advice(judge: Judge, text: str) -> str | None:
+    """Return how to ask a chat judge that replies as a checker does: with a preset whose form its
+    reply has, or with a judge file if it is a single word. None for other replies."""
+    if judge.asks:
+        return None
+    try:
+        reply = after_reasoning(text)
+    except Unparsable:
+        return None
+    at = f"={judge.model_name}@{judge.endpoint}"
+    fitting = [f"`-j check:{name}{at}`" for name in presets() if _reads(name, reply)]
+    if fitting:
+        named = " or ".join(fitting)
+        return f"it replies as a checker does: {named} asks in the form of that model"
+    if len(reply.split()) == 1 and "{" not in reply:
+        return (
+            "a model that replies with one word is asked about one claim at a time: `asks: pair` in"
+            " a judge file, with `prompt` and `reply` (docs/reference/hosts.md#checkers)"
+        )
+    return None
+
+
+def _reads(preset: str, reply: str) -> bool:
+    """Return whether a reply has the form of a preset."""
+    rule = ReplyRule.model_validate(presets()[preset].settings["reply"])
+    try:
+        checkers.read(reply, rule)
+    except Unparsable:
+        return False
+    return True
 
 
 def resolve(judge: Judge) -> Judge:

@@ -539,3 +539,66 @@ def test_a_checker_rates_whole_answers_and_matches_documents(minicheck: Server) 
     )
     (result,) = graded
     assert [each.label for each in result.assessments] == ["0", "1"]
+
+
+def test_doctor_tries_a_checker_with_a_true_and_a_false_claim(minicheck: Server) -> None:
+    minicheck.reply = lambda _: {"message": {"content": "No"}}
+    wrong = ce.probe(f"check:minicheck@{minicheck.url}")
+    assert not wrong.ok
+    assert wrong.problem == "it says not_found, not_found of a true and a false claim"
+    minicheck.reply = None
+    found = ce.probe(f"check:minicheck@{minicheck.url}")
+    assert found.ok
+    assert [step.step for step in found.steps] == ["assess"]
+
+
+ONE_WORD = {
+    "No": r"-j check:minicheck=m@http\S+` or",
+    "<score> no </score>": "-j check:granite-guardian=m@",
+    '{"REASONING": ["so"], "SCORE": "PASS"}': "-j check:lynx=m@",
+    "Feedback: good. [RESULT] 5": "-j check:prometheus=m@",
+    "<feedback>so</feedback><score>1</score>": "-j check:flow-judge=m@",
+    "**Reasoning:** so **Result:** Y": "-j check:selene=m@",
+    "PASS": r"`asks: pair` in a judge file, with `prompt` and `reply`",
+}
+
+
+@pytest.mark.parametrize(("reply", "advice"), ONE_WORD.items())
+def test_a_chat_judge_that_replies_as_a_checker_does_ends_with_the_preset(
+    minicheck: Server, reply: str, advice: str
+) -> None:
+    minicheck.form = Form(lambda messages, template: ("", ""), (reply,), (reply,))
+    answers = [
+        {**sample(), "id": f"s{number}", "answer": f"Berlin has {number} lakes."}
+        for number in range(12)
+    ]
+    with pytest.raises(ce.StoppedEarly, match=advice):
+        ce.score(
+            answers,
+            metrics=["faithfulness"],
+            judges=f"openai:m@{minicheck.url}",
+            extractor="local:lexical",
+        )
+
+
+def test_the_advice_for_one_word_works_when_typed(minicheck: Server) -> None:
+    command = re.search(r"check:minicheck=m@\S+", _advised(minicheck))
+    assert command
+    minicheck.form = FORMS["minicheck"]
+    assert labels(score(command[0].rstrip("`"))) == RIGHT
+
+
+def _advised(server: Server) -> str:
+    server.form = Form(lambda messages, template: ("", ""), ("No",), ("No",))
+    answers = [
+        {**sample(), "id": f"s{number}", "answer": f"Berlin has {number} lakes."}
+        for number in range(12)
+    ]
+    with pytest.raises(ce.StoppedEarly) as stopped:
+        ce.score(
+            answers,
+            metrics=["faithfulness"],
+            judges=f"openai:m@{server.url}",
+            extractor="local:lexical",
+        )
+    return str(stopped.value)

@@ -502,3 +502,16 @@ def test_it_can_be_judged_again_and_compared_with_people(server: Server, tmp_pat
     again = ce.rejudge(tmp_path / "run", judges=f"decisions:other@{server.url}")
     assert labels(again) == RIGHT
     assert len(server.bodies) == asked + 1
+
+
+def test_doctor_tries_a_decision_model_with_a_true_and_a_false_claim(server: Server) -> None:
+    TRUE["The Eiffel Tower is in Paris."] = "supported"
+    found = ce.probe(f"decisions:gpt-6-luna@{server.url}")
+    del TRUE["The Eiffel Tower is in Paris."]
+    assert found.ok
+    assert [step.step for step in found.steps] == ["assess"]
+    assert found.log_probabilities
+    assert found.lines["price"] == "unknown", "another address has another price"
+    assert len(server.bodies) == 1
+    server.statuses = [401]
+    assert not ce.probe(f"decisions:gpt-6-luna@{server.url}").ok
