@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from claimeval.execution import Executor
-from claimeval.providers import checkers, provider
+from claimeval.providers import provider
 from claimeval.providers.windows import PromptCounts, known_window
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store
@@ -192,6 +192,8 @@ class ReviewingExecutor(Executor):
 
 def advice(failure: Failure, request: Request, completion: Completion) -> str:
     """Return what helps against replies that cannot be read, of which this is one."""
+    from claimeval.providers import checkers
+
     if failure.reason == "truncated":
         looping = "repeats itself" in failure.message
         return _LESS if looping else "raise max_tokens in a judge file"
