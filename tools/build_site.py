@@ -304,7 +304,8 @@ def is_guide(location: str) -> bool:
 def as_text(item: dict[str, Any]) -> dict[str, Any]:
     """Return an entry whose title is shown as before, and searched as a part of its text."""
     title = item["title"]
-    hidden = re.sub(r"(<[^>]+>)|(\w)(?=\w)", lambda match: match[1] or match[2] + JOINER, title)
+    first_letter = r"(<[^>]+>)|(?<![^\W_])([^\W_])"
+    hidden = re.sub(first_letter, lambda match: match[1] or match[2] + JOINER, title)
     words = re.sub(r"<[^>]+>", "", title).strip()
     return {**item, "title": hidden, "text": f"<p>{words}</p> {item['text']}"}
 
