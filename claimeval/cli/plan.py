@@ -146,7 +146,15 @@ def forecast_experiment(args: ExperimentCommand) -> int:
 
 
 def _record(forecast: Forecast) -> dict[str, object]:
-    figures = ("samples", "calls", "cost", "cost_per_verdict", "cost_bound", "judges_without_price")
+    figures = (
+        "samples",
+        "calls",
+        "cost",
+        "likely_cost",
+        "cost_per_verdict",
+        "cost_bound",
+        "judges_without_price",
+    )
     return {
         **{name: getattr(forecast, name) for name in figures},
         "lines": [

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from math import ceil, floor
+from math import ceil, floor, sqrt
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
@@ -347,6 +347,16 @@ class Forecast(Record):
         """Minimum and maximum US dollars for the judges whose price is known."""
         costs = [line.cost for line in self.lines if line.cost]
         return sum(low for low, _ in costs), sum(high for _, high in costs)
+
+    @property
+    def likely_cost(self) -> float | None:
+        """What the run likely costs, in US dollars: between the ends of each step by their
+        geometric mean, as the unknown numbers (tokens a byte, claims a sentence) are factors. None
+        if a price is unknown."""
+        if self.judges_without_price:
+            return None
+        costs = [line.cost for line in self.lines if line.cost]
+        return sum(sqrt(low * high) if low else (low + high) / 2 for low, high in costs)
 
     @property
     def cost_per_verdict(self) -> tuple[float, float] | None:

@@ -101,7 +101,7 @@ def test_the_table_says_calls_tokens_money_and_what_they_rest_on(
     assert (
         lines[1] == "samples.jsonl: 3 samples; faithfulness, correctness, coverage, context_recall"
     )
-    table = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("Upper limit"))]
+    table = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("Likely"))]
     assert max(map(len, table)) <= 80
     assert table[0].split() == [
         "step",

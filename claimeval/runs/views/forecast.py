@@ -55,6 +55,7 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
     )
     yield table("forecast", STEPS, [*rows, ("total", "", *_calls(forecast.lines), _price(known))])
     if forecast.calls[1]:
+        yield from _likely(forecast)
         yield line(_most(forecast))
     if forecast.cost_per_verdict and forecast.cost_per_verdict[1]:
         low, high = forecast.cost_per_verdict
@@ -82,6 +83,7 @@ def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Itera
     yield heading(Data(name), f": {total.samples:,} {arms}")
     rows = [(Data(arm), *_arm(ahead)) for arm, ahead in forecasts.items()]
     yield table("arms", ARMS, [*rows, ("total", *_arm(total))])
+    yield from _likely(total)
     if total.judges_without_price:
         priced = (
             f"; the others cost {span(total.known_cost, dollars)}" if total.known_cost[1] else ""
@@ -122,6 +124,13 @@ def _calls(parts: Sequence[StepForecast]) -> Iterator[str]:
 def _added(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
     lows, highs = zip(*ranges, strict=True)
     return sum(lows), sum(highs)
+
+
+def _likely(forecast: Forecast) -> Iterator[Block]:
+    """Yield the likely cost, where the forecast is a range."""
+    likely = forecast.likely_cost
+    if likely and forecast.cost and dollars(forecast.cost[0]) != dollars(forecast.cost[1]):
+        yield line(f"Likely about ${dollars(likely)}.")
 
 
 def _most(forecast: Forecast) -> str:
