@@ -246,14 +246,18 @@ class Output:
                 "stopped": stopped or record.get("stopped"),
             }
             head |= {"settings_from": sources} if sources else {}
-            low = coverage_in(record)
-            tail = {"interval_coverage": low} if low else {}
-            shown = {**head, **record, **tail, **head}
+            shown = {**head, **record, **_coverage(record), **head}
             text = json_text.dumps(
                 shown, indent=1, ensure_ascii=False, allow_nan=False, default=str
             )
             write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")
         return exit_code
+
+
+def _coverage(record: Mapping[str, Any]) -> dict[str, object]:
+    """Return what JSON says of intervals that cover less than others."""
+    low = coverage_in(record)
+    return {"interval_coverage": low} if low else {}
 
 
 @contextmanager
