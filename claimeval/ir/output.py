@@ -210,6 +210,11 @@ def warnings(evaluation: Evaluation) -> Iterator[str]:
         measure.row.relevance == "binary" for measure in evaluation.measures
     ):
         yield f"grades reach {counts.highest_grade:g}, relevant from {counts.level:g} on (-l)"
+    if 0 < counts.highest_grade < counts.level:
+        yield (
+            f"no grade reaches {counts.level:g}, from which on documents are relevant (-l); the"
+            f" highest is {counts.highest_grade:g}"
+        )
     if counts.missing:
         counted = "counted as 0" if counts.missing_are_zero else "left out (-c counts them as 0)"
         yield f"{_first_queries(counts.missing)} of the qrels not in the run, {counted}"

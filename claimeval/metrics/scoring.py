@@ -399,6 +399,8 @@ class MetricTally:
 
     @property
     def _support(self) -> tuple[float, float]:
+        if self._unit == "words":
+            return (0.0, math.inf)
         return (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
 
 

@@ -257,3 +257,13 @@ def test_terminal_does_not_order_runs_with_values_for_other_queries(
 
     assert "The runs have mrr for different queries: their means do not compare." in shown
     assert "highest" not in shown
+
+
+def test_grades_below_the_level_of_relevance_are_the_reason_why_nothing_is_relevant(
+    files: tuple[str, str, str],
+) -> None:
+    Path(files[0]).write_text("q1 0 a 0.9\nq1 0 n 0\nq2 0 a 0.5\n")
+    said = call("rank", *files[:2], "-m", "map").stdout
+    assert (
+        "no grade reaches 1, from which on documents are relevant (-l); the highest is 0.9" in said
+    )

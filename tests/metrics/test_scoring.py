@@ -237,3 +237,14 @@ def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
 )
 def test_a_score_in_words_says_what_is_counted(name: str, score: Score, words: str) -> None:
     assert score.in_words(name) == words
+
+
+def test_a_length_has_no_interval_below_zero() -> None:
+    """Of 1 and 18 words, Student's interval begins at -98.5; at most it may begin at 0."""
+    tally = MetricTally()
+    for words in (1.0, 18.0):
+        tally.add(Score(value=words, unit="words"))
+    summary = tally.summary()
+    assert summary.low == 0.0
+    assert summary.high is not None
+    assert summary.high > 100
