@@ -242,8 +242,8 @@ def test_a_score_in_words_says_what_is_counted(name: str, score: Score, words: s
 def test_a_length_has_no_interval_below_zero() -> None:
     """Of 1 and 18 words, Student's interval begins at -98.5; at most it may begin at 0."""
     tally = MetricTally()
-    for words in (1.0, 18.0):
-        tally.add(Score(value=words, unit="words"))
+    for cluster, words in enumerate((1.0, 18.0)):
+        tally.add(Score(value=words, unit="words"), cluster=cluster)
     summary = tally.summary()
     assert summary.low == 0.0
     assert summary.high is not None
