@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import claimeval as ce
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
@@ -63,6 +65,38 @@ def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
     assert summary.complete
     assert summary["faithfulness"].mean == 0.75, "the judge's rules predict this score"
     return progress
+
+
+class Ended(NamedTuple):
+    """CPU time of this process at the end of a whole command."""
+
+    after: float
+    """Milliseconds after the result of the last sample: summary, page, and reading the run."""
+
+
+def whole(model: str, url: str, count: int, folder: Path, **options: Any) -> Ended:
+    """Score as a user does, with run directory and page."""
+    last = 0.0
+
+    def note(progress: Progress) -> None:
+        nonlocal last
+        if progress.done == count:
+            last = last or time.process_time()
+
+    settings = RunOptions(cache=folder / "store", progress=note, **options)
+    judge = Judge(name="judge", model=model, endpoint=url)
+    run = ce.score(
+        list(samples(count)),
+        judges=judge,
+        metrics=METRICS,
+        out=folder / "run",
+        overwrite=True,
+        options=settings,
+    )
+    assert run.path
+    assert (run.path / "report.html").exists()
+    assert run["faithfulness"].mean == 0.75, "the judge's rules predict this score"
+    return Ended(1000 * (time.process_time() - last))
 
 
 def table(title: str, columns: tuple[str, ...], lines: list[tuple[object, ...]]) -> None:

@@ -28,6 +28,7 @@ import ast
 import asyncio
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -68,6 +69,8 @@ class Count(NamedTuple):
     cached: int
     received: int
     verdicts: int
+    cached_short: int = 0
+    """Input that a server finds which caches from 64 tokens on."""
     schemas: int = 0
     alone: int = 0
     """Questions about one claim of a text with several."""
@@ -79,9 +82,35 @@ class Count(NamedTuple):
     @property
     def dollars(self) -> float:
         """With the provider's discount for cached input."""
-        return (
-            (self.sent - self.cached) * INPUT + self.cached * CACHED + self.received * OUTPUT
-        ) / 1e6
+        return self.dollars_with(self.cached)
+
+    def dollars_with(self, cached: int) -> float:
+        """With the discount for this many tokens of the input."""
+        return ((self.sent - cached) * INPUT + cached * CACHED + self.received * OUTPUT) / 1e6
+
+
+LONG = 1024, 128
+SHORT = 64, 64
+"""The least beginning that providers cache, and its steps: OpenAI; DeepSeek, vLLM and SGLang."""
+
+
+class _Beginnings:
+    """The beginnings of requests that a provider has in its cache."""
+
+    def __init__(self, least: int, step: int) -> None:
+        self._least = least
+        self._step = step
+        self._ended: dict[int, float] = {}
+
+    def add(self, tokens: Sequence[int], started: float, ended: float) -> int:
+        """Add a request, and return how many of its tokens were there when it began."""
+        sizes = range(self._least, len(tokens) + 1, self._step)
+        marks = [hash(tuple(tokens[:size])) for size in sizes]
+        missing = (i for i, mark in enumerate(marks) if self._ended.get(mark, math.inf) > started)
+        hits = next(missing, len(marks))
+        for mark in marks:
+            self._ended.setdefault(mark, ended)
+        return self._least + self._step * (hits - 1) if hits else 0
 
 
 class Log:
@@ -91,7 +120,7 @@ class Log:
         import bpe_openai  # type: ignore[import-not-found]  # not installed where types are checked
 
         self._encode: Callable[[str], list[int]] = bpe_openai.get_encoding("o200k_base").encode
-        self._ended: list[tuple[float, frozenset[int]]] = []
+        self._seen = {LONG: _Beginnings(*LONG), SHORT: _Beginnings(*SHORT)}
         self.count = Count(0, 0, 0, 0, 0)
         self.schemas: set[str] = set()
         self._evidence: set[str] = set()
@@ -101,19 +130,10 @@ class Log:
     ) -> None:
         """Add an exchange; `schema` stands before the prompt."""
         tokens = self._encode(schema + prompt)
-        marks = [hash(tuple(tokens[:size])) for size in range(1024, len(tokens) + 1, 128)]
-        before = [known for end, known in self._ended if end <= started]
-        hits = max(
-            (
-                next((i for i, mark in enumerate(marks) if mark not in known), len(marks))
-                for known in before
-            ),
-            default=0,
-        )
-        self._ended.append((ended, frozenset(marks)))
+        cached = self._seen[LONG].add(tokens, started, ended)
+        cached_short = self._seen[SHORT].add(tokens, started, ended)
         self.schemas |= {schema} if '"verdicts"' in schema else set()
         old = self.count
-        cached = 1024 + 128 * (hits - 1) if hits else 0
         head, _, rest = (schema + prompt).partition("<evidence>")
         evidence = rest.partition("</evidence>")[0]
         begin = len(self._encode(head))
@@ -124,6 +144,7 @@ class Log:
             old.cached + cached,
             old.received + len(self._encode(reply)),
             old.verdicts + verdicts,
+            old.cached_short + cached_short,
             len(self.schemas),
             old.alone,
             old.evidence + (size if evidence not in self._evidence else 0),
@@ -200,7 +221,13 @@ def write_json(value: object, *, spaces: bool = True) -> str:
 # claimeval
 
 
-def of_claimeval(samples: Sequence[dict[str, Any]], metrics: str, **asked: Any) -> Count:
+KNOWN = "gpt-5-mini"
+"""A model whose number of claims in a question is known."""
+
+
+def of_claimeval(
+    samples: Sequence[dict[str, Any]], metrics: str, model: str = KNOWN, **asked: Any
+) -> Count:
     """Score for real, against a server on the loopback."""
     import claimeval as ce
 
@@ -222,9 +249,11 @@ def of_claimeval(samples: Sequence[dict[str, Any]], metrics: str, **asked: Any) 
         tempfile.TemporaryDirectory() as folder,
         serve_in_thread(Options(latency=Latency(seconds=0.3)), judge=judge) as server,
     ):
-        model = ce.Judge(name="judge", model="openai:judge", endpoint=server.url_for("openai"))
+        asked_model = ce.Judge(
+            name="judge", model=f"openai:{model}", endpoint=server.url_for("openai")
+        )
         options = ce.RunOptions(cache=folder, concurrency=16)
-        run = ce.score(samples, judges=model, metrics=metrics, options=options, **asked)
+        run = ce.score(samples, judges=asked_model, metrics=metrics, options=options, **asked)
         assert run.complete, run.notes
     alone = sum(sizes.count(1) for sizes in subjects.values() if len(sizes) > 1)
     return log.count._replace(alone=alone)
@@ -461,40 +490,43 @@ def main() -> None:
     }
     samples = rows(arguments.samples)
     three = "faithfulness,correctness,coverage"
-    auto: dict[str, Any] = {"claims_per_call": "auto"}
     tables: dict[str, dict[str, Callable[[], Count]]] = {
         "faithfulness": {
             "ragas 0.4.3": lambda: of_ragas(samples, ["Faithfulness"]),
             "DeepEval 4.3.1": lambda: of_deepeval(samples),
+            "a known model, at any address": lambda: of_claimeval(samples, "faithfulness"),
+            "any other name: five claims": lambda: of_claimeval(samples, "faithfulness", "judge"),
+            "any other name, if doctor finds that it bears 20": lambda: of_claimeval(
+                samples, "faithfulness", "judge", claims_per_call=20
+            ),
             "five claims, all reasons, quotes": lambda: of_claimeval(
-                samples, "faithfulness", reasons="all"
+                samples, "faithfulness", "judge", reasons="all"
             ),
-            "the defaults for hosted models": lambda: of_claimeval(samples, "faithfulness", **auto),
             "all reasons, no quotes": lambda: of_claimeval(
-                samples, "faithfulness", reasons="all", quotes="no", **auto
+                samples, "faithfulness", reasons="all", quotes="no"
             ),
-            "no quotes": lambda: of_claimeval(samples, "faithfulness", quotes="no", **auto),
+            "no quotes": lambda: of_claimeval(samples, "faithfulness", quotes="no"),
             "labels alone, no quotes": lambda: of_claimeval(
-                samples, "faithfulness", quotes="no", reasons="none", **auto
+                samples, "faithfulness", quotes="no", reasons="none"
             ),
         },
         "faithfulness, correctness and coverage beside Faithfulness and FactualCorrectness": {
             "ragas 0.4.3": lambda: of_ragas(samples, ["Faithfulness", "FactualCorrectness"]),
-            "the defaults for hosted models": lambda: of_claimeval(samples, three, **auto),
-            "no quotes": lambda: of_claimeval(samples, three, quotes="no", **auto),
+            "a known model, at any address": lambda: of_claimeval(samples, three),
+            "no quotes": lambda: of_claimeval(samples, three, quotes="no"),
         },
     }
     if arguments.refchecker:
         tables["faithfulness per document beside RAGChecker's matrix"] = {
             "refchecker 0.2.17": lambda: of_ragchecker(samples, arguments.refchecker),
-            "the defaults for hosted models": lambda: of_claimeval(
-                samples, "faithfulness", per_document=True, **auto
+            "a known model, at any address": lambda: of_claimeval(
+                samples, "faithfulness", per_document=True
             ),
             "labels alone": lambda: of_claimeval(
-                samples, "faithfulness", per_document=True, reasons="none", **auto
+                samples, "faithfulness", per_document=True, reasons="none"
             ),
             "labels alone, no quotes": lambda: of_claimeval(
-                samples, "faithfulness", per_document=True, reasons="none", quotes="no", **auto
+                samples, "faithfulness", per_document=True, reasons="none", quotes="no"
             ),
         }
     for title, table in tables.items():
@@ -509,8 +541,15 @@ def main() -> None:
             "about one claim",
             "evidence",
         )
-        print("| |", " | ".join((*columns, "$ per 1,000 verdicts", "to the first")), "|")
-        print("|---" * 11 + "|")
+        prices = (
+            "$ per 1,000 verdicts",
+            "to the first",
+            "cached from 64",
+            "$ then",
+            "nothing cached, $",
+        )
+        print("| |", " | ".join((*columns, *prices)), "|")
+        print("|---" * 14 + "|")
         first = 0.0
         for name, count in table.items():
             n = len(samples)
@@ -528,6 +567,9 @@ def main() -> None:
                 f"{c.evidence_paid / c.evidence:.2f}" if c.evidence else "",
                 f"{dollars:.3f}",
                 f"{dollars / first:.2f}",
+                f"{c.cached_short / c.sent:.0%}",
+                f"{1000 * c.dollars_with(c.cached_short) / c.verdicts:.3f}",
+                f"{1000 * c.dollars_with(0) / c.verdicts:.3f}",
             )
             print(f"| {name} |", " | ".join(map(str, cells)), "|", flush=True)
 

@@ -14,7 +14,7 @@ from claimeval.api.comparison import experiment, prepared_experiment
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, before_run, blocking, parse_spec
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.evaluation.forecast import Forecast, forecast
+from claimeval.evaluation.forecast import Forecast, TokenShares, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
 from claimeval.execution.batch.executor import batch_judges, options_for
@@ -118,50 +118,87 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         with cached_replies(options) as store:  # opened in the thread that reads it
             batched = batched_judges(job.asked, options)
             ahead = await forecast(prepared.items, job, store, options.prices, batched=batched)
-            if (
-                not isinstance(job, ClaimsJob)
-                or prepared.manifest.source
-                or not ahead.known_cost[1]
-            ):
+            if not isinstance(job, ClaimsJob) or prepared.manifest.source:
                 return ahead
-            return ahead.model_copy(
-                update={"cheaper": await _savings(job, prepared.items, store, options)}
-            )
+            return await _with_savings(ahead, job, prepared.items, store, options)
 
     return blocking(walk())
 
 
-async def _savings(
-    job: ClaimsJob, samples: Iterable[Sample], store: Store | None, options: RunOptions
-) -> dict[str, float]:
-    """Return the share of the dollars that each cheaper form of asking saves by itself, by
-    option."""
+class _Middle(NamedTuple):
+    """The middle of what a form of asking is expected to cost."""
+
+    dollars: float
+    prompt: float
+    output: float
+
+    @classmethod
+    def of(cls, ahead: Forecast) -> _Middle:
+        """Return the middles of the ranges of a forecast."""
+        return cls(
+            sum(ahead.known_cost) / 2,
+            sum(sum(line.prompt_tokens) for line in ahead.lines) / 2,
+            sum(sum(line.output_tokens) for line in ahead.lines) / 2,
+        )
+
+
+async def _with_savings(
+    ahead: Forecast,
+    job: ClaimsJob,
+    samples: Iterable[Sample],
+    store: Store | None,
+    options: RunOptions,
+) -> Forecast:
+    """Return a forecast with the shares that each cheaper form of asking saves by itself: of the
+    dollars, and of the tokens if a price is unknown."""
+    if not ahead.calls[1]:
+        return ahead
     first = list(islice(samples, FIRST))
+
+    async def middle(job: ClaimsJob, options: RunOptions) -> _Middle:
+        """Return the middle of what the first samples are expected to cost."""
+        batched = batched_judges(job.asked, options)
+        return _Middle.of(await forecast(first, job, store, options.prices, batched=batched))
+
+    usual = await middle(job, options)
+    cheaper = dict[str, float]()
+    fewer = dict[str, TokenShares]()
+    for option, form in _forms(job).items():
+        with suppress(UsageError):  # the provider has no batches
+            asked = replace(options, batch=True) if option == "--batch" else options
+            cost = await middle(form, asked)
+            cheaper[option] = _saved(cost.dollars, usual.dollars)
+            fewer[option] = TokenShares(
+                prompt=_saved(cost.prompt, usual.prompt), output=_saved(cost.output, usual.output)
+            )
+    return ahead.model_copy(
+        update={
+            "cheaper": {option: share for option, share in cheaper.items() if share >= LEAST},
+            "fewer_tokens": {
+                option: shares
+                for option, shares in fewer.items()
+                if ahead.judges_without_price and max(shares.prompt, shares.output) >= LEAST
+            },
+        }
+    )
+
+
+def _forms(job: ClaimsJob) -> dict[str, ClaimsJob]:
+    """Return the cheaper forms of a job by their options."""
     auto = specs.asking("auto")
     judges = tuple(specs.parse_judge(judge, auto) for judge in job.judges)
-    forms = {
-        "--claims-per-call auto": replace(
-            job, judges=judges, extractor=specs.parse_judge(job.extractor, auto)
-        ),
+    extractor = specs.parse_judge(job.extractor, auto)
+    return {
+        "--claims-per-call auto": replace(job, judges=judges, extractor=extractor),
         "--reasons none": replace(job, assess_prompt=job.assess_prompt.asking(reasons="none")),
         "--quotes no": replace(job, extract_prompt=job.extract_prompt.asking(quotes="no")),
         "--batch": job,
     }
 
-    async def dollars(job: ClaimsJob, options: RunOptions) -> float:
-        """Return the middle of the expected dollars."""
-        batched = batched_judges(job.asked, options)
-        return (
-            sum((await forecast(first, job, store, options.prices, batched=batched)).known_cost) / 2
-        )
 
-    usual = await dollars(job, options)
-    saved = dict[str, float]()
-    for option, form in forms.items() if usual else ():
-        with suppress(UsageError):  # the provider has no batches
-            asked = replace(options, batch=True) if option == "--batch" else options
-            saved[option] = 1 - await dollars(form, asked) / usual
-    return {option: share for option, share in saved.items() if share >= LEAST}
+def _saved(cost: float, usual: float) -> float:
+    """Return the share that is saved; 0 if nothing is known of the usual cost."""
+    return 1 - cost / usual if usual else 0.0
 
 
 def arm_forecasts(

@@ -9,12 +9,12 @@ import logging
 import shutil
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from claimeval import providers
 from claimeval.api.run import Run, write_page
@@ -27,10 +27,11 @@ from claimeval.execution.budget import check_caps
 from claimeval.execution.runner import run_job
 from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
-from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, RunWriter
+from claimeval.report.selection import WRITTEN
+from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunResults, RunWriter
 from claimeval.runs.ending import Ending
 from claimeval.runs.jobs import Prepared, RunSink
-from claimeval.runs.stopping import Gating, Watch
+from claimeval.runs.stopping import Gating
 from claimeval.store.store import cache_folder, check_cache
 from claimeval.types.errors import UsageError, is_installed, missing_part, not_installed
 from claimeval.types.gates import Gates
@@ -42,6 +43,8 @@ from claimeval.types.requests import Judge
 
 if TYPE_CHECKING:
     from claimeval.distributed.parts import Part, PartIndex
+    from claimeval.evaluation.summary import Summary
+    from claimeval.report.page import PageDraft
 
 logger = logging.getLogger("claimeval")
 
@@ -131,27 +134,50 @@ async def _run_here(
     budget = prepared.budget(options)
     begun = folder is not None and folder.exists()
     made = prepared.manifest.of_samples(prepared.total if prepared.unit == "samples" else None)
-    while True:
-        with (
-            RunWriter(folder, made, overwrite=overwrite, compressed=options.compress)
-            if folder
-            else nullcontext(RunInMemory(made))
-        ) as writer:
-            sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
-            watch = gating.watch(prepared.items) if gating else None
-            status = await run_job(
-                prepared.job,
-                watch.items if watch else prepared.items,
-                _watched(sink, watch) if watch else sink.add,
-                options,
-                progress,
-                run=budget,
-                decided=watch.decided if watch else None,
-            )
-            if not status.again:
-                summary = sink.finish(status, gating.judging(watch) if gating else None)
-                break
-            progress.begin_again()
+    with ExitStack() as opened:
+        while True:
+            with (
+                RunWriter(folder, made, overwrite=overwrite, compressed=options.compress)
+                if folder
+                else nullcontext(RunInMemory(made))
+            ) as writer:
+                sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
+                watch = gating.watch(prepared.items) if gating else None
+                draft = _draft(writer, prepared.total, opened)
+                status = await run_job(
+                    prepared.job,
+                    watch.items if watch else prepared.items,
+                    _all_of(sink, watch, draft),
+                    options,
+                    progress,
+                    run=budget,
+                    decided=watch.decided if watch else None,
+                    answered=draft.sent if draft else None,
+                )
+                if not status.again:
+                    summary = sink.finish(status, gating.judging(watch) if gating else None)
+                    break
+                progress.begin_again()
+        return _ended(writer, summary, status, draft, begun=begun)
+
+
+def _ended(
+    writer: ResultWriter,
+    summary: Summary,
+    status: RunStatus,
+    draft: PageDraft | None,
+    *,
+    begun: bool,
+) -> Run:
+    """Return the run that a writer has finished, with its page if it is on disk.
+
+    Args:
+        writer: The writer.
+        summary: The summary of the run.
+        status: How the run ended.
+        draft: The page as far as it is made.
+        begun: Whether the directory was there before.
+    """
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
         return Run(writer.manifest, summary, tuple(writer.results), ending=ending)
@@ -165,15 +191,34 @@ async def _run_here(
         run = run.in_memory()
         shutil.rmtree(folder)
     elif not status.interrupted:
-        write_page(run)
+        write_page(run, None if writer.kept else draft)
     return run
 
 
-def _watched(sink: RunSink, watch: Watch) -> Callable[[SampleResult], None]:
+def _draft(writer: ResultWriter, total: int | None, opened: ExitStack) -> PageDraft | None:
+    """Return the page of a run, to be made while its judges are asked; None if it will not have
+    one, or if its results are revised at the end."""
+    has_page = writer.folder is not None and (total or 0) <= WRITTEN
+    if not has_page or kind_of(writer.manifest).revise:
+        return None
+    from claimeval.report.page import PageDraft
+
+    return opened.enter_context(PageDraft(writer.manifest))
+
+
+class _Taker(Protocol):
+    def add(self, result: SampleResult) -> None:
+        """Take the result of a sample."""
+
+
+def _all_of(*takers: _Taker | None) -> Callable[[SampleResult], None]:
+    """Return a function that gives a result to all takers, in order."""
+    given = [taker for taker in takers if taker]
+
     def add(result: SampleResult) -> None:
-        """Write a result, then test the gates."""
-        sink.add(result)
-        watch.add(result)
+        """Give the result to all."""
+        for taker in given:
+            taker.add(result)
 
     return add
 

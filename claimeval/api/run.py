@@ -17,7 +17,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary, ends_and_kind, ends_in_words
-from claimeval.report.selection import WHOLE
+from claimeval.report.selection import WRITTEN
 from claimeval.runs.by_rank import ByRank, by_rank
 from claimeval.runs.directory import (
     MANIFEST,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from claimeval.evaluation.summary.panel import PanelSummary
     from claimeval.report import forms, tables
+    from claimeval.report.page import PageDraft
     from claimeval.runs.methods import Methods
     from claimeval.runs.slices import Slices
 
@@ -626,12 +627,16 @@ class Run:
             yield self._write(Path(folder) / "run")
 
 
-def write_page(run: Run) -> None:
-    """Write the report of a run on disk, unless the run is large; remove an outdated one."""
+def write_page(run: Run, draft: PageDraft | None = None) -> None:
+    """Write the report of a run on disk, unless the run is large; remove an outdated one. `draft`
+    is what was made of it while the judges were asked."""
     assert run.path, "the run is on disk"
-    if run.record.samples <= WHOLE:
+    if run.record.samples <= WRITTEN:
         from claimeval.report import forms
 
-        forms.write(run.path, "html")
+        if draft is None:
+            forms.write(run.path, "html")
+        else:
+            forms.write_draft(run.path, draft)
     else:
         (run.path / "report.html").unlink(missing_ok=True)

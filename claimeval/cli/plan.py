@@ -98,7 +98,13 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
 
     plan = planned(door, args, options=args.options)
     args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name))
-    record = {**_record(plan.forecast), "cheaper": plan.forecast.cheaper}
+    savings = {
+        "cheaper": plan.forecast.cheaper,
+        "fewer_tokens": {
+            option: shares.model_dump() for option, shares in plan.forecast.fewer_tokens.items()
+        },
+    }
+    record = {**_record(plan.forecast), **savings}
     if isinstance(args, JobOptions) and args.gates.stop_when_decided is not None:
         record["stop_when_decided"] = _forecast_stop(args, plan.prepared)
     return int(args.output.result("plan", record))

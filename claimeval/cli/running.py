@@ -488,4 +488,4 @@ def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
         paid = f"Paid now: {at_most}${dollars(progress.paid)} ({calls}, {tokens}). "
         if progress.paid is None:
             paid = f"Sent now: {calls} ({tokens}); price unknown (--prices). "
-    return f"{paid}{views.worth(cost)}".strip()
+    return f"{paid}{views.worth(cost)}{views.cheaper(cost)}".strip()

@@ -313,6 +313,13 @@ OPEN = "not_in_cache"
 """The reason that `OfflineExecutor` gives for a request without a stored reply."""
 
 
+class TokenShares(Record):
+    """Shares of the tokens of a run, which may be below 0."""
+
+    prompt: float
+    output: float
+
+
 class Forecast(Record):
     """The expected requests and cost of a run, without re-asks and retries."""
 
@@ -325,6 +332,8 @@ class Forecast(Record):
     cheaper: dict[str, float] = Field(default_factory=dict)
     """The share of the dollars that each cheaper form of `score` would save by itself, such as
     `--reasons none`, over the first 100 samples; empty if prices are unknown."""
+    fewer_tokens: dict[str, TokenShares] = Field(default_factory=dict)
+    """The shares of the tokens that the same forms would save, if a price is unknown."""
 
     @property
     def calls(self) -> tuple[int, int]:

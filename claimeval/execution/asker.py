@@ -77,6 +77,7 @@ async def open_asker(
     run: str = "",
     *,
     urgent: bool = False,
+    answered: Callable[[Request], None] | None = None,
 ) -> AsyncIterator[Asker]:
     """Open the reply cache and the connections to judges for the duration of the block.
 
@@ -86,6 +87,7 @@ async def open_asker(
         progress: Counts calls and cost.
         run: Identity of the run for its limits, which also count the calls of earlier processes.
         urgent: Whether no request waits for another one that warms the provider's prompt cache.
+        answered: Gets each request that has a reply, new or stored.
     """
     judges = tuple(judges)
     check_caps(judges, options)
@@ -126,7 +128,7 @@ async def open_asker(
             if not in_batches:
                 progress.answered_from_cache()
 
-        cached = stack.enter_context(CachedExecutor(store, fallback, stored))
+        cached = stack.enter_context(CachedExecutor(store, fallback, stored, answered))
         lessons = Lessons(folder)
         cut = CutPrompts(lessons)
         yield Asker(judges, store, lessons, cut, budget, ledger, cached, online)

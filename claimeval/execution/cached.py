@@ -24,11 +24,14 @@ class CachedExecutor(Executor):
         store: Store,
         fallback: Executor,
         on_stored: Callable[[Request, Completion], None] = lambda *_: None,
+        on_answer: Callable[[Request], None] | None = None,
     ) -> None:
-        """`on_stored` is called for each answer that is not a new reply."""
+        """`on_stored` is called for each answer that is not a new reply, `on_answer` for every
+        one."""
         self._store = store
         self._fallback = fallback
         self._on_stored = on_stored
+        self._on_answer = on_answer
         self._pending: dict[str, asyncio.Future[Outcome]] = {}
         self._locks = KeyLocks(store.folder / LOCK_FILE)
 
@@ -46,8 +49,11 @@ class CachedExecutor(Executor):
             outcome = completion(value)
         else:
             outcome = await self._ask_once(key, request)
-        if isinstance(outcome, Completion) and outcome.cached:
-            self._on_stored(request, outcome)
+        if isinstance(outcome, Completion):
+            if outcome.cached:
+                self._on_stored(request, outcome)
+            if self._on_answer:
+                self._on_answer(request)
         return outcome
 
     async def _ask_once(self, key: str, request: Request) -> Outcome:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from claimeval.execution import Executor
 from claimeval.execution.budget import Budget
 from claimeval.execution.pace import MAX_WAIT, THROTTLED_TIMEOUT, Clock, Pace, Sleep, Slot
-from claimeval.providers import MAX_REPLY_BYTES, Backend, provider
+from claimeval.providers import MAX_REPLY_BYTES, Backend, check_secrets_of, provider
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress, time_of_day
 from claimeval.types.requests import CallError, Completion, Judge, Outcome, Request
@@ -47,8 +47,12 @@ Keep = Callable[[Request, Completion], Awaitable[None] | None]
 
 
 class OnlineExecutor(Executor):
-    """Executor that sends requests to the judges' backends. The backends are open for the duration
-    of the block."""
+    """Executor that sends requests to the judges' backends.
+
+    The backends are closed at the end of the block. A backend with an SDK is opened for its first
+    request, because loading the SDK takes longer than all else in a run that finds every reply in
+    the cache; the others are opened at its beginning.
+    """
 
     def __init__(
         self,
@@ -89,16 +93,31 @@ class OnlineExecutor(Executor):
         self._open.set()
         self._random = random.Random(0)
         self._stack = AsyncExitStack()
+        self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
+        for judge in self._judges.values():
+            if provider(judge.model).loads_sdk:
+                check_secrets_of(judge)
+            else:
+                await self._backend(judge)
+        return self
+
+    async def _backend(self, judge: Judge) -> Backend:
+        """Return the open backend of a judge."""
+        if judge.name not in self._backends:
+            async with self._opening:
+                if judge.name not in self._backends:
+                    self._backends[judge.name] = await self._opened(judge)
+        return self._backends[judge.name]
+
+    async def _opened(self, judge: Judge) -> Backend:
         longest = MAX_REPLY_BYTES.set(self._options.max_reply_bytes)
         try:
-            for judge in self._judges.values():
-                backend = provider(judge.model).open(judge)
-                self._backends[judge.name] = await self._stack.enter_async_context(backend)
+            backend = provider(judge.model).open(judge)
+            return await self._stack.enter_async_context(backend)
         finally:
             MAX_REPLY_BYTES.reset(longest)
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
@@ -288,9 +307,11 @@ class OnlineExecutor(Executor):
             received.append(completion)
 
         remote = provider(request.judge.model).costs  # a local model may be slow and always answers
+        judge = self._judges[request.judge.name]
+        backend = await self._backend(judge)
         try:
             async with asyncio.timeout(self._options.timeout if remote else None):
-                completion = await self._backends[request.judge.name].complete(request, keep)
+                completion = await backend.complete(request, keep)
         except TimeoutError:
             if received:
                 await asyncio.gather(*storing)

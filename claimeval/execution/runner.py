@@ -218,6 +218,7 @@ async def open_executors(
     run: str,
     *,
     urgent: bool = False,
+    answered: Callable[[Request], None] | None = None,
 ) -> AsyncIterator[RunExecutors]:
     """Open what answers requests for the duration of the block.
 
@@ -227,6 +228,7 @@ async def open_executors(
         progress: Gets the counts of calls.
         run: Identifies the run for its budget.
         urgent: As for `run_job`.
+        answered: As for `run_job`.
     """
     elsewhere = ELSEWHERE.get()
     remote = tuple(judge for judge in judges if elsewhere and provider(judge.model).costs)
@@ -236,7 +238,7 @@ async def open_executors(
         batched = None
         if asker is None and (local or not remote):
             asker = await stack.enter_async_context(
-                open_asker(local, options, progress, run, urgent=urgent)
+                open_asker(local, options, progress, run, urgent=urgent, answered=answered)
             )
         if options.batch and asker and asker.online:
             from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
@@ -266,6 +268,7 @@ async def run_job(
     run: str = "",
     urgent: bool = False,
     decided: Callable[[], str | None] | None = None,
+    answered: Callable[[Request], None] | None = None,
 ) -> RunStatus:
     """Run the job on every item and pass each result to `sink`, in the order of the items.
 
@@ -284,6 +287,8 @@ async def run_job(
             similar signals are left to the program.
         decided: Asked after each result: why the run can end, or None. Replies that are then in
             flight are kept.
+        answered: Gets each request in the form that a model of this process's judges answered, also
+            earlier.
 
     Returns:
         The status of the run, with the reason if it stopped early.
@@ -293,7 +298,9 @@ async def run_job(
     assert not (options.batch and isinstance(items, Iterator)), (
         "batches iterate over the items several times"
     )
-    async with open_executors(job.asked, options, progress, run, urgent=urgent) as executors:
+    async with open_executors(
+        job.asked, options, progress, run, urgent=urgent, answered=answered
+    ) as executors:
         online = executors.online
         batched = executors.batched
         complete = True

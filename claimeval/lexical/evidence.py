@@ -124,10 +124,10 @@ def stems(text: str) -> list[str]:
     """Return the words of a text without case and ending, numbers whole; pairs of characters where
     a script writes no spaces."""
     found = list[str]()
+    is_spaced = text.isascii()
     for match in _WORD.finditer(text.casefold()):
         word = match[0]
-        unspaced = _UNSPACED.search(word)
-        if unspaced:
+        if not is_spaced and _UNSPACED.search(word):
             found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
         elif word[0].isdigit():
             found.append(word.replace(",", ""))

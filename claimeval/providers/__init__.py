@@ -15,6 +15,7 @@ from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -99,7 +100,8 @@ class Provider:
     refuses: frozenset[str] = frozenset()
     """Settings of a judge that its servers do not accept; they are refused before any call."""
     packages: tuple[str, ...] = ()
-    """The packages that process its calls, whose versions a run records."""
+    """The packages that process its calls, whose versions a run records. A provider with packages
+    is opened in the task of its first call."""
     reasons: Callable[[str], bool] = lambda model: False
     """Whether a model with this name spends hidden tokens before it answers."""
     cuts_at: int | None = None
@@ -123,6 +125,14 @@ class Provider:
     describe_device: Callable[[Judge], str | None] = lambda judge: None
     """The device and precision of a judge on this machine, None for others. Raises UsageError if it
     cannot run."""
+
+    @property
+    def loads_sdk(self) -> bool:
+        """Whether its calls go through packages that are installed and loaded on first use."""
+        if not self.packages:
+            return False
+        found = map(find_spec, self.packages)
+        return all(found)
 
     @property
     def default_endpoint(self) -> str | None:
@@ -319,19 +329,28 @@ def settle(judge: Judge) -> Judge:
 def claims_per_call(judge: Judge) -> int:
     """Return the number of claims in one request to a judge; engines assess each claim separately.
 
-    `auto` is the number of the judge's model, or `AUTOMATIC_CLAIMS` if it is unknown, but at most
-    as many as the judge's `max_tokens` has room for.
+    A judge with `auto` has that of `automatic_claims`.
     """
-    from claimeval.providers.prices import known_claims
-
     if judge.asks:
         return 1
     if not reads_prompts(judge):
         return row_of(judge).most_claims
     if judge.claims_per_call == "auto":
-        wanted = known_claims(judge.model) or AUTOMATIC_CLAIMS
-        return min(wanted, max(1, judge.max_tokens // MOST_VERDICT_TOKENS))
+        return automatic_claims(judge)
     return judge.claims_per_call or CLAIMS_PER_CALL
+
+
+def automatic_claims(judge: Judge) -> int:
+    """Return the number of claims that a judge's model bears in one request by the table of models,
+    or `AUTOMATIC_CLAIMS` if it is not there, but at most as many as its `max_tokens` has room for;
+    0 for engines and checkers."""
+    from claimeval.providers.prices import known_claims
+
+    if judge.asks or not reads_prompts(judge):
+        return 0
+    bears = known_claims(judge.model) or AUTOMATIC_CLAIMS
+    room = max(1, judge.max_tokens // MOST_VERDICT_TOKENS)
+    return min(bears, room)
 
 
 def row_of(judge: Judge) -> Provider:
@@ -380,6 +399,16 @@ def check_settings(judge: Judge) -> None:
         raise UsageError(f"judge {judge.name!r}, chat_template: {reason}")
     for setting in ("headers", "query", "extra", "chat_template"):
         check_secrets(setting, getattr(judge, setting), judge.name)
+
+
+def check_secrets_of(judge: Judge) -> None:
+    """Raise UsageError if the key, or another secret, of a resolved judge is absent, empty or
+    malformed."""
+    from claimeval.providers.keys import Secrets
+
+    row = row_of(judge)
+    key = row.api_key(judge)
+    Secrets(key, judge.headers, judge.query)
 
 
 def check_key(judge: Judge) -> None:

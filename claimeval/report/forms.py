@@ -122,6 +122,18 @@ def content(file: Path, form: Form) -> str:
     return "" if form == "xlsx" else file.read_text(encoding="utf-8")
 
 
+def write_draft(run: Path, draft: page.PageDraft) -> None:
+    """Write the page of a run from what was made of it while its judges were asked, or anew if the
+    run ended otherwise."""
+
+    def render(file: TextIO) -> None:
+        """Write the page."""
+        if not draft.write(file, run):
+            page.render(file, run)
+
+    _put(run / "report.html", render, {})
+
+
 def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Picture]) -> None:
     """Write a report atomically, with its pictures next to it."""
     try:

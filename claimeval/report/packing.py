@@ -93,7 +93,9 @@ class Literals:
 class Rebuilder:
     """Rebuilds the requests of a run."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, sent: dict[str, Request] | None = None) -> None:
+        """`sent` are requests by key, which are returned once instead of being rebuilt."""
+        self._sent_requests = {} if sent is None else sent
         self._judges = {judge.name: judge.forms for judge in reversed(manifest.asked)}
         self._records = {record.id: record for record in manifest.prompts}
         self._prompts: dict[str | None, Prompt | None] = {}
@@ -104,6 +106,9 @@ class Rebuilder:
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
         """Return the request of a call; None if the rebuilt request has another key, or the judge
         reads no prompts."""
+        sent = self._sent_requests.pop(call.key, None)
+        if sent is not None and (call.step == "extract" or call.evidence is not None):
+            return sent
         requests = (
             self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ()))
         )

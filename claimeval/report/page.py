@@ -9,10 +9,11 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlencode
 
 from claimeval import __version__
@@ -50,13 +51,13 @@ from claimeval.report.pictures import (
     of_ranks,
     of_slices,
 )
-from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
+from claimeval.report.selection import SHOWN, WHOLE, WRITTEN, SampleSelection
 from claimeval.runs.causes import CAUSES
 from claimeval.runs.directory import RunResults, label_files, load_manifest
 from claimeval.runs.documents import aligned
 from claimeval.runs.forwarded import ForwardedPage, PairTally, RunTally, of_pair, of_run
 from claimeval.runs.notes import Note
-from claimeval.runs.overview import Overview, PairedRuns, bar, gather
+from claimeval.runs.overview import Overview, OverviewBuilder, PairedRuns, bar
 from claimeval.runs.slices import CELLS, Facet, SliceTally
 from claimeval.runs.views import Block, tables
 from claimeval.runs.views.comparison import documents, flips_in_words, results, where
@@ -65,6 +66,7 @@ from claimeval.runs.views.run import of as view_of
 from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import DataError, UsageError, visible
 from claimeval.types.records import REASONS, Part, SampleResult
+from claimeval.types.requests import Request
 
 if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement
@@ -88,38 +90,39 @@ def render(
 ) -> None:
     """Write the page of a run, or of two compared runs, to an open file, sample by sample.
 
-    Above 20,000 samples the page shows a selection of samples and says so; all numbers are over all
+    Above 5,000 samples the page shows a selection of samples and says so; all numbers are over all
     samples.
 
     Args:
         file: The file to write to.
         folder: The run directory.
         compared: The directory of the run to compare with.
-        first: The number of a sample, from 1: show up to 20,000 samples from this one instead of a
+        first: The number of a sample, from 1: show up to 5,000 samples from this one instead of a
             selection.
 
     Raises:
         DataError: A directory has no finished run.
         UsageError: Two runs share no metric or no sample.
     """
+    whole = first is None and len(RunResults.of(folder)) <= WHOLE
     with _scratch() as rows, _scratch() as chunks:
         samples = _Samples(rows, chunks)
-        run = _OneRun(folder) if compared is None else _TwoRuns(folder, compared)
-        if first is None and len(RunResults.of(folder)) <= WHOLE:
-            content = run.all(samples)
+        if compared is None:
+            content = _content_of(samples, folder, first, whole=whole)
         else:
-            content = run.some(samples, first)
-        overview = content.overview
-        title = html.escape(visible(overview.manifest.data.path or overview.name))
-        first_part = fragment(content.forwarded, linked=True)
-        filled = fill("report", title=title, summary=first_part, table=_table(overview))
-        before, after = filled.split("<!--data-->")
-        between, after = after.split("<!--details-->")
-        file.write(before + block("overview", as_json(content.element())))
-        _copy(rows, file)
-        file.write(between)
-        _copy(chunks, file)
-        file.write(after)
+            runs = _TwoRuns(folder, compared)
+            content = runs.all(samples) if whole else runs.some(samples, first)
+        samples.write(file, content)
+
+
+def _content_of(samples: _Samples, folder: Path, first: int | None, *, whole: bool) -> _PageData:
+    """Add the samples of a run, and return the other content of its page."""
+    run = _OneRun(load_manifest(folder))
+    for result in RunResults.of(folder):
+        run.note(result)
+        if whole:
+            run.show(samples, result)
+    return run.all(samples, folder) if whole else run.some(samples, folder, first)
 
 
 class _Samples:
@@ -139,6 +142,21 @@ class _Samples:
         self.details.close()
         self.index.close(self.details.starts)
         return sum(file.tell() for file in self._files)
+
+    def write(self, file: IO[str], content: _PageData) -> None:
+        """Write the page of the samples, which are complete, with its other content."""
+        overview = content.overview
+        title = html.escape(visible(overview.manifest.data.path or overview.name))
+        first_part = fragment(content.forwarded, linked=True)
+        filled = fill("report", title=title, summary=first_part, table=_table(overview))
+        before, after = filled.split("<!--data-->")
+        between, after = after.split("<!--details-->")
+        file.write(before + block("overview", as_json(content.element())))
+        rows, chunks = self._files
+        _copy(rows, file)
+        file.write(between)
+        _copy(chunks, file)
+        file.write(after)
 
     def restart(self) -> None:
         """Discard all samples."""
@@ -304,73 +322,25 @@ def _blamed(of_run: Mapping[str, object], cell: str) -> str:
 
 
 class _OneRun:
-    """The samples of one run."""
+    """The samples of one run, which are added one by one."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._manifest = load_manifest(folder)
-        self._rebuilder = Rebuilder(self._manifest)
+    def __init__(self, manifest: Manifest, sent: dict[str, Request] | None = None) -> None:
+        """`sent` are requests of the run, by key, which need not be rebuilt."""
+        self._manifest = manifest
+        self._rebuilder = Rebuilder(manifest, sent)
+        self._builder = OverviewBuilder(manifest, sliced=True)
+        self._tally = RunTally(manifest)
+        self._selection = SampleSelection(len(manifest.names))
 
-    def all(self, samples: _Samples) -> _PageData:
-        """Add all samples."""
-        tally = RunTally(self._manifest)
-
-        def add(result: SampleResult) -> None:
-            """Add a sample to the page and to what it begins with."""
-            tally.add(result)
-            self._add(samples, result)
-
-        overview = gather(self._folder, add, sliced=True)
-        samples.close()
-        return self._data(samples, overview, tally)
-
-    def _data(self, samples: _Samples, overview: Overview, tally: RunTally) -> _PageData:
-        first_part = of_run(self._folder, overview, tally)
-        facets = samples.facets.facets()
-        return _PageData(overview, None, None, facets, first_part, self._agreement())
-
-    def some(self, samples: _Samples, first: int | None) -> _PageData:
-        """Add a selection of the samples, or the samples from `first` on."""
+    def note(self, result: SampleResult) -> None:
+        """Count a sample, which is a candidate for the selection."""
         names = self._manifest.names
-        selection = SampleSelection(len(names))
-        tally = RunTally(self._manifest)
+        self._builder.add(result)
+        self._tally.add(result)
+        values = [score.value if (score := result.scores.get(name)) else None for name in names]
+        self._selection.add(result.sample.id, values, _kind(result, names[:1]))
 
-        def note(result: SampleResult) -> None:
-            """Add a candidate for the selection."""
-            tally.add(result)
-            values = [score.value if (score := result.scores.get(name)) else None for name in names]
-            selection.add(result.sample.id, values, _kind(result, names[:1]))
-
-        overview = gather(self._folder, note, sliced=True)
-        results = RunResults.of(self._folder)
-        sample_ids = _named_in(overview)
-        positions = (
-            selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(results))
-        )
-        shown = samples.add_fitting(
-            positions, lambda position: self._add(samples, results[position])
-        )
-        kinds = (
-            f"the ones with the lowest scores, and some with every value of {names[0]}"
-            if names
-            else "some of them"
-        )
-        noted = _with_note(overview, _shown(shown, len(results), first, kinds))
-        return self._data(samples, noted, tally)
-
-    def _agreement(self) -> Agreement | None:
-        """Return the agreement of the judges with the human labels in the run directory; None if no
-        label counts."""
-        if not self._manifest.of_claims or not label_files(self._folder):
-            return None
-        from claimeval.runs.agreement import measure_run
-
-        try:
-            return measure_run(self._folder)
-        except UsageError:  # all labels are undecided, for example
-            return None
-
-    def _add(self, samples: _Samples, result: SampleResult) -> None:
+    def show(self, samples: _Samples, result: SampleResult) -> None:
         """Add a sample to the index and its details."""
         others = (*self._manifest.derived, *self._manifest.others)
         judges = [judge.name for judge in self._manifest.judges]
@@ -379,6 +349,123 @@ class _OneRun:
         details = samples.details
         requests = [_requests(result, self._rebuilder, details.literals)]
         details.add([result], requests, _summaries(self._manifest, result))
+
+    def ended_with(self, manifest: Manifest) -> bool:
+        """Use the manifest with which the run ended, and return whether what was made with the one
+        with which it began is the same with it."""
+        same = manifest.is_alike(self._manifest, *_COUNTED)
+        self._manifest = manifest
+        self._builder.manifest = manifest
+        return same
+
+    def all(self, samples: _Samples, folder: Path) -> _PageData:
+        """Return the content of a page that shows all samples."""
+        samples.close()
+        return self._data(samples, folder, self._builder.overview(folder))
+
+    def some(self, samples: _Samples, folder: Path, first: int | None) -> _PageData:
+        """Add a selection of the samples, or the samples from `first` on."""
+        names = self._manifest.names
+        overview = self._builder.overview(folder)
+        results = RunResults.of(folder)
+        sample_ids = _named_in(overview)
+        positions = (
+            self._selection.chosen(SHOWN, sample_ids)
+            if first is None
+            else _from(first, len(results))
+        )
+        shown = samples.add_fitting(
+            positions, lambda position: self.show(samples, results[position])
+        )
+        kinds = (
+            f"the ones with the lowest scores, and some with every value of {names[0]}"
+            if names
+            else "some of them"
+        )
+        noted = _with_note(overview, _shown(shown, len(results), first, kinds))
+        return self._data(samples, folder, noted)
+
+    def _data(self, samples: _Samples, folder: Path, overview: Overview) -> _PageData:
+        first_part = of_run(folder, overview, self._tally)
+        facets = samples.facets.facets()
+        agreement = _agreement(folder, self._manifest)
+        return _PageData(overview, None, None, facets, first_part, agreement)
+
+
+_COUNTED = ("judges", "extractor", "prompts", "questions", "panel", "metrics", "data", "settings")
+"""Fields of a manifest on which the numbers and texts of a page rest."""
+
+
+def _agreement(folder: Path, manifest: Manifest) -> Agreement | None:
+    """Return the agreement of the judges with the human labels in the run directory; None if no
+    label counts."""
+    if not manifest.of_claims or not label_files(folder):
+        return None
+    from claimeval.runs.agreement import measure_run
+
+    try:
+        return measure_run(folder)
+    except UsageError:  # all labels are undecided, for example
+        return None
+
+
+class PageDraft:
+    """The page of a run that is made while its judges are asked, when this process mostly waits.
+
+    It is the page that `render` makes of the run directory; requests need not be rebuilt for it.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._sent: dict[str, Request] = {}
+        self._run = _OneRun(manifest, self._sent)
+        self._noted = 0
+        with ExitStack() as opened:
+            self._samples = _Samples(
+                opened.enter_context(_scratch()), opened.enter_context(_scratch())
+            )
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def sent(self, request: Request) -> None:
+        """Keep a request until the result of its sample is added, if a page can show it."""
+        if self._noted <= WHOLE and request.messages and request.task is not None:
+            if len(self._sent) >= MAX_SENT:
+                del self._sent[next(iter(self._sent))]
+            self._sent[request.key] = request
+
+    def add(self, result: SampleResult) -> None:
+        """Add a sample."""
+        self._noted += 1
+        if self._noted > WRITTEN:
+            return
+        self._run.note(result)
+        if self._noted <= WHOLE:
+            self._run.show(self._samples, result)
+        elif self._noted == WHOLE + 1:
+            self._samples.restart()
+            self._sent.clear()
+
+    def write(self, file: IO[str], folder: Path) -> bool:
+        """Write the page to an open file, and return True; False if the finished run in the
+        directory is another one than the added samples."""
+        manifest = load_manifest(folder)
+        if len(RunResults.of(folder)) != self._noted or not self._run.ended_with(manifest):
+            return False
+        if self._noted <= WHOLE:
+            content = self._run.all(self._samples, folder)
+        else:
+            content = self._run.some(self._samples, folder, None)
+        self._samples.write(file, content)
+        return True
+
+
+MAX_SENT = 4_000
+"""Maximum number of requests that wait for the result of their sample; others are rebuilt."""
 
 
 class _TwoRuns:

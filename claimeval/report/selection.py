@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from zlib import crc32
 
-WHOLE = 20_000
-"""Number of samples up to which a page shows all."""
-SHOWN = 5_000
-"""Maximum number of samples in the page of a larger run."""
+WHOLE = SHOWN = 5_000
+"""Number of samples up to which a page shows all, and the maximum number in the page of a larger
+run."""
+WRITTEN = 20_000
+"""Number of samples up to which a run writes its page without being asked to."""
 WORST = 0.3
 """Share of the selection for samples with the lowest scores, or the largest changes."""
 

@@ -2,8 +2,8 @@
 comparisons.
 
 It listens on 127.0.0.1 only, and answers only requests with its address as host, so that pages of
-other sites cannot read from it, even under another name (DNS rebinding). It writes nothing but
-labels, and these only with a name to label as, on requests from its own pages.
+other sites cannot read from it, even under another name (DNS rebinding). It writes an index of the
+runs, and labels only with a name to label as, on requests from its own pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent import futures
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
@@ -26,6 +28,10 @@ from types import MappingProxyType
 from typing import IO, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.derived import LOWER_IS_BETTER
@@ -47,11 +53,13 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
     results_file,
+    write_text,
 )
 from claimeval.runs.overview import data_name
 from claimeval.runs.series import track
 from claimeval.runs.systems import Sketch, sketch, together
 from claimeval.types.errors import DataError, UsageError, missing_file
+from claimeval.types.records import Record
 
 DEPTH = 4
 """Levels of directories that are searched for runs."""
@@ -141,17 +149,25 @@ class _ReadRun(NamedTuple):
     written: tuple[int, ...]
     """Modification times of the run's files."""
     entry: RunEntry
-    manifest: Manifest | None
-    metrics: Mapping[str, MetricSummary]
+    judged: tuple[str, ...]
+    """The ids of the judges with their settings, and of the prompts: where one differs, so do the
+    numbers."""
+    metrics: dict[str, MetricSummary]
     sketch: Sketch = Sketch(frozenset(), 0, "")
 
 
 class Home:
-    """The runs and experiments of a folder. Runs that have not changed are not read again."""
+    """The runs and experiments of a folder.
+
+    Runs that have not changed are not read again: what the list shows of them stands in an index
+    beside them, which is made again when it is missing, of another version, or damaged.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: dict[str, _ReadRun] = {}
+        index = _read_index(folder)
+        self._known = index.runs
+        self._steps = _Steps(folder, index.steps)
         self._grouped: tuple[list[_ReadRun], list[DataGroup]] = [], []
 
     def content(self) -> tuple[list[RunEntry], list[ExperimentEntry], list[DataGroup]]:
@@ -172,6 +188,7 @@ class Home:
             ):
                 read = _read(name, path, experiment)
             read_runs[name] = read
+        is_new = read_runs != self._known and "." not in read_runs  # the folder of one run
         self._known = read_runs
         entries = [
             (
@@ -181,19 +198,96 @@ class Home:
             )
             for name, run in read_runs.items()
         ]
-        dated = sorted(read_runs.values(), key=lambda run: (run.entry.written, run.entry.name))
+        groups = self._groups()
+        if is_new or self._steps.is_new:
+            self._steps.is_new = False
+            _write_index(self._folder, _Index(runs=self._known, steps=self._steps.known))
+        return entries, experiments, groups
+
+    def _groups(self) -> list[DataGroup]:
+        dated = sorted(self._known.values(), key=lambda run: (run.entry.written, run.entry.name))
         single = [
             run for run in dated if run.entry.problem is None and run.entry.experiment is None
         ]
         if single != self._grouped[0]:
-            by_name = {run.entry.name: run for run in single}
-            groups = [
-                [by_name[name] for name in names]
-                for names in together({n: r.sketch for n, r in by_name.items()})
-            ]
-            groups.sort(key=lambda runs: -runs[-1].entry.written)
-            self._grouped = single, [_group(runs) for runs in groups]
-        return entries, experiments, self._grouped[1]
+            self._steps.begin()
+            groups = _of_one_system(single)
+            self._grouped = single, [_group(runs, self._steps) for runs in groups]
+        return self._grouped[1]
+
+
+def _of_one_system(runs: Sequence[_ReadRun]) -> list[list[_ReadRun]]:
+    """Return the runs of each system, that with the newest run first."""
+    by_name = {run.entry.name: run for run in runs}
+    named = together({name: run.sketch for name, run in by_name.items()})
+    groups = [[by_name[name] for name in names] for names in named]
+    groups.sort(key=lambda runs: -runs[-1].entry.written)
+    return groups
+
+
+INDEX = ".claimeval-view.json"
+"""The index of the runs in a folder."""
+
+
+class _Index(Record):
+    """What the list shows of the runs of a folder."""
+
+    version: str = __version__
+    runs: dict[str, _ReadRun] = Field(default_factory=dict)
+    steps: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The settings that changed from one run to the next."""
+
+
+def _read_index(folder: Path) -> _Index:
+    """Return the index of a folder; an empty one if there is none that this version can read."""
+    file = folder / INDEX
+    try:
+        index = _Index.model_validate_json(b"" if file.is_symlink() else file.read_bytes())
+    except (OSError, ValidationError):
+        return _Index()
+    return index if index.version == __version__ else _Index()
+
+
+def _write_index(folder: Path, index: _Index) -> None:
+    """Write the index, unless the folder cannot be written to: then all runs are read at every
+    start."""
+    with suppress(OSError, UsageError, PydanticSerializationError):
+        write_text(folder / INDEX, index.model_dump_json())
+
+
+class _Steps:
+    """The settings that changed between runs, which are read from their manifests only once."""
+
+    def __init__(self, folder: Path, known: Mapping[str, tuple[str, ...]]) -> None:
+        self._folder = folder
+        self._before = dict(known)
+        self.known = dict(known)
+        """Those that were asked for since `begin`, by the names and times of the two runs."""
+        self.is_new = False
+        self._manifest = lru_cache(maxsize=2)(load_manifest)
+
+    def begin(self) -> None:
+        """Forget what is not asked for from now on."""
+        self._before |= self.known
+        self.known = {}
+
+    def changed(self, before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
+        """Return the names of the settings that changed since the previous run: judges, prompts,
+        data, ..."""
+        names = [f"{run.entry.name} {run.written}" for run in (before, after)]
+        key = " > ".join(names)
+        if key not in self.known:
+            words = self._before.get(key)
+            self.is_new |= words is None
+            self.known[key] = self._read(before, after) if words is None else words
+        return self.known[key]
+
+    def _read(self, before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
+        a, b = (self._manifest(self._folder / run.entry.name) for run in (before, after))
+        names = [setting.partition(":")[0] for setting in changed_settings(a, b)]
+        data = ["data"] if a.data.digest != b.data.digest else []
+        kept = [name for name in names if name not in ("metrics", "data")]
+        return tuple(dict.fromkeys([*kept, *data]))
 
 
 def runs(folder: Path) -> dict[str, Path]:
@@ -239,7 +333,7 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
             metrics |= side.metrics
     except DataError as error:
         entry = RunEntry(name, 0.0, "", "", (), 0, False, {}, None, 0, (), experiment, str(error))
-        return _ReadRun(written, entry, None, {})
+        return _ReadRun(written, entry, (), {})
     cost = summary.cost.total if summary.cost else None
     found = sketch(path)
     entry = RunEntry(
@@ -261,7 +355,12 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
         system=found.generator or data_name(manifest) or "",
         stopped=_stopped(summary),
     )
-    return _ReadRun(written, entry, manifest, metrics, found)
+    return _ReadRun(written, entry, _judged(manifest), metrics, found)
+
+
+def _judged(manifest: Manifest) -> tuple[str, ...]:
+    asked = [*manifest.judges, *([manifest.extractor] if manifest.extractor else [])]
+    return (*(judge.id for judge in asked), *sorted(prompt.id for prompt in manifest.prompts))
 
 
 def _stopped(summary: Summary) -> str:
@@ -315,7 +414,7 @@ def experiment_entry(name: str, path: Path) -> ExperimentEntry:
     )
 
 
-def _group(runs: Sequence[_ReadRun]) -> DataGroup:
+def _group(runs: Sequence[_ReadRun], settings: _Steps) -> DataGroup:
     files = Counter(_DAY.sub("*", run.entry.data) for run in runs)
     (name, _), *others = files.most_common()
     if others:
@@ -327,11 +426,16 @@ def _group(runs: Sequence[_ReadRun]) -> DataGroup:
     for run, system in zip(runs, systems, strict=True):
         lines.setdefault((run.entry.job, system), []).append(run)
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, lines.values()))
-    steps = {after.entry.name: _changed(before, after) for before, after in pairs}
+    steps = {after.entry.name: settings.changed(before, after) for before, after in pairs}
     other_data = bool(steps) and all("data" in words for words in steps.values())
     unmarked = {"data"} if other_data else set()
     drawn = {
-        metric: _trend(metric, [run for run in runs if metric in run.metrics][-POINTS:], unmarked)
+        metric: _trend(
+            metric,
+            [run for run in runs if metric in run.metrics][-POINTS:],
+            unmarked,
+            settings.changed,
+        )
         for metric in most
     }
     changes = {after: ", ".join(words) for after, words in steps.items() if words}
@@ -373,23 +477,19 @@ def _differences(runs: Sequence[_ReadRun]) -> dict[str, dict[str, float]]:
     for run, system in zip(runs, _systems(runs), strict=True):
         for metric, summary in run.metrics.items():
             if summary.mean is not None:
-                key = (run.entry.job, system, _judges(run), metric)
+                key = (run.entry.job, system, run.judged, metric)
                 if key in last:
                     found.setdefault(run.entry.name, {})[metric] = summary.mean - last[key]
                 last[key] = summary.mean
     return found
 
 
-def _judges(run: _ReadRun) -> tuple[str, ...]:
-    """Return the ids of the judges with their settings, and of the prompts: where one differs, so
-    do the numbers."""
-    if run.manifest is None:
-        return ()
-    asked = [*run.manifest.judges, *([run.manifest.extractor] if run.manifest.extractor else [])]
-    return (*(judge.id for judge in asked), *sorted(prompt.id for prompt in run.manifest.prompts))
-
-
-def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture:
+def _trend(
+    metric: str,
+    runs: Sequence[_ReadRun],
+    unmarked: Set[str],
+    changed: Callable[[_ReadRun, _ReadRun], tuple[str, ...]],
+) -> Picture:
     last = [run.entry.name.rsplit("/", 1)[-1] for run in runs]
     names = last if len(set(last)) == len(last) else [run.entry.name for run in runs]
     marks = [
@@ -406,9 +506,9 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
         last_of[system] = run
         if before is None:
             continue
-        if words := [word for word in _changed(before, run) if word not in unmarked]:
+        if words := [word for word in changed(before, run) if word not in unmarked]:
             changes[position] = ", ".join(words)
-        if _judges(before) != _judges(run):
+        if before.judged != run.judged:
             breaks.add(position)
     return trend(
         marks,
@@ -421,24 +521,12 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
     )
 
 
-def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
-    """Return the names of the settings that changed since the previous run: judges, prompts, data,
-    ..."""
-    if before.manifest is None or after.manifest is None:
-        return ()
-    names = [
-        setting.partition(":")[0] for setting in changed_settings(before.manifest, after.manifest)
-    ]
-    data = ["data"] if before.manifest.data.digest != after.manifest.data.digest else []
-    return tuple(
-        dict.fromkeys([*(name for name in names if name not in ("metrics", "data")), *data])
-    )
-
-
 ADDRESS = "127.0.0.1"
 CACHED_PAGES = 4
 PATIENCE = 2.0
 """Seconds that a browser waits for a page before it gets a placeholder that reloads itself."""
+SOON = 0.8
+"""The same for the list of runs."""
 AGAIN = 1
 """Seconds after which the placeholder reloads."""
 Key = tuple[tuple[str, ...], tuple[int, ...]]
@@ -491,7 +579,9 @@ class Viewer(ThreadingHTTPServer):
         self._home = Home(folder)
         self._pages: OrderedDict[Key, bytes] = OrderedDict()
         self._builds: dict[Key, Future[bytes]] = {}
+        self._listing: Future[bytes] | None = None
         self._lock = Lock()
+        self._reading = Lock()
 
     @property
     def url(self) -> str:
@@ -499,8 +589,21 @@ class Viewer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def listing(self) -> bytes:
-        """Return the page with the list of runs."""
+        """Return the page with the list of runs. Raises Building while runs that the index lacks
+        are read."""
         with self._lock:
+            if self._listing is None:
+                self._listing = _build(self._write_listing)
+            listing = self._listing
+        futures.wait([listing], SOON)
+        if not listing.done():
+            raise Building
+        with self._lock:
+            self._listing = None
+        return listing.result()
+
+    def _write_listing(self, file: IO[str]) -> None:
+        with self._reading:
             entries, experiments, groups = self._home.content()
         content = {
             "folder": self.folder.resolve().name,
@@ -517,9 +620,7 @@ class Viewer(ThreadingHTTPServer):
                 for group in groups
             ],
         }
-        return fill("viewer", data=block("runs", as_json(content))).encode(
-            "utf-8", "backslashreplace"
-        )
+        file.write(fill("viewer", data=block("runs", as_json(content))))
 
     def report(self, names: list[str], first: int | None = None) -> bytes | None:
         """Return the page of one run, of two, or of an experiment; None if a name is not in the

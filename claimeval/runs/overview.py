@@ -380,7 +380,8 @@ class OverviewBuilder:
     def __init__(self, manifest: Manifest, *, sliced: bool = False) -> None:
         shorter = manifest.short_names
         self._sliced = SliceTally(manifest.names, manifest.cluster) if sliced else None
-        self._manifest = manifest
+        self.manifest = manifest
+        """The settings of the run; what a run learns about its judges may be added at its end."""
         self._labels: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._distributions = {name: [0] * BINS for name in manifest.names}
         names = {prompt.id: prompt.name for prompt in manifest.prompts}
@@ -401,7 +402,7 @@ class OverviewBuilder:
         claims = {claim.id: claim for claim in result.claims}
         if self._claims:
             self._claims.add(result)
-        counts = [(metric, scoring.counted(metric, result)) for metric in self._manifest.rows]
+        counts = [(metric, scoring.counted(metric, result)) for metric in self.manifest.rows]
         for assessment in result.whole:
             self._add_labels(assessment, counts, of_answer=assessment.subject not in claims)
         for name, score in result.scores.items():
@@ -450,17 +451,17 @@ class OverviewBuilder:
     def overview(self, folder: Path) -> Overview:
         """Return the overview of the results so far, with the summary in the run directory."""
         summary = load_summary(folder)
-        source = self._manifest.source
+        source = self.manifest.source
         judges = tuple(tally.overview(summary) for tally in self._judges.values())
         hidden = source and source.model_copy(
             update={"path": source.path and _last_part(source.path)}
         )
         return Overview(
             name=folder.resolve().name,
-            manifest=self._manifest.model_copy(
+            manifest=self.manifest.model_copy(
                 update={
-                    "data": self._manifest.data.model_copy(
-                        update={"path": data_name(self._manifest)}
+                    "data": self.manifest.data.model_copy(
+                        update={"path": data_name(self.manifest)}
                     ),
                     "source": hidden,
                     "created": None,  # equal settings over equal replies give equal pages
@@ -474,12 +475,12 @@ class OverviewBuilder:
                     labels=LabelCounts(**self._labels[metric.name]),
                     distribution=tuple(self._distributions[metric.name]),
                 )
-                for metric in self._manifest.rows
+                for metric in self.manifest.rows
             ),
-            derived={name: derived(name).description for name in self._manifest.derived},
+            derived={name: derived(name).description for name in self.manifest.derived},
             distributions={
                 name: tuple(self._distributions[name])
-                for name in self._manifest.derived
+                for name in self.manifest.derived
                 if summary.metrics[name].unit == "share"
             },
             sides=directory.beside(folder, summary.metrics),

@@ -126,8 +126,10 @@ def _first(records: list[Mapping[str, object]], names: tuple[str, ...]) -> int |
     """Return the largest count under any of the names; None if there is none."""
     found: list[int] = []
     for record in records:
-        values = (_count(record.get(name)) for name in names)
-        found.extend(value for value in values if value is not None)
+        for name in names:
+            value = _count(record[name]) if name in record else None
+            if value is not None:
+                found.append(value)
     return max(found, default=None)
 
 

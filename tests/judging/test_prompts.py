@@ -78,17 +78,6 @@ def test_json_is_shown_without_spaces_which_judges_would_write_too(step: str, na
     assert not [line for line in shown if '": ' in line or ', "' in line]
 
 
-@pytest.mark.parametrize("name", [name for step, name in SHIPPED if step == "assess"])
-def test_evidence_comes_first_and_alike_so_that_providers_can_cache_it(name: str) -> None:
-    system, user = prompts.load("assess", name).render(VALUES["assess"])
-    language = "".join(name.partition(".")[1:])
-    other_system, other = prompts.load("assess", f"three_way{language}").render(VALUES["assess"])
-    assert system == other_system
-    shared = user.content[: user.content.index("EVIDENCE") + len("EVIDENCE")]
-    assert other.content.startswith(shared)
-    assert user.content.index("EVIDENCE") < user.content.index("CLAIM")
-
-
 def test_a_short_name_a_full_name_and_a_path_find_the_same_prompt() -> None:
     path = prompts.shipped("assess")["assess/three_way"]
     digests = {

@@ -87,10 +87,10 @@ def judge(body: Body) -> Reply:
     asked = text.rpartition("Reply with this JSON and nothing else:")[0]
     if "verdicts" in said:
         claims = {
-            name: json.loads(line) for name, line in _CLAIM.findall(asked.rpartition("<claims>")[2])
+            name: json.loads(line) for name, line in _CLAIM.findall(text.rpartition("<claims>")[2])
         }
-        words = list(dict.fromkeys(_WORDS.findall(asked)))
-        unreasoned = claim_judge.EMPTY.findall(asked)
+        words = list(dict.fromkeys(_WORDS.findall(text)))
+        unreasoned = claim_judge.EMPTY.findall(text)
         for verdict in said["verdicts"]:
             verdict["label"] = chosen(model, claims[verdict["id"]] + words[0], words)
             verdict["reason"] = (

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import claimeval as ce
 from claimeval import experiment
 from claimeval.evaluation.summary import Summary
-from claimeval.report.viewer import NOTES, Home, Viewer, experiment_folders, runs
+from claimeval.report.viewer import INDEX, NOTES, Home, Viewer, experiment_folders, runs
 from claimeval.runs.directory import MANIFEST, load_summary
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.testing import ScriptedJudge
@@ -244,6 +245,65 @@ def test_what_did_not_change_is_not_read_again(
     os.utime(folder / "month_1" / "summary.json", ns=(1, 1))
     home.content()
     assert read == ["month_1"]
+
+
+def unread(folder: Path) -> None:
+    """Make what the list is read from unreadable, with the times that it had."""
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink() and file.name != INDEX:
+            times = file.stat()
+            file.write_text("gone")
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_second_start_shows_the_same_from_the_index_without_reading_a_run(
+    folder: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "runs", symlinks=True)
+    (copy / INDEX).unlink(missing_ok=True)
+    for table in list(copy.rglob("experiment.json")):
+        shutil.rmtree(table.parent)
+    first = Home(copy).content()
+    assert (copy / INDEX).is_file()
+    unread(copy)
+    assert Home(copy).content() == first
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"version": "0.0.0", "runs": {}}', "[]"])
+def test_an_index_that_is_damaged_or_of_another_version_is_made_again(
+    folder: Path, tmp_path: Path, content: str
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "runs", symlinks=True)
+    first = Home(copy).content()
+    (copy / INDEX).write_text(content)
+    assert Home(copy).content() == first
+    assert len((copy / INDEX).read_text()) > len(content)
+
+
+def test_what_changed_since_the_index_was_made_is_read_again(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "runs", symlinks=True)
+    before, _, _ = Home(copy).content()
+    (copy / "month_1" / NOTES).write_text("The one to keep.")
+    shutil.rmtree(copy / "month_0")
+    after, _, _ = Home(copy).content()
+    assert {run.name for run in before} - {run.name for run in after} == {"month_0"}
+    assert next(run for run in after if run.name == "month_1").notes[0] == "The one to keep."
+
+
+def test_a_folder_without_runs_and_one_that_cannot_be_written_get_no_index(
+    folder: Path, tmp_path: Path
+) -> None:
+    assert Home(tmp_path).content() == ([], [], [])
+    assert list(tmp_path.iterdir()) == []
+    target = tmp_path / "elsewhere.json"
+    copy = shutil.copytree(folder, tmp_path / "runs", symlinks=True)
+    (copy / INDEX).unlink(missing_ok=True)
+    (copy / INDEX).symlink_to(target)
+    runs_found, _, _ = Home(copy).content()
+    assert runs_found
+    assert not target.exists()
+    Home(copy / "month_1").content()
+    assert not (copy / "month_1" / INDEX).exists()
 
 
 def test_an_experiment_has_its_page(viewer: Viewer) -> None:

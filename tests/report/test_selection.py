@@ -161,8 +161,10 @@ def test_the_selection_has_what_is_wanted_then_the_lowest_then_every_kind_evenly
 def test_the_page_of_a_large_run_is_written_when_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for room in ("claimeval.api.run", "claimeval.report.selection", "claimeval.report.page"):
+    for room in ("claimeval.report.selection", "claimeval.report.page"):
         monkeypatch.setattr(f"{room}.WHOLE", 20)
+    for room in ("claimeval.api.run", "claimeval.api.jobs"):
+        monkeypatch.setattr(f"{room}.WRITTEN", 20)
     run = score(tmp_path / "run", wrong=3)
     assert not (run / "report.html").exists()
     done = call("rejudge", run, "--vote", "any", "--out", tmp_path / "again")

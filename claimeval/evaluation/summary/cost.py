@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
 from claimeval.metrics.tally import Keyed
-from claimeval.providers import row_of
+from claimeval.providers import automatic_claims, claims_per_call, row_of
 from claimeval.providers.prices import Price, counted
 from claimeval.providers.served import ServedPrices, is_model, names_deployments
 from claimeval.providers.windows import known_window
 from claimeval.types.estimates import Cost, LongEvidence
-from claimeval.types.records import Call, Record, SampleResult
+from claimeval.types.records import Call, Claim, Evidence, Record, SampleResult
 from claimeval.types.requests import Judge, Usage
 
 NO_PRICES: Mapping[str, Price | None] = MappingProxyType({})
@@ -33,6 +34,9 @@ class RunCost(Record):
 
     total: Cost
     by: tuple[StepCost, ...]
+    fewer_prompt_tokens: float | None = None
+    """The share of the prompt tokens that `--claims-per-call auto` would have saved, if that is
+    notable; None if not, or if the server counted none."""
 
 
 class _Tokens:
@@ -59,6 +63,64 @@ class _Tokens:
         if price is None or (self._uncounted and price.input + price.output > 0):
             return None
         return price.of(Usage(self.prompt, self.completion, self.cached, self._written))
+
+
+LEAST_SPARED = 0.05
+"""Least share of the prompt tokens of a run that is worth a line."""
+BYTES_PER_TOKEN = 4
+CLAIM_TOKENS = 6
+"""Tokens of a claim in a question: its text, and its id and line."""
+
+
+class EvidenceCopies:
+    """Counts the prompt tokens that fewer, longer questions about the same evidence would spare.
+
+    Each question about claims has the rules, the evidence and the question of the sample, and then
+    its claims. What a question has beside its claims is sent once for each further question.
+    """
+
+    def __init__(self, judges: Iterable[Judge]) -> None:
+        self._longer = dict[str, int]()
+        """The number of claims in a longer question, by judge that could have one."""
+        for judge in judges:
+            longer = automatic_claims(judge)
+            if longer > claims_per_call(judge):
+                self._longer[judge.name] = longer
+        self.spared = 0.0
+
+    def add(self, result: SampleResult) -> None:
+        """Add the questions about the claims of one sample."""
+        if not self._longer:
+            return
+        asked = Keyed[tuple[str, Evidence | None, int], list[Call]](lambda key: [])
+        for call in result.calls:
+            if call.judge in self._longer and _is_counted_question(call):
+                asked[call.judge, call.evidence, call.replicate].append(call)
+        sizes = {claim.id: _claim_tokens(claim) for claim in result.claims}
+        for (judge, _, _), calls in asked.items():
+            self.spared += _spared(calls, sizes, self._longer[judge])
+
+
+def _is_counted_question(call: Call) -> bool:
+    """Return whether a call asked about claims for the first time, and its prompt was counted."""
+    is_first = not call.attempt and call.window is None
+    return call.step == "assess" and is_first and call.prompt_tokens is not None
+
+
+def _claim_tokens(claim: Claim) -> float:
+    return len(claim.text.encode("utf-8", "replace")) / BYTES_PER_TOKEN + CLAIM_TOKENS
+
+
+def _spared(calls: Sequence[Call], sizes: Mapping[str, float], longer: int) -> float:
+    """Return the prompt tokens of questions about the same evidence that questions of `longer`
+    claims would spare."""
+    claims = list(chain.from_iterable([call.subjects for call in calls]))
+    fewer = len(calls) - math.ceil(len(claims) / longer)
+    if fewer <= 0:
+        return 0.0
+    sent = sum(call.prompt_tokens or 0 for call in calls)
+    beside = sent - sum(sizes.get(claim, 0.0) for claim in claims)
+    return fewer * max(beside, 0.0) / len(calls)
 
 
 Prices = Callable[[str | None], Price | None]
@@ -154,6 +216,7 @@ class CostTally:
             for judge in everyone
         }
         self._costs = Keyed[tuple[str, str], JudgeCost](lambda key: JudgeCost(self._of(key[0])))
+        self._copies = EvidenceCopies(judges)
 
     def _of(self, judge: str) -> Prices:
         # a judge that is not in the manifest has no price
@@ -168,6 +231,7 @@ class CostTally:
         """Add the calls of one sample."""
         for call in result.calls:
             self._costs[call.judge, call.step].add(call)
+        self._copies.add(result)
 
     def summary(self) -> RunCost | None:
         """Return the costs so far; None for a run without judges."""
@@ -177,7 +241,13 @@ class CostTally:
             StepCost(judge=judge, step=step, cost=costs.cost())
             for (judge, step), costs in sorted(self._costs.items())
         )
-        return RunCost(total=total(step.cost for step in by), by=by)
+        everything = total(step.cost for step in by)
+        spared = self._copies.spared / (everything.prompt_tokens or math.inf)
+        return RunCost(
+            total=everything,
+            by=by,
+            fewer_prompt_tokens=spared if spared >= LEAST_SPARED else None,
+        )
 
 
 class ServedModels(Record):

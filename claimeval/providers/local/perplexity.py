@@ -144,7 +144,9 @@ def _likelihoods(
     indices: dict[str, list[int]] = {}
     for index, pair in enumerate(pairs):
         indices.setdefault(pair.text, []).append(index)
-    reads = {text: windows.read(text) for text in indices}
+    distinct = list(indices)
+    read_texts = windows.read(distinct)
+    reads = dict(zip(distinct, read_texts, strict=True))
     texts: list[str] = []
     sources: list[Ids] = []
     for text, read in reads.items():

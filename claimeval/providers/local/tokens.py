@@ -259,12 +259,23 @@ class SourceWindows:
                 f" {window + 8}"
             )
 
-    def read(self, text: str) -> ReadText:
-        """Return the sources of a text: one, or windows that overlap by half if it is too long."""
-        data = self._tokens.data(text)
-        (whole,) = self._tokens.ids([self._before + data + self._after])
-        if len(whole) <= self._window:
-            return ReadText([whole], 0)
+    def read(self, texts: Sequence[str]) -> list[ReadText]:
+        """Return the sources of each text: one, or windows that overlap by half if it is too long.
+
+        All texts are tokenized in one call: one by one takes nine times as long, which on a GPU is
+        longer than the model.
+        """
+        data = [self._tokens.data(text) for text in texts]
+        prompts = [self._before + text + self._after for text in data]
+        read = []
+        for text, ids in zip(data, self._tokens.ids(prompts), strict=True):
+            if len(ids) <= self._window:
+                read.append(ReadText([ids], 0))
+            else:
+                read.append(self._cut(text))
+        return read
+
+    def _cut(self, data: str) -> ReadText:
         before, inside, after = self._tokens.around(self._before, data, self._after)
         room = max(self._window - len(before) - len(after), 1)
         if not self._slides:

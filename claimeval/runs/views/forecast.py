@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from claimeval.evaluation.forecast import Forecast, StepForecast
+from claimeval.evaluation.forecast import Forecast, StepForecast, TokenShares
 from claimeval.evaluation.manifest import Manifest
 from claimeval.providers import row_of
 from claimeval.providers.prices import example_row
@@ -65,13 +65,29 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
             f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier"
             " one."
         )
+    yield from _savings(forecast)
+    for basis in _basis(manifest, forecast, names):
+        yield line("- ", Data(basis))
+
+
+def _savings(forecast: Forecast) -> Iterator[Block]:
+    """Yield what cheaper forms save, of the dollars or, where no price is known, of the tokens."""
     if forecast.cheaper:
         forms = ", ".join(
             f"{option} {percent(share)}" for option, share in forecast.cheaper.items()
         )
         yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")
-    for basis in _basis(manifest, forecast, names):
-        yield line("- ", Data(basis))
+    if forecast.fewer_tokens:
+        forms = ", ".join(
+            f"{option}: {_fewer(shares)}" for option, shares in forecast.fewer_tokens.items()
+        )
+        yield line(f"Cheaper, each by itself: {forms} (of the first samples).")
+
+
+def _fewer(shares: TokenShares) -> str:
+    """Return the larger share that a form saves: most change either what is sent or the reply."""
+    share, way = max((shares.prompt, "in"), (shares.output, "out"))
+    return f"{percent(share)} fewer tokens {way}"
 
 
 def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Iterator[Block]:

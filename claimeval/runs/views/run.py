@@ -640,6 +640,16 @@ def _cost(cost: Cost) -> tuple[Cell, ...]:
     )
 
 
+def cheaper(cost: RunCost) -> str:
+    """Return what would have saved tokens, in a sentence after others; empty if nothing would."""
+    if cost.fewer_prompt_tokens is None:
+        return ""
+    return (
+        f" Cheaper: --claims-per-call auto, {percent(cost.fewer_prompt_tokens)} fewer tokens in, if"
+        " the model bears it (claimeval doctor --judge says so)."
+    )
+
+
 def worth(cost: RunCost | None) -> str:
     """Return what all replies of a run are worth, in a sentence; empty if they are free."""
     if cost is None or is_free(cost):

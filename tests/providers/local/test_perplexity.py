@@ -151,7 +151,9 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
     pair = QuestionTextPair(LONG, "who are we?")
     (said,) = scores(t5, [pair], context_tokens=64, long_texts="window")
     loaded = load(locate(str(t5)), "seq2seq", "cpu")
-    read = SourceWindows(loaded.tokens, load_prompt("question_given_text"), 64, "window").read(LONG)
+    (read,) = SourceWindows(loaded.tokens, load_prompt("question_given_text"), 64, "window").read(
+        [LONG]
+    )
     assert said.cut == read.cut == 0
     assert said.windows == len(read.sources) > 2
     assert max(map(len, read.sources)) <= 64
@@ -182,7 +184,7 @@ def test_a_text_is_cut_inside_a_prompt_that_goes_on_after_it(t5: Path, tmp_path:
     prompt.write_text("{# purpose: another #}\ncontent: {{ text }} Generate a question\n")
     tokens = load(locate(str(t5)), "seq2seq", "cpu").tokens
     windows = SourceWindows(tokens, load_prompt("question_given_text", prompt), 64, "truncate")
-    (source,), cut = windows.read(LONG)
+    (((source,), cut),) = windows.read([LONG])
     tokenizer, _ = plain(t5)
     whole = tokenizer(f"content: {LONG} Generate a question").input_ids
     after = len(tokenizer("Generate a question").input_ids)
