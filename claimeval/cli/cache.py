@@ -23,7 +23,7 @@ from claimeval.store import transfer
 from claimeval.store.clearing import DAY, Selection, select
 from claimeval.store.stats import collect_stats, verify
 from claimeval.store.store import Store, cache_folder, existing_cache, replace_database
-from claimeval.types.errors import StoppedEarly, StoreError, UsageError
+from claimeval.types.errors import StoppedEarly, StoreError, UsageError, missing_file
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
@@ -334,7 +334,10 @@ class ImportCommand(CacheOptions):
     """A file that `claimeval cache export` wrote; `-` for standard input."""
 
     def do(self) -> int:
-        name = "standard input" if str(self.file) == "-" else str(self.file)
+        is_stdin = str(self.file) == "-"
+        name = "standard input" if is_stdin else str(self.file)
+        if not is_stdin and not self.file.exists():
+            raise missing_file(self.file)
         with (
             click.open_file(str(self.file), "rb") as lines,
             Store(cache_folder(self.cache)) as store,

@@ -79,10 +79,6 @@ class Text(click.types.StringParamType):
         return values(ctx.info_name or "", param.name or "", incomplete)
 
 
-_TYPED_WITH = " $€£%"
-"""Signs that people type with a number."""
-
-
 class Number(click.types.FloatParamType):
     """A number."""
 
@@ -107,10 +103,11 @@ class Count(click.types.IntParamType):
 
 def _no_number(value: str, kind: str, param: click.Parameter | None) -> str:
     """Return what is wrong with a text that is no number, and the number that it may mean."""
-    plain = value.strip(_TYPED_WITH).replace(",", ".")
-    is_number = plain.replace(".", "", 1 if kind == "a number" else 0).isdecimal()
-    example = plain if is_number else "5"
-    if not is_number and param and isinstance(param.default, int | float):
+    digits = r"[0-9]+([.,][0-9]+)?" if kind == "a number" else "[0-9]+"
+    example = "5"
+    if match := re.search(digits, value):
+        example = match[0].replace(",", ".")
+    elif param and isinstance(param.default, int | float):
         example = str(param.default)
     return f"{value!r} is not {kind}, such as {example}"
 
@@ -171,7 +168,11 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
         if value in self.words:
             return value
         if self.other:
-            return self.other.convert(value, param, ctx)
+            try:
+                return self.other.convert(value, param, ctx)
+            except click.BadParameter as error:
+                words = " or ".join(map(str, self.words))
+                self.fail(f"{error.message}, or {words}", param, ctx)
         option = max(param.opts, key=len) if param else "a word"
         raise unknown_name(f"value of {option}:", str(value), self.words)
 
@@ -438,6 +439,20 @@ def _entries(record: type, heading: Heading, defaults: object = None) -> Iterato
             )
 
 
+_PAIR = re.compile(r"([^:=%]+) ?[:=] ?([0-9.]+)(%?)")
+"""A metric and a number, as people write them."""
+
+
+def _meant(option: str, pair: str) -> str:
+    """Return the pair that was meant, as the end of a message; empty if that is not clear."""
+    match = _PAIR.fullmatch(pair)
+    if not match:
+        return ""
+    name, number, percent = match.groups()
+    value = float(number) / 100 if percent else float(number)
+    return f"; write {option} {name}={value:g}"
+
+
 def _mapping(
     option: str, form: Form, kind: Any, _: click.Context, __: click.Parameter, given: Iterable[str]
 ) -> Any:
@@ -455,7 +470,9 @@ def _mapping(
             text = ""
         several = get_origin(kind) is tuple
         if not equals or not (text or several):
-            raise UsageError(f"{option} {pair!r} is not of the form {form.text}")
+            raise UsageError(
+                f"{option} {pair!r} is not of the form {form.text}{_meant(option, pair)}"
+            )
         if several:
             values[key] = (*values.get(key, ()), value)
         elif values.setdefault(key, value) != value:

@@ -159,6 +159,8 @@ class Root(CommandGroup):
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name):
             return super().resolve_command(ctx, args)
+        if name in ("help", "version"):
+            raise UsageError(f"no such command {name!r}. Type `claimeval --{name}`")
         from difflib import get_close_matches
 
         near = (

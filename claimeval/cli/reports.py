@@ -258,6 +258,10 @@ class CompareCommand(OutputOptions):
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "flips")
+        if self.out:
+            from claimeval.report import forms
+
+            forms.form_of(self.out)  # an ending that is not written is refused before the work
 
     def do(self) -> int:
         from claimeval.report.charts import check_name

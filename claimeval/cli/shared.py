@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = "runs/"
 """`out` of a job without --out: a folder in it, named by data and settings."""
 Data = Annotated[Path, "DATA"]
-Fields = Annotated[Mapping[str, tuple[str, ...]], "--field", Form("FIELD=PATH")]
+Fields = Annotated[
+    Mapping[str, tuple[str, ...]], "--field", Form("FIELD=PATH, as in question=input.text")
+]
 Judges = Annotated[tuple[str, ...], "-j", "--judge"]
 Metrics = Annotated[str | None, "-m", "--metrics"]
 Out = Annotated[Path | None, "-o", "--out"]
@@ -97,7 +99,7 @@ class ReadingOptions(RowOptions):
         require_at_least(self, 1, "limit")
 
 
-_LIMIT = "METRIC=VALUE with a value from 0 to 1"
+_LIMIT = "METRIC=VALUE with a value from 0 to 1, as in faithfulness=0.8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@ type instead."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -73,6 +74,10 @@ OF_COMMANDS = {
     "import-replies": "recorded.json",
 }
 """What the argument is in examples of these commands."""
+OF_OPTIONS = {"--out": "runs/b", "--corpus": "docs.jsonl"}
+"""What options with a path are in examples."""
+_PROVIDER = re.compile(r"(?!https?:|[A-Za-z]:[\\/])[a-z]+:[^/=]")
+"""The beginning of a judge, as in `openai:gpt-5-mini`."""
 NEAR = 0.75
 """How similar a name must be to be the one that was meant. A distant guess misleads more than none:
 `--threads` is no misspelling of `--reasons`."""
@@ -204,7 +209,7 @@ def _example(command_name: str, parameter: click.Parameter) -> str:
     if command_name in OF_COMMANDS and isinstance(parameter, click.Argument):
         return OF_COMMANDS[command_name]
     if isinstance(parameter, click.Option) and placeholder == "PATH":
-        return "runs/b"
+        return OF_OPTIONS.get(_longest(parameter), "PATH")
     return EXAMPLES.get(placeholder, placeholder)
 
 
@@ -213,7 +218,7 @@ def _missing(
 ) -> str:
     """Return what a required option or argument is, and the command line with it."""
     if parameter.name in JUDGES:
-        return NO_JUDGE
+        return _no_judge(arguments)
     command = context.command if context else None
     path = _path(context)
     name = path.removeprefix("claimeval ")
@@ -223,13 +228,23 @@ def _missing(
         option = _longest(parameter)
         typed = shlex.join(["claimeval", *arguments, option, _example(name, parameter)])
         return f"{path} needs {option}{what}. For example: {typed}"
-    required = [
-        one
-        for one in (command.params if command else ())
-        if one.required and isinstance(one, click.Argument)
-    ]
-    typed = " ".join([path, *(_example(name, one) for one in required)])
+    typed = " ".join([path, *_required(name, command)])
     return f"{path} needs {_placeholder(parameter)}{what}. For example: {typed}"
+
+
+def _required(name: str, command: click.Command | None) -> Iterator[str]:
+    """Yield an example of each argument that a command needs."""
+    for parameter in command.params if command else ():
+        if parameter.required and isinstance(parameter, click.Argument):
+            yield _example(name, parameter)
+
+
+def _no_judge(arguments: Sequence[str]) -> str:
+    """Return the message for a missing judge, which may have been typed as an argument."""
+    for word in arguments:
+        if _PROVIDER.match(word):
+            return f"a judge is an option: type -j {word}"
+    return NO_JUDGE
 
 
 def _without_value(error: click.BadOptionUsage, context: click.Context | None) -> str:
@@ -251,8 +266,11 @@ def _too_many(error: click.ClickException, context: click.Context) -> str:
     arguments = [one for one in context.command.params if isinstance(one, click.Argument)]
     takes = " ".join(map(_placeholder, arguments)) or "no argument"
     extra = error.message.partition("(")[2].rpartition(")")[0]
+    lists = ""
+    if "--metrics" in _options(context.command):
+        lists = ", separate metrics with commas (-m A,B)"
     return (
         f"{context.command_path} takes {takes}, and {extra!r} is too many. Quote values that have"
-        f" spaces, and give several values with their options; `{context.command_path} --help`"
-        " lists them"
+        f" spaces{lists}, and type the name of an option before its value;"
+        f" `{context.command_path} --help` lists them"
     )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from claimeval.data import documents
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.lexical.passages import VERSION, Passage
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError, missing_file
 from claimeval.types.records import has_words
 
 TEXT_FILES = (".md", ".txt")
@@ -75,7 +75,7 @@ class Corpus(NamedTuple):
 def open_corpus(path: Path) -> Corpus:
     """Find how a corpus is read. Raises an error if there is none."""
     if not path.exists():
-        raise DataError(f"{path} does not exist")
+        raise missing_file(path)
     if path.is_dir():
         if not _files(path):
             raise UsageError(f"{path} has no .txt or .md file; give a folder of texts, or a file")

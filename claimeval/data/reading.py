@@ -681,8 +681,10 @@ class _CellValues:
                 self._take(field, column, one_of=len(candidates))
         self._id_column = assigned.id_column
         if not assigned.known:
-            names = ", ".join(fields) or "none"
-            problem = f"{NO_COLUMN}; it has {names}. None of them has texts of a sample"
+            problem = f"{NO_COLUMN}; the rows are empty"
+            if fields:
+                names = ", ".join(fields)
+                problem = f"{NO_COLUMN}; it has {names}. None of them has texts of a sample"
             raise DataError(f"{row.location}: {problem}", kind=NO_COLUMN)
         self._other = {
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])

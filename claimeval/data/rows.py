@@ -134,6 +134,9 @@ def read_rows(
 
 def _is_folder(path: Path) -> DataError:
     """Return the error for a folder in place of a file, with the files in it that can be read."""
+    runs = [str(entry.parent) for entry in sorted(path.glob("*/manifest.json"))][:3]
+    if runs:
+        return DataError(f"{path} is a directory of runs. Give one of them: {', '.join(runs)}, ...")
     files = sorted(entry for entry in path.iterdir() if _has_format(entry))[:3]
     named = ", ".join(map(str, files))
     return DataError(
@@ -636,7 +639,8 @@ def _object(fields: object, location: str) -> dict[str, object]:
             if isinstance(fields, list)
             else ""
         )
-        problem = f"expected a JSON object, not {type(fields).__name__}{hint}"
+        what = "null" if fields is None else type(fields).__name__
+        problem = f"expected a JSON object, not {what}{hint}"
         raise DataError(f"{location}: {problem}", kind=problem)
     return fields
 

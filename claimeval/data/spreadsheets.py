@@ -35,7 +35,10 @@ def cells_of(path: Path, sheet: str | None) -> Iterator[tuple[int, list[Any]]]:
         # rows are counted from the top of the sheet, as its program shows them
         rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
     except CalamineError as error:
-        raise DataError(f"{path} is not a readable spreadsheet: {error}") from error
+        raise DataError(
+            f"{path} is not a readable spreadsheet ({error}). If it opens in Excel, save it there"
+            " as .xlsx or CSV"
+        ) from error
     for number, row in enumerate(rows, 1):
         cells = [_plain(cell) for cell in row]
         if any(cell != "" for cell in cells):

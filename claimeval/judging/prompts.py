@@ -590,7 +590,9 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         path = Path(spec)
         name = spec
         if not (spec.endswith(".j2") or path.is_file()):
-            error = unknown_name(f"{step} prompt", spec, names)
+            # a translation is chosen by --language, and would hide the others
+            original = [known for known in names if known.rpartition(".")[2] not in languages()]
+            error = unknown_name(f"{step} prompt", spec, original)
             raise PromptError(f"{error}; or give the path of a .j2 file")
     try:
         if path.suffix == ".yaml" and name in names:

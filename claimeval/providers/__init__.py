@@ -278,18 +278,26 @@ def provider(model: str) -> Provider:
     name, colon, rest = model.partition(":")
     if not colon or not rest:
         meant = meant_by(model)
-        hint = f"; did you mean {meant!r}?" if meant else "."
-        raise UsageError(
-            f"judge {model!r} is not of the form provider:model{hint} Examples: {examples()}"
-        )
+        hint = f". Did you mean {meant!r}?" if meant else "."
+        more = "" if meant else f" Examples: {examples()}"
+        raise UsageError(f"judge {model!r} is not of the form provider:model{hint}{more}")
     if (row := _row(name)) is None:
         if meant := meant_by(model):
-            raise UsageError(f"unknown provider {name!r}; did you mean {meant!r}?")
-        known = (row.name for row in (*rows(), *host_rows()) if row.example)
-        unknown = unknown_name("provider", name, {*known, *_entry_points().names})
-        other = "Any other server with OpenAI's protocol is openai:MODEL@URL"
-        raise UsageError(f"{unknown}. {other}. Examples: {examples()}")
+            raise UsageError(f"unknown provider {name!r}. Did you mean {meant!r}?")
+        raise _unknown_provider(name, model)
     return row
+
+
+def _unknown_provider(name: str, model: str) -> UsageError:
+    """Return the error for an unknown provider. If one is near, it needs no examples."""
+    if name in ("http", "https"):
+        return UsageError(f"judge {model!r} has no model. Write openai:MODEL@{model}")
+    known = (row.name for row in (*rows(), *host_rows()) if row.example)
+    unknown = unknown_name("provider", name, {*known, *_entry_points().names})
+    message = f"{unknown}. Any other server with OpenAI's protocol is openai:MODEL@URL"
+    if "Did you mean" in message:
+        return UsageError(message)
+    return UsageError(f"{message}. Examples: {examples()}")
 
 
 def meant_by(model: str) -> str | None:

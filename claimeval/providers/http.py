@@ -398,7 +398,8 @@ def check_endpoint(url: str, judge: str) -> str:
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
-            f"endpoint {url!r} of judge {judge!r} is not an http:// or https:// address"
+            f"endpoint {url!r} of judge {judge!r} is not an http:// or https:// address; write it"
+            f" whole, as in http://{url.rpartition('//')[2]}"
         )
     if parts.scheme == "http" and not _skips_proxy(parts.hostname):
         for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):

@@ -282,7 +282,8 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
     blocks = of_two.view(compare(run, compared)[2]) if compared else of_one.of(gather(run))[1]
     found = {table.name: table for table in among(blocks)}
     if name not in found:
-        raise unknown_name("table", name, [*found, *(() if compared else get_args(tables.Rows))])
+        others = () if compared else get_args(tables.Rows)
+        raise unknown_name("table", name, {*found, *others})
     return render.cells(found[name])
 
 

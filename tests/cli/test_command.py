@@ -364,6 +364,31 @@ def test_a_group_without_a_command_prints_its_help_and_exits_with_2(group: str) 
             ("score", "a.jsonl", "--max-cost", "$2.50"),
             "--max-cost: '$2.50' is not a number, such as 2.50",
         ),
+        (
+            ("score", "a.jsonl", "--max-cost", "$2,50"),
+            "--max-cost: '$2,50' is not a number, such as",
+        ),
+        (
+            ("score", "a.jsonl", "--claims-per-call", "lots"),
+            "--claims-per-call: 'lots' is not a whole number, such as 5, or auto",
+        ),
+        (("score", "a.jsonl", "openai:gpt-5-mini"), "a judge is an option: type -j openai:gpt-5-m"),
+        (("help",), "no such command 'help'. Type `claimeval --help`"),
+        (
+            ("doctor", "--judge", "http://127.0.0.1:9/v1"),
+            "judge 'http://127.0.0.1:9/v1' has no",
+        ),
+        (
+            ("score", "a.jsonl", "-j", "local:lexical", "--fail-under", "faithfulness=80%"),
+            "--fail-under 'faithfulness=80%' is not of the form METRIC=VALUE with a value from 0 to"
+            " 1, as in faithfulness=0.8; write --fail-under faithfulness=0.8",
+        ),
+        (("locate", "runs/a"), "claimeval locate needs --corpus: "),
+        (("compare", "a", "b", "-o", "c.docx"), "unknown ending of a report '.docx'."),
+        (
+            ("cache", "import", "no/such.jsonl"),
+            "no/such.jsonl does not exist: there is no folder 'no'",
+        ),
         (("view", "--port", "abc"), "--port: 'abc' is not a whole number, such as 8811"),
         (("view", "--port", "80000"), "port: 80000; it needs 65535 or less"),
         (("score", "a.jsonl"), "no judge named"),

@@ -66,7 +66,7 @@ def test_a_host_is_asked_by_the_protocol_of_openai(tmp_path: Path) -> None:
     ],
 )
 def test_a_form_of_another_tool_is_led_to_ours(given: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f"did you mean '{meant}'"):
+    with pytest.raises(UsageError, match=f"Did you mean '{meant}'"):
         providers.provider(given)
 
 
