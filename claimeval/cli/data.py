@@ -60,8 +60,7 @@ class DoctorCommand(OutputOptions):
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or
     objects with `id`, `text`, `title`), `reference_answers`, `reference_contexts`,
     `reference_context_ids`, `is_answerable`, `generator`, `evidence` (named lists of texts),
-    `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker are recognized; `--field`
-    maps any other.
+    `metadata`. Exports of thirty tools are recognized; `--field` maps any other name.
 
     Example: claimeval doctor drafts.jsonl --field answer=draft
     """
