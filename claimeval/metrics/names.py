@@ -19,7 +19,10 @@ from claimeval.types.records import Record
 
 CUTOFF = re.compile(r"@.*|\(.*")
 _TOP = re.compile(r"^top\d+")
-UNNAMED = ("grade", "perplexity", "reward", "extraction", "agreement", "correct", "compare")
+UNNAMED = (
+    *("grade", "perplexity", "reward", "extraction"),
+    *("agreement", "correct", "compare", "experiment", "plan", "annotate", "report"),
+)
 """Commands that compute all their numbers at once, without `-m`."""
 _AT_END = re.compile(r"at(k|\d+)$")
 
@@ -66,7 +69,7 @@ class Number(Record):
         calls = []
         for command in self.command.split(", "):
             by_name = " " not in command and command not in UNNAMED
-            named = by_name or command.startswith("score --")
+            named = by_name or command.startswith(("score --per-document", "score --assess"))
             calls.append(f"claimeval {command}{f' -m {concrete}' if named else ''}")
         return tuple(calls)
 

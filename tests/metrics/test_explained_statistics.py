@@ -11,15 +11,24 @@ from typing import Any, Union, get_args, get_origin
 
 import pytest
 
+from claimeval.evaluation.forecast import Forecast
+from claimeval.evaluation.summary.orders import OrderEffects
+from claimeval.evaluation.summary.panel import ReplicateNoise, SelfPreference
 from claimeval.evaluation.validity import Order, Validity
 from claimeval.metrics import names
+from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import agreement as measured
+from claimeval.runs.by_rank import RankShare
 from claimeval.runs.correct import CorrectedScore
+from claimeval.runs.experiments.results import ArmResult, ExperimentResult
+from claimeval.runs.experiments.selection import Selection
 from claimeval.runs.judges import JudgeNumbers
+from claimeval.runs.labeling import LgtmEstimate
 from claimeval.runs.overview import DiscordantCounts, MetricComparison
 from claimeval.runs.ratings import RatingCorrelation
+from claimeval.runs.slices import Slice
 from claimeval.runs.views import agreement as view
-from claimeval.runs.views import comparison, ratings
+from claimeval.runs.views import comparison, experiment, ratings
 from claimeval.statistics import agreement, classification, correction, intervals, panels
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -84,10 +93,57 @@ def test_every_number_of_these_commands_is_explained(field: str) -> None:
     assert len(explained) == 1 or (name in ELSEWHERE and names.other_command(name))
 
 
+OTHERS: dict[str, tuple[type[Record], set[str]]] = {
+    "score": (MetricSummary, {"micro", "bounds"}),
+    "score, documents by rank": (RankShare, {"share"}),
+    "score, other orders": (OrderEffects, {"rate"}),
+    "score, families": (SelfPreference, {"value"}),
+    "score, repeats": (ReplicateNoise, {"variance_share"}),
+    "report --by": (Slice, {"contribution"}),
+    "experiment": (
+        ArmResult,
+        {"unassessed_rate", "parse_failure_rate", "flips", "median_latency"},
+    ),
+    "experiment --select": (Selection, {"gain"}),
+    "plan": (Forecast, {"likely_cost", "cost_bound", "cost_per_verdict"}),
+    "annotate --documents": (LgtmEstimate, {"value"}),
+}
+"""The numbers that the other commands print beside metrics, by the record that has them."""
+
+
+@pytest.mark.parametrize("command", OTHERS)
+def test_numbers_of_other_commands_are_explained(command: str) -> None:
+    record, fields = OTHERS[command]
+    known = {field for one in names.numbers().values() for field in one.fields}
+    assert {f"{record.__name__}.{field}" for field in fields} <= known
+    assert all(field in record.model_fields or hasattr(record, field) for field in fields)
+
+
 def test_explained_fields_exist() -> None:
     computed = {"MetricComparison.change_in_percent"}
+    others = {
+        f"{record.__name__}.{field}" for record, fields in OTHERS.values() for field in fields
+    }
     named = {field for one in names.numbers().values() for field in one.fields}
-    assert named <= {*FIELDS, *computed}
+    assert named <= {*FIELDS, *computed, *others}
+
+
+def columns_of_experiments() -> Iterator[str]:
+    """The heads of the columns of numbers of an experiment that are no metric's."""
+    arm = ArmResult.model_construct(name="a", metrics={})
+    result = ExperimentResult.model_construct(arms=(arm,), baseline="a")
+    for column in experiment.costs(result).columns:
+        if column.kind not in ("text", "metric"):
+            yield str(column.name)
+
+
+COUNTS = {"claims", "calls", "new", "worth", "cost"}
+"""Columns whose heads say what they count."""
+
+
+@pytest.mark.parametrize("name", sorted({*columns_of_experiments()} - COUNTS))
+def test_every_column_of_an_experiment_leads_to_its_number(name: str) -> None:
+    assert names.number_of(name)
 
 
 PLAIN = {
