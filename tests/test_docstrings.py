@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import inspect
 import io
+from itertools import zip_longest
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import claimeval as ce
 from benchmarks.loopback import Options
+from claimeval import ir, lexical, statistics, testing
 from tests import test_other_jobs, test_pages
 from tests.conftest import StartServer
 
@@ -63,3 +67,37 @@ def test_the_example_of_a_job_runs_the_job_of_the_guide(
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.chdir(tmp_path)
     assert report(NEEDS_A_JOB) == ""
+
+
+RECORDS = [
+    name
+    for name in ce.__all__
+    if inspect.isclass(getattr(ce, name)) and not issubclass(getattr(ce, name), BaseException)
+]
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_field_of_a_record_says_what_it_does(name: str) -> None:
+    """A field without a text is followed by something else than a text in the source."""
+    (record,) = ast.parse(inspect.getsource(getattr(ce, name))).body
+    assert isinstance(record, ast.ClassDef)
+    silent = []
+    for field, after in zip_longest(record.body, record.body[1:]):
+        has_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        if isinstance(field, ast.AnnAssign) and not has_text:
+            silent.append(ast.unparse(field.target))
+    assert silent == []
+
+
+@pytest.mark.parametrize("library", [ce, ir, statistics, lexical, testing])
+def test_a_function_with_more_than_three_parameters_explains_them(library: ModuleType) -> None:
+    silent = []
+    for name in getattr(library, "__all__", None) or vars(library):
+        function = inspect.unwrap(getattr(library, name))
+        if not inspect.isfunction(function) or not function.__module__.startswith("claimeval"):
+            continue
+        text = inspect.getdoc(function) or ""
+        parameters = inspect.signature(function).parameters
+        if not text or (len(parameters) > 3 and "Args:" not in text and "same" not in text):
+            silent.append(name)
+    assert silent == []

@@ -191,8 +191,14 @@ class Claimeval:
     ) -> Run:
         """Judge the answers of a data set claim by claim, as `claimeval.score`.
 
-        The keywords of `Run.gate` (`fail_under`, `fail_over`, `max_drop`, `baseline`,
-        `max_missing`, `beyond_chance`) are gates: a failed one fails the test.
+        Args:
+            data: As for `claimeval.score`.
+            judges: As for `claimeval.score`. Default: `--claimeval-judge`, else the setting
+                `claimeval_judge` of pytest.
+            options: How judges are asked. The caps of the session hold as well.
+            settings: Other arguments of `claimeval.score`, and those of `Run.gate` (`fail_under`,
+                `fail_over`, `max_drop`, `baseline`, `max_missing`, `beyond_chance`) as gates: a
+                failed one fails the test.
         """
         import claimeval as ce
 
@@ -215,8 +221,11 @@ class Claimeval:
     ) -> Run:
         """Rate whole answers, as `claimeval.rate`.
 
-        The keywords of `Run.gate` (`fail_under`, `fail_over`, `max_drop`, `baseline`,
-        `max_missing`, `beyond_chance`) are gates: a failed one fails the test.
+        Args:
+            data: As for `claimeval.rate`.
+            judges: As for `score`.
+            options: As for `score`.
+            settings: Other arguments of `claimeval.rate`, and gates as for `score`.
         """
         import claimeval as ce
 
@@ -232,7 +241,14 @@ class Claimeval:
     def measure(
         self, data: Data, metrics: Metrics, *, options: RunOptions | None = None, **settings: Any
     ) -> Run:
-        """Compute metrics without a judge, as `claimeval.measure`."""
+        """Compute metrics without a judge, as `claimeval.measure`.
+
+        Args:
+            data: As for `claimeval.measure`.
+            metrics: As for `claimeval.measure`.
+            options: As for `score`.
+            settings: Other arguments of `claimeval.measure`.
+        """
         import claimeval as ce
 
         return self._run(

@@ -28,9 +28,13 @@ class Metric(Record):
     """
 
     name: str
+    """Its name in tables and files."""
     claims_of: Part
+    """The text whose claims are counted, such as `answer` or `reference`."""
     against: Part
+    """The evidence: a claim counts if this part supports it. Samples without it have no score."""
     description: str = ""
+    """What it says, in a few words; `claimeval metrics` prints it."""
     prompt: str | None = None
     """Name of its prompt, if the question is not whether a text supports a claim."""
 

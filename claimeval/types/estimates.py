@@ -57,8 +57,9 @@ class Estimate(Record):
     value: float | None = None
     """None if it is undefined."""
     low: float | None = None
+    """The lower reported end; None if there is none."""
     high: float | None = None
-    """The reported ends; None if there are none."""
+    """The upper reported end."""
     n: int = 0
     """Number of observations."""
     clusters: int = 0

@@ -112,15 +112,20 @@ class GateResult(Record):
     """
 
     metric: str
+    """Name of the metric."""
     kind: GateKind
+    """The limit, named as in `Gates`."""
     threshold: float
+    """The value of the limit."""
     outcome: Outcome
+    """`passed`, `failed`, or `undecided` in a run that ended before the data could tell."""
     value: float | None = None
     """The mean, the bound that counts, the loss against the baseline, or the share that was
     lost."""
     low: float | None = None
+    """The lower end of the interval of the value; None if it has none."""
     high: float | None = None
-    """The ends of the interval of the value; None if it has none."""
+    """The upper end."""
     after: int | None = None
     """The number of samples that were judged when the gate was decided; None for a run that went on
     to its end."""

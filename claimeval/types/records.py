@@ -280,9 +280,14 @@ class Document(Record):
     """
 
     id: str
+    """Its name, by which `reference_context_ids` and citations find it. A context without one gets
+    its rank, which matches nothing."""
     text: str
+    """What judges and metrics of words read."""
     title: str | None = None
+    """Evidence like the text: judges read it too."""
     score: float | None = None
+    """The retriever's score. No metric uses it: the rank is the position in `contexts`."""
     id_is_rank: bool = False
     """Whether the data have no id, so that `id` is the rank. Such an id matches nothing: rank 1 of
     one question is another document than rank 1 of the next."""
@@ -345,6 +350,8 @@ class Sample(Record):
     id: str = ""
     """Empty for a sample made without one, which gets its number when it is read."""
     question: str
+    """What was asked. Samples with the same question are one cluster, so that intervals and tests
+    count it once."""
     history: tuple[Turn, ...] = ()
     """The turns of the conversation before the question, in order."""
     answer: str | None = None
@@ -376,16 +383,23 @@ class Sample(Record):
     claims: tuple[GivenClaim, ...] = ()
     """Claims of no text, which `assess` was given."""
     reference_contexts: tuple[str, ...] = ()
+    """Texts that bear the gold answer. Only `reference_support` reads them."""
     reference_context_ids: tuple[str, ...] = ()
+    """Ids of the relevant documents, which retrieval metrics look for among those of `contexts`.
+    Empty: these metrics have no value for the sample."""
     is_answerable: bool | None = None
+    """Whether the documents answer the question: if not, `abstention_accuracy` wants an answer that
+    declines. None: the sample does not count there."""
     generator: str | None = None
-    """The model that wrote the answer, as `provider:model`."""
+    """The model that wrote the answer, as `provider:model`. Judges of its family are flagged, and
+    left out of the vote with `on_same_family`."""
     reference_author: str | None = None
     """The model that wrote the gold answers, as `provider:model`; None if people did or it is
     unknown."""
     evidence: dict[str, tuple[Document, ...]] = Field(default_factory=dict)
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    """Further fields by name. They change no score; tables, clusters and draws can name them."""
 
     if TYPE_CHECKING:
 

@@ -121,6 +121,7 @@ class Judge(Record):
     temperature: float | None = None
     """None: not sent, so that the provider's default applies."""
     top_p: float | None = None
+    """None: not sent. Like every setting that is sent, another value asks for new replies."""
     max_tokens: int = Field(default=4096, gt=0)
     """Maximum number of tokens in a reply, including hidden reasoning."""
     token_limit: TokenLimit | None = None
@@ -135,7 +136,10 @@ class Judge(Record):
     table of models, and 20 for others. None becomes `auto` for a model of the table, and 5 for any
     other, whatever its address."""
     seed: int | None = None
+    """None: not sent. Few providers promise the same reply to the same seed."""
     reasoning_effort: str | None = None
+    """How long the model thinks before it answers, in the provider's words (`low`, `high`, ...).
+    None: not sent. More costs more tokens."""
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
     """Number of alternatives for each token with their log probabilities, which give the
     probability of a verdict."""
