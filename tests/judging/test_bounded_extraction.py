@@ -115,7 +115,8 @@ def test_a_reply_of_many_claims_is_no_loop(text: str) -> None:
 
 
 def test_the_advice_against_a_loop_is_not_more_of_it() -> None:
-    help_ = advice(Failure(reason="truncated", message=LOOP))
+    asked = extract.ask(prompts.load("extract", "atomic"), JUDGE, "answer", "A text.", "")
+    help_ = advice(Failure(reason="truncated", message=LOOP), asked, Completion(b"", "{"))
     assert "max_tokens: 512" in help_
     assert "--extractor local:lexical" in help_
     assert "raise" not in help_

@@ -15,7 +15,7 @@ from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
 from claimeval.runs.directory import RunResults, RunWriter, load_manifest
 from claimeval.types.records import Claim, Document, Sample, SampleResult
-from claimeval.types.requests import AssessTask, Failure, Outcome, Request
+from claimeval.types.requests import AssessTask, ExtractTask, Failure, Outcome, Request
 from tests.scripted import completion, judge, plan
 
 Says = Mapping[str, Mapping[str, str]]
@@ -71,7 +71,7 @@ class Rule(Executor):
                     {"verdicts": [self._verdict(task, i, request) for i in range(len(task.claims))]}
                 )
             )
-        assert task is not None
+        assert isinstance(task, ExtractTask)
         said = [task.text[start:end] for start, end in task.sentences]
         claims = [
             {"claim": text, "sentences": [i], "quote": text} for i, text in enumerate(said, 1)

@@ -62,7 +62,8 @@ def test_two_runs_and_three_are_a_workbook_too(run: ce.Run, tmp_path: Path) -> N
 
 def test_texts_stay_texts_and_undefined_values_are_empty(tmp_path: Path) -> None:
     texts = ["=1+1", "https://example.com", "12", "a\nb", "\x01", "", "'=A1", "@x", "é🙂"]
-    rows = [["text", "number"], *([text, 0.5] for text in texts), [None, float("nan")]]
+    rows: list[list[object]] = [["text", "number"], *([text, 0.5] for text in texts)]
+    rows.append([None, float("nan")])
     read = written(tmp_path / "a.xlsx", Sheet("t", rows))["t"]
     assert [row[0] for row in read[1:10]] == texts
     assert {row[1] for row in read[1:10]} == {0.5}
