@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from claimeval.api.measures import extraction, measure
     from claimeval.api.people import agreement, annotate, correct
     from claimeval.api.ratings import agrade, arate, grade, rate
+    from claimeval.api.report import read_report
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
     from claimeval.metrics.rows import Metric
@@ -57,6 +58,7 @@ _HOMES = {
     "api.measures": ("extraction", "measure"),
     "api.people": ("agreement", "annotate", "correct"),
     "api.ratings": ("agrade", "arate", "grade", "rate"),
+    "api.report": ("read_report",),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
     "metrics.rows": ("Metric",),
@@ -120,6 +122,7 @@ __all__ = [
     "plan",
     "probe",
     "rate",
+    "read_report",
     "read_samples",
     "rejudge",
     "score",

@@ -27,6 +27,7 @@ from claimeval.api.jobs import (
     parse_specs,
     run_prepared,
 )
+from claimeval.api.report import check_report, read_report, say_what_is_sent
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec, Turns
 from claimeval.data.reading import parse_references
@@ -43,6 +44,7 @@ from claimeval.evaluation.claims import (
     with_questions,
 )
 from claimeval.evaluation.job import Reiterable
+from claimeval.evaluation.reports import ReportJob, report_of
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
 from claimeval.runs.jobs import Prepared
@@ -77,6 +79,8 @@ def score(
     turns: Turns | None = None,
     answer_reasoning: AnswerReasoning | None = None,
     sheet: str | None = None,
+    sources: str | Path | None = None,
+    source_names: str | Path | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -126,6 +130,10 @@ def score(
             `<think>` and `</think>`; `keep` judges it as a part of the answer. None: such answers
             are an error.
         sheet: The sheet of an Excel or OpenDocument file, if it has several.
+        sources: The folder of the sources of a cited report, which is `data`: see `read_report`.
+            Claims are judged against the best passages of the sources that they cite; the default
+            metrics are `citations`.
+        source_names: A table of `file` and `url` for sources that do not say their address.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a
             warning.
@@ -180,6 +188,8 @@ async def ascore(
     turns: Turns | None = None,
     answer_reasoning: AnswerReasoning | None = None,
     sheet: str | None = None,
+    sources: str | Path | None = None,
+    source_names: str | Path | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -197,6 +207,9 @@ async def ascore(
         2
     """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
+    if sources is not None:
+        data = read_report(data, sources, source_names=source_names)
+        metrics = metrics or "citations"
     samples = samples_of(data, read, references=parse_references(references))
     requested = ClaimsOptions(
         judges=parse_specs(judges),
@@ -214,6 +227,8 @@ async def ascore(
         cluster=read.cluster(options),
     )
     prepared = _prepare(samples, data, read, requested, options)
+    if isinstance(prepared.job, ReportJob):
+        await say_what_is_sent(prepared, options)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
@@ -242,6 +257,9 @@ def _prepare(
     job = with_questions(replace(job, remarks=remarks), found)
     job = with_numbering(job, examination, read.parsed.numbering)
     job.check_families(found.generators)
+    if any(report_of(sample) for sample in islice(samples, 1)):
+        job = ReportJob.of(job)
+        check_report(job)
     return examination.prepared(job)
 
 

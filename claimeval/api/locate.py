@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
+from claimeval.api.report import host_of
 from claimeval.api.run import Run, write_page
 from claimeval.data.corpora import open_corpus
 from claimeval.evaluation.job import Reiterable
@@ -102,7 +102,7 @@ async def alocate(
     selection.choose()
     judging = Judging(specs, panel, options.cluster or given.manifest.cluster)
     job = make_job(judging, chunked=opened.chunked, settings=selection.settings)
-    logger.info("%s. They go to %s", selection.in_words, ", ".join(map(_host, job.judges)))
+    logger.info("%s. They go to %s", selection.in_words, ", ".join(map(host_of, job.judges)))
     path = given.path
     record = job.manifest.of_data(str(path) if path else None, ids=given.manifest.data.ids)
     items = Reiterable(selection.items)
@@ -134,9 +134,3 @@ def _no_judge(run: Run) -> str:
         "no judge named: the corpus may hold what the judges of the run have never seen. With"
         f" these judges, add {options}"
     )
-
-
-def _host(judge: Judge) -> str:
-    """Return where the requests of a judge go."""
-    host = urlsplit(judge.endpoint or "").hostname
-    return f"{judge.name} at {host}" if host else f"{judge.name} on this machine"

@@ -41,6 +41,10 @@ class ScoreCommand(shared.JobOptions):
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     metrics: shared.Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
+    sources: Path | None = None
+    """Folder of the sources of DATA, a report with citations (.md or .html)."""
+    source_names: Path | None = None
+    """CSV of file and url, for sources that do not say their address."""
     questions: Annotated[Questions, shared.QUESTIONS] = Questions()
     language: Annotated[str | None, shared.QUESTIONS] = None
     """Prompts in de, fr, es, pt, hi, zh, ja, ar; auto."""

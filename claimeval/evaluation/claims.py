@@ -355,7 +355,7 @@ class ClaimsJob(QuestionJob):
         metrics = [] if unasked else fed
         parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
         extracted: list[Extracted] = await gather_all(
-            [_claims(sample, part, self, executor, earlier) for part in parts]
+            [claims_of(sample, part, self, executor, earlier) for part in parts]
         )
         claims = {
             part: () if isinstance(extraction.value, Failure) else extraction.value
@@ -386,7 +386,7 @@ class ClaimsJob(QuestionJob):
             sample=sample,
             claims=all_claims,
             unextracted={
-                part: _why_without_claims(extraction)
+                part: why_without_claims(extraction)
                 for part, extraction in zip(parts, extracted, strict=True)
                 if not claims[part]
             },
@@ -509,13 +509,13 @@ def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
     }
 
 
-def _why_without_claims(extraction: Extracted) -> Reason:
+def why_without_claims(extraction: Extracted) -> Reason:
     """Return why a text has no claims: the failure of its extraction, or that it states nothing."""
     value = extraction.value
     return value.reason if isinstance(value, Failure) else "no_claims"
 
 
-async def _claims(
+async def claims_of(
     sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
 ) -> Extracted:
     """Return the claims of one part: from an earlier result, given, or from the extractor."""
@@ -640,7 +640,16 @@ def job_of(record: Manifest) -> ClaimsJob:
     )
 
 
-KIND = JobKind(NAME, resume=job_of)
+def _resume(record: Manifest) -> ClaimsJob:
+    """Return the job of a run, which may be that of a cited report."""
+    if "passages" not in record.settings:
+        return job_of(record)
+    from claimeval.evaluation.reports import report_job_of
+
+    return report_job_of(record)
+
+
+KIND = JobKind(NAME, resume=_resume)
 
 
 def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> MetricSelection:

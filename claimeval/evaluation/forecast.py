@@ -21,6 +21,7 @@ from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.evaluation.job import Job
+from claimeval.evaluation.reports import ReportJob, sentence_claims
 from claimeval.evaluation.summary.cost import long_evidence, windows_of
 from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution import Executor
@@ -451,7 +452,9 @@ async def forecast(
         UsageError: If the price file cannot be read.
     """
     walk_type: type[_Walk[Any]] = _Walk
-    if isinstance(job, ClaimsJob):
+    if isinstance(job, ReportJob):
+        walk_type = _ReportWalk
+    elif isinstance(job, ClaimsJob):
         walk_type = _ClaimsWalk
     elif isinstance(job, WriteQueriesJob):
         walk_type = _QueriesWalk
@@ -726,6 +729,34 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
                 f" {source}"
             )
         yield from super()._basis(ratio)
+
+
+class _ReportWalk(_ClaimsWalk):
+    _job: ReportJob
+
+    async def _expect_claims(
+        self, sample: Sample, extraction: Call, sentences: int, size: int
+    ) -> list[Call]:
+        """Count the assessments of a report whose claims are unknown, as if each sentence were one.
+
+        Which sources a sentence cites is known; whether these support it is not, so it may be
+        asked again against all sources.
+        """
+        job = self._job
+        frames = _Frames(self._lessons)
+        item = SampleResult(sample=sample, claims=sentence_claims(sample), assessments=())
+        result = await job.evaluate(item, frames)
+        calls = {call.key: call for call in result.calls}
+        for request in frames.requests:
+            if self._is_new(int(request.key[:16], 16)):
+                workload = self._workload("assess", request.judge, job.assess_prompt.digest)
+                call = calls.get(request.key)
+                about_one = call is None or call.evidence is None or not call.evidence.is_whole
+                subjects = len(call.subjects) if call else 1
+                parameters = job.assess_prompt.parameters
+                output = estimates.output(request, "assess", subjects, parameters)
+                workload.ask(request, output, certain=about_one)
+        return list(result.calls)
 
 
 class _QueriesWalk(_Walk[Document]):

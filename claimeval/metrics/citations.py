@@ -125,6 +125,8 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
             if not 0 < int(name) <= len(sources):
                 return name
             source = sources[int(name) - 1]
+            if not source:  # a gap in the list
+                return name
             return ranks.get(name_key(source)) or Unread(source)
         if name.isdecimal() and (sample.numbering is not None or name not in ranks):
             return (numbers[name],) if name in numbers else name

@@ -1,0 +1,91 @@
+"""`read_report`: a report with citations and its sources as one sample."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from claimeval.api.hints import with_hints
+from claimeval.data import reports
+from claimeval.evaluation.forecast import forecast
+from claimeval.evaluation.reports import ReportJob
+from claimeval.runs.jobs import Prepared
+from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.paths import expanded
+from claimeval.types.records import Sample
+from claimeval.types.requests import Judge
+
+logger = logging.getLogger("claimeval")
+
+
+@with_hints
+def read_report(
+    report: object, sources: str | Path, *, source_names: str | Path | None = None
+) -> Sample:
+    """Read a report with citations and the folder of its sources. Nothing is fetched.
+
+    Marks (`[1]`, `[^1]`, links) are matched with the list of references, and its entries with the
+    files: by address, else by title or file name, else by the number that a file name begins with.
+
+    Args:
+        report: The report, in Markdown or HTML.
+        sources: The folder of its sources: .html, .pdf (extra `[report]`), .txt and .md.
+        source_names: A table (CSV) with the columns `file` and `url`, or `title`, for sources that
+            do not say their address, such as PDFs.
+
+    Returns:
+        The sample for `score`. Its `metadata["report"]` lists which sources are cited and not
+        there, unreadable (under 200 characters) or never cited, and marks without an entry.
+
+    Raises:
+        UsageError: Something is no report or no folder, or a package is missing.
+        DataError: A file cannot be read.
+
+    Examples:
+        >>> sample = ce.read_report("report.md", "sources/")  # doctest: +SKIP
+        >>> sample.metadata["report"]["absent"]  # doctest: +SKIP
+        ['[7] Annual report 2024. https://example.org/2024.pdf']
+    """
+    if not isinstance(report, (str, Path)):
+        raise UsageError(
+            f"sources: they belong to a report in a file, not to {type(report).__name__}"
+        )
+    names = None if source_names is None else expanded(source_names)
+    sample = reports.read_report(expanded(report), expanded(sources), names)
+    found = reports.SourceFindings.model_validate(sample.metadata[reports.METADATA])
+    logger.info("%s", found.in_words)
+    return sample
+
+
+def check_report(job: ReportJob) -> None:
+    """Raise UsageError for metrics that the passages of cited sources cannot give."""
+    others = [
+        row.name for row in job.metrics if (row.claims_of, row.against) != ("answer", "contexts")
+    ]
+    if others:
+        raise UsageError(
+            f"a cited report has no {others[0]}; it has the metrics of citations and faithfulness"
+        )
+
+
+async def say_what_is_sent(prepared: Prepared, options: RunOptions) -> None:
+    """Log how many tokens of the report and its sources go where, before the first call."""
+    assert isinstance(prepared.job, ReportJob), "the job of a report"
+    ahead = await forecast(prepared.items, prepared.job, None, options.prices)
+    low = sum(line.prompt_tokens[0] for line in ahead.lines)
+    high = sum(line.prompt_tokens[1] for line in ahead.lines)
+    hosts = ", ".join(dict.fromkeys(host_of(judge) for judge in prepared.job.asked))
+    logger.info(
+        "%s to %s tokens of the report and of passages of its sources go to %s",
+        f"{low:,}",
+        f"{high:,}",
+        hosts,
+    )
+
+
+def host_of(judge: Judge) -> str:
+    """Return where the requests of a judge go."""
+    host = urlsplit(judge.endpoint or "").hostname
+    return f"{judge.name} at {host}" if host else f"{judge.name} on this machine"
