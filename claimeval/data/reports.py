@@ -141,7 +141,7 @@ def _findings(
     absent = [f"[{label}] {listed.entries[label]}" for label in cited if not found[label]]
     absent += [link for link, name in links.items() if not name]
     return SourceFindings(
-        file=str(report),
+        file=report.name,
         sources=len(sources),
         cited=len(cited) + len(links),
         absent=tuple(absent),
@@ -152,14 +152,12 @@ def _findings(
 
 
 def _context(source: Source, ids: Mapping[str, str]) -> Document:
-    """Return a source as a context; one that cannot be read has no text, so that nothing is judged
-    against it."""
-    readable = len(source.text.strip()) >= LEAST
-    return Document(
-        id=ids.get(source.name, source.name),
-        text=source.text if readable else "",
-        title=source.title,
-    )
+    """Return a source as a context. One that cannot be read has neither text nor title, so that
+    nothing is judged against it."""
+    name = ids.get(source.name, source.name)
+    if len(source.text.strip()) < LEAST:
+        return Document(id=name, text="")
+    return Document(id=name, text=source.text, title=source.title)
 
 
 def _places(

@@ -109,8 +109,9 @@ class ReportJob(ClaimsJob):
             *(one.model_copy(update={"document": None}) for one in supported.values()),
             *together,
         ]
+        elsewhere = _by_one_source(sample, together)
         reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
-        assessments = with_evidence(sample, claims, (*whole, *singles), reasoning)
+        assessments = with_evidence(sample, claims, (*whole, *singles, *elsewhere), reasoning)
         result = SampleResult(sample=sample, claims=claims, assessments=assessments, calls=calls)
         return self.scored(result)
 
@@ -172,6 +173,18 @@ def _supported(singles: Iterable[Assessment]) -> dict[str, Assessment]:
         if one.support == "supported":
             supported.setdefault(one.subject, one)
     return supported
+
+
+def _by_one_source(sample: Sample, together: Iterable[Assessment]) -> list[Assessment]:
+    """Return what all sources together support, as assessments against the source that the judges
+    name, where it is one: where a misplaced citation should have pointed."""
+    ranks = {document.id: rank for rank, document in enumerate(sample.contexts or (), 1)}
+    found = list[Assessment]()
+    for one in together:
+        named = set(chain.from_iterable(verdict.cites for verdict in one.verdicts))
+        if one.support == "supported" and len(named) == 1:
+            found.append(one.model_copy(update={"document": ranks[named.pop()]}))
+    return found
 
 
 class SourceIndex:

@@ -334,23 +334,7 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
 
     def words(claims: Sequence[CitedClaim], cited: Cited) -> tuple[Truth, str]:
         """Return whether a citation supports its sentence, and this in words."""
-        if isinstance(cited, str):
-            return None, f"no context is called {cited}"
-        if isinstance(cited, Unread):
-            return None, f"the source {cited.name} is not among the contexts"
-        ids = ", ".join(contexts[rank - 1].id for rank in cited)
-        truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
-        if truth is None and not any(contexts[rank - 1].has_words for rank in cited):
-            return None, f"{ids} has no text"
-        if truth is not False:
-            return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
-        others: set[int] = set()
-        for claim in claims:
-            others.update(rank for rank, single in claim.single.items() if single)
-        instead = ", ".join(contexts[rank - 1].id for rank in sorted(others))
-        return False, f"not supported by {ids}" + (
-            f", supported by {instead} instead" if instead else ""
-        )
+        return _checked(contexts, claims, cited)
 
     found = []
     for start, end, sentence, cited in known.citations:
@@ -366,6 +350,102 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
             CheckedCitation(start, end, label, document, "; ".join(text for _, text in said))
         )
     return found
+
+
+def _checked(
+    contexts: Sequence[Document], claims: Sequence[CitedClaim], cited: Cited
+) -> tuple[Truth, str]:
+    """Return whether what a name means supports the claims of a sentence, and this in words."""
+    if isinstance(cited, str):
+        return None, f"no context is called {cited}"
+    if isinstance(cited, Unread):
+        return None, f"the source {cited.name} is not among the contexts"
+    ids = ", ".join(contexts[rank - 1].id for rank in cited)
+    truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
+    if truth is None and not any(contexts[rank - 1].has_words for rank in cited):
+        return None, f"{ids} has no text"
+    if truth is not False:
+        return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
+    others: set[int] = set()
+    for claim in claims:
+        others.update(rank for rank, single in claim.single.items() if single)
+    instead = ", ".join(contexts[rank - 1].id for rank in sorted(others))
+    return False, f"not supported by {ids}" + (
+        f", supported by {instead} instead" if instead else ""
+    )
+
+
+class CitedSource(NamedTuple):
+    """A source that a mark cites, and what judges say of it."""
+
+    mark: str
+    source: str | None
+    """Id of the context, or the name of a source that is not there; None if the mark names
+    nothing."""
+    label: str | None
+    """`supported`, `not_found`, `citation_unresolved` or `source_unread`; None if it is not
+    known."""
+    words: str
+    sentence: str
+    claims: tuple[str, ...]
+    passage: str | None
+    """The sentence of the source that a judge's reason is about."""
+
+
+def cited_sources(result: SampleResult) -> list[CitedSource]:
+    """Return every source that the marks of an answer cite, in order; none without verdicts on
+    single contexts."""
+    if not any(a.against == "contexts" for a in result.per_document):
+        return []
+    sample = result.sample
+    matrix = Matrix.of(result)
+    known = table(matrix)
+    spans = sentence_spans(sample)
+    texts = dict(zip(map(id, known.claims), matrix.claims_of("answer"), strict=True))
+    found = list[CitedSource]()
+    for citation in known.citations:
+        claims = known.sentences[citation.sentence].claims
+        span = spans[citation.sentence - 1]
+        for name in citation.cited:
+            truth, words = _checked(sample.contexts or (), claims, name)
+            label = None if truth is None else ("supported" if truth else "not_found")
+            if isinstance(name, str):
+                label = "citation_unresolved"
+            elif any(claim.is_unread([name]) for claim in claims):
+                label = "source_unread"
+            found.append(
+                CitedSource(
+                    mark=(sample.answer or "")[citation.start : citation.end].strip(),
+                    source=_name_of(sample, name),
+                    label=label,
+                    words=words,
+                    sentence=(sample.answer or "")[span.start : span.end],
+                    claims=tuple([texts[id(claim)].text for claim in claims]),
+                    passage=_passage(sample, claims, name),
+                )
+            )
+    return found
+
+
+def _name_of(sample: Sample, cited: Cited) -> str | None:
+    if isinstance(cited, Unread):
+        return cited.name
+    if isinstance(cited, str):
+        return None
+    contexts = sample.contexts or ()
+    return ", ".join(contexts[rank - 1].id for rank in cited)
+
+
+def _passage(sample: Sample, claims: Sequence[CitedClaim], cited: Cited) -> str | None:
+    """Return the sentence of a source that the reason of a judge is about; None without one."""
+    contexts = sample.contexts or ()
+    for rank in sorted(_ranks([cited])):
+        for claim in claims:
+            cell = claim.cells.get(rank)
+            for verdict in cell.verdicts if cell else ():
+                if verdict.evidence:
+                    return contexts[rank - 1].text[verdict.evidence.start : verdict.evidence.end]
+    return None
 
 
 def recall(m: Matrix) -> FormulaResult:

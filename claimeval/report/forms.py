@@ -275,7 +275,7 @@ def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[obje
     from claimeval.runs.views import run as of_one
     from claimeval.runs.views import tables as among
 
-    if name in get_args(tables.Rows) and not compared:
+    if name in (*get_args(tables.Rows), tables.CITATIONS) and not compared:
         rows = tables.rows(load_manifest(run), RunResults.of(run), name)
         head = next(rows)
         return chain([[directed(str(column)) for column in head]], rows)

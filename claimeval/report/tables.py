@@ -14,7 +14,9 @@ from claimeval.types.errors import unknown_name
 from claimeval.types.records import SampleResult, Verdict
 
 Rows = Literal["samples", "claims"]
-Table = Literal["samples", "claims", "verdicts", "calls"]
+CITATIONS = "citations"
+"""The table of a run whose citations were judged."""
+Table = Literal["samples", "claims", "verdicts", "calls", "citations"]
 VERDICT = ("judge", "label", "unassessed", "replicate", "probability", "explanation", "prompt")
 CALL = (
     *("key", "step", "judge", "part", "attempt", "replicate", "reused", "failed", "message"),
@@ -27,7 +29,13 @@ def rows(manifest: Manifest, results: Iterable[SampleResult], table: str) -> Ite
     """Return the rows of a table, the column names first. Undefined values are None."""
     if table not in get_args(Table):
         raise unknown_name("table", table, get_args(Table))
-    makers = {"samples": _samples, "claims": _claims, "verdicts": _verdicts, "calls": _calls}
+    makers = {
+        "samples": _samples,
+        "claims": _claims,
+        "verdicts": _verdicts,
+        "calls": _calls,
+        "citations": _citations,
+    }
     return makers[table](manifest, results)
 
 
@@ -121,3 +129,14 @@ def _calls(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]
         for call in result.calls:
             against = str(call.evidence) if call.evidence else None
             yield [result.sample.id, *(getattr(call, name) for name in CALL), against]
+
+
+def _citations(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
+    """Yield a row for each source that a mark cites, or for the mark if it names none."""
+    from claimeval.metrics.citations import cited_sources
+
+    yield ["id", "citation", "source", "label", "why", "sentence", "claims", "passage"]
+    for result in results:
+        for one in cited_sources(result):
+            row: list[Cell] = [result.id, one.mark, one.source, one.label, one.words]
+            yield [*row, one.sentence, "\n".join(one.claims), one.passage]

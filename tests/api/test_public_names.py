@@ -38,7 +38,11 @@ QUESTIONS = (
 )
 DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
 PARAMETERS: dict[str, tuple[str, ...]] = {
-    "score": ("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK, "gates"),
+    "score": (
+        *("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK, "gates"),
+        *("sources", "source_names"),
+    ),
+    "read_report": ("report", "sources", "source_names"),
     "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK, "gates"),
     "assess": (
         *("claims", "evidence", "judges", "assess_prompt", "language", "per_document"),
