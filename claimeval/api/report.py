@@ -7,8 +7,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from claimeval.api.hints import with_hints
-from claimeval.data import reports
-from claimeval.evaluation.forecast import forecast
 from claimeval.evaluation.reports import ReportJob
 from claimeval.runs.jobs import Prepared
 from claimeval.types.errors import UsageError
@@ -48,6 +46,8 @@ def read_report(
         >>> sample.metadata["report"]["absent"]  # doctest: +SKIP
         ['[7] Annual report 2024. https://example.org/2024.pdf']
     """
+    from claimeval.data import reports
+
     if not isinstance(report, (str, Path)):
         raise UsageError(
             f"sources: they belong to a report in a file, not to {type(report).__name__}"
@@ -72,6 +72,8 @@ def check_report(job: ReportJob) -> None:
 
 async def say_what_is_sent(prepared: Prepared, options: RunOptions) -> None:
     """Log how many tokens of the report and its sources go where, before the first call."""
+    from claimeval.evaluation.forecast import forecast
+
     assert isinstance(prepared.job, ReportJob), "the job of a report"
     ahead = await forecast(prepared.items, prepared.job, None, options.prices)
     low = sum(line.prompt_tokens[0] for line in ahead.lines)

@@ -118,10 +118,12 @@ def read_report(report: Path, folder: Path, names: Path | None = None) -> Sample
     findings = _findings(report, sources, listed, found, links, used)
     ids = {name: link for link, name in links.items() if name}
     contexts = [_context(source, ids) for source in sources]
-    title = _TITLE.search(listed.body)
+    question = report.stem
+    if title := _TITLE.search(listed.body):
+        question = title[1].strip()
     return Sample(
         id=report.stem,
-        question=title[1].strip() if title else report.stem,
+        question=question,
         answer=listed.body.rstrip(),
         contexts=contexts,
         sources=_places(found, listed.entries, ids),
@@ -267,8 +269,12 @@ def _with_names(source: Source, known: Mapping[str, Sequence[str]]) -> Source:
     given = known.get(source.name, ())
     addresses = tuple(name for name in given if _ADDRESS.match(name))
     titles = [name for name in given if not _ADDRESS.match(name)]
+    title = source.title
+    if titles:
+        title = titles[0]
     return source._replace(
-        addresses=(*source.addresses, *addresses), title=titles[0] if titles else source.title
+        addresses=(*source.addresses, *addresses),
+        title=title,
     )
 
 
@@ -298,8 +304,13 @@ def read_source(file: Path, name: str) -> Source:
     first = text.lstrip().partition("\n")[0]
     head = text[:400]
     said = re.search(r"(?im)^(?:source|url|address)\s*:", head)
-    title = first.lstrip("# ").strip() if first.startswith("#") else None
-    return Source(name, text, title, tuple(_ADDRESS.findall(head)) if said else ())
+    title = None
+    if first.startswith("#"):
+        title = first.lstrip("# ").strip()
+    addresses = tuple[str, ...]()
+    if said:
+        addresses = tuple(_ADDRESS.findall(head))
+    return Source(name, text, title, addresses)
 
 
 def _page(content: str, name: str) -> Source:

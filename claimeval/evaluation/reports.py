@@ -144,7 +144,10 @@ class _Asking:
             for rank in dict.fromkeys(chain.from_iterable(named)):
                 if rank in readable:
                     by_rank.setdefault(rank, []).append(claim)
-        return [(rank, part) for rank in sorted(by_rank) for part in self.chunks(by_rank[rank])]
+        asked = list[tuple[int, Sequence[Claim]]]()
+        for rank in sorted(by_rank):
+            asked += [(rank, part) for part in self.chunks(by_rank[rank])]
+        return asked
 
     def chunks(self, claims: Sequence[Claim]) -> list[Sequence[Claim]]:
         """Return claims in the numbers that stand in one call."""
@@ -192,12 +195,10 @@ class SourceIndex:
 
     def __init__(self, sources: Sequence[Document]) -> None:
         self._sources = sources
-        self._passages = [
-            Passage(str(number), str(rank), text)
-            for rank, source in enumerate(sources, 1)
-            if source.has_words
-            for number, text in enumerate(cut(source.text))
-        ]
+        self._passages = list[Passage]()
+        for rank, source in enumerate(sources, 1):
+            for number, text in enumerate(cut(source.text)):
+                self._passages.append(Passage(str(number), str(rank), text))
         self._index = PassageIndex.build(self._passages)
 
     def nearest(

@@ -332,13 +332,10 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
     known = table(Matrix.of(result))
     contexts = result.sample.contexts or ()
 
-    def words(claims: Sequence[CitedClaim], cited: Cited) -> tuple[Truth, str]:
-        """Return whether a citation supports its sentence, and this in words."""
-        return _checked(contexts, claims, cited)
-
     found = []
     for start, end, sentence, cited in known.citations:
-        said = [words(known.sentences[sentence].claims, name) for name in cited]
+        claims = known.sentences[sentence].claims
+        said = [_checked(contexts, claims, name) for name in cited]
         truth = or_(truth for truth, _ in said)
         label: Label | None = None
         if truth is not None:
@@ -360,19 +357,30 @@ def _checked(
         return None, f"no context is called {cited}"
     if isinstance(cited, Unread):
         return None, f"the source {cited.name} is not among the contexts"
-    ids = ", ".join(contexts[rank - 1].id for rank in cited)
-    truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
-    if truth is None and not any(contexts[rank - 1].has_words for rank in cited):
+    ids = _ids(contexts, cited)
+    truth = or_([claim.supported_by([cited]) for claim in claims]) if claims else None
+    if truth:
+        return True, f"{ids} supports it"
+    if truth is False:
+        return False, f"not supported by {ids}{_instead(contexts, claims)}"
+    if not any(contexts[rank - 1].has_words for rank in cited):
         return None, f"{ids} has no text"
-    if truth is not False:
-        return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
+    return None, f"not known whether {ids} supports it"
+
+
+def _ids(contexts: Sequence[Document], ranks: Iterable[int]) -> str:
+    return ", ".join([contexts[rank - 1].id for rank in ranks])
+
+
+def _instead(contexts: Sequence[Document], claims: Sequence[CitedClaim]) -> str:
+    """Return the contexts that support claims, in words; empty if there are none."""
     others: set[int] = set()
     for claim in claims:
-        others.update(rank for rank, single in claim.single.items() if single)
-    instead = ", ".join(contexts[rank - 1].id for rank in sorted(others))
-    return False, f"not supported by {ids}" + (
-        f", supported by {instead} instead" if instead else ""
-    )
+        others.update([rank for rank, single in claim.single.items() if single])
+    return f", supported by {_ids(contexts, sorted(others))} instead" if others else ""
+
+
+LABELS: dict[Truth, str | None] = {True: "supported", False: "not_found", None: None}
 
 
 class CitedSource(NamedTuple):
@@ -397,34 +405,42 @@ def cited_sources(result: SampleResult) -> list[CitedSource]:
     single contexts."""
     if not any(a.against == "contexts" for a in result.per_document):
         return []
-    sample = result.sample
     matrix = Matrix.of(result)
     known = table(matrix)
-    spans = sentence_spans(sample)
     texts = dict(zip(map(id, known.claims), matrix.claims_of("answer"), strict=True))
     found = list[CitedSource]()
     for citation in known.citations:
         claims = known.sentences[citation.sentence].claims
-        span = spans[citation.sentence - 1]
+        stated = tuple([texts[id(claim)].text for claim in claims])
         for name in citation.cited:
-            truth, words = _checked(sample.contexts or (), claims, name)
-            label = None if truth is None else ("supported" if truth else "not_found")
-            if isinstance(name, str):
-                label = "citation_unresolved"
-            elif any(claim.is_unread([name]) for claim in claims):
-                label = "source_unread"
-            found.append(
-                CitedSource(
-                    mark=(sample.answer or "")[citation.start : citation.end].strip(),
-                    source=_name_of(sample, name),
-                    label=label,
-                    words=words,
-                    sentence=(sample.answer or "")[span.start : span.end],
-                    claims=tuple([texts[id(claim)].text for claim in claims]),
-                    passage=_passage(sample, claims, name),
-                )
-            )
+            found.append(_cited_source(result.sample, citation, claims, name, stated))
     return found
+
+
+def _cited_source(
+    sample: Sample,
+    citation: Citation,
+    claims: Sequence[CitedClaim],
+    name: Cited,
+    stated: tuple[str, ...],
+) -> CitedSource:
+    answer = sample.answer or ""
+    span = sentence_spans(sample)[citation.sentence - 1]
+    truth, words = _checked(sample.contexts or (), claims, name)
+    label = LABELS[truth]
+    if isinstance(name, str):
+        label = "citation_unresolved"
+    elif any(claim.is_unread([name]) for claim in claims):
+        label = "source_unread"
+    return CitedSource(
+        mark=answer[citation.start : citation.end].strip(),
+        source=_name_of(sample, name),
+        label=label,
+        words=words,
+        sentence=answer[span.start : span.end],
+        claims=stated,
+        passage=_passage(sample, claims, name),
+    )
 
 
 def _name_of(sample: Sample, cited: Cited) -> str | None:
@@ -432,8 +448,7 @@ def _name_of(sample: Sample, cited: Cited) -> str | None:
         return cited.name
     if isinstance(cited, str):
         return None
-    contexts = sample.contexts or ()
-    return ", ".join(contexts[rank - 1].id for rank in cited)
+    return _ids(sample.contexts or (), cited)
 
 
 def _passage(sample: Sample, claims: Sequence[CitedClaim], cited: Cited) -> str | None:
