@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import absent_sources, marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
@@ -461,6 +461,78 @@ def _passage(sample: Sample, claims: Sequence[CitedClaim], cited: Cited) -> str 
                 if verdict.evidence:
                     return contexts[rank - 1].text[verdict.evidence.start : verdict.evidence.end]
     return None
+
+
+CitationKind = Literal["right", "misplaced", "missing", "unfounded", "unresolved", "unknown"]
+"""What is right or wrong with the citations of a claim."""
+
+
+class ClaimCitations(NamedTuple):
+    """What the verdicts on single contexts say about the citations of one claim."""
+
+    claim: str
+    """The id of the claim."""
+    kind: CitationKind
+    """`missing` if a context supports the claim and none is cited, `misplaced` if another context
+    than the cited ones supports it, `unfounded` if none does, `unresolved` if a citation names
+    nothing, `unknown` if verdicts are missing or the claim needs none."""
+    cited: tuple[str, ...]
+    """Ids of the contexts that it cites."""
+    supporting: tuple[str, ...]
+    """Ids of the contexts that support it alone, else of those that judges of all contexts name."""
+
+    @property
+    def words(self) -> str:
+        """What is wrong, in words; empty if nothing is."""
+        cited = ", ".join(f"[{name}]" for name in self.cited)
+        supporting = ", ".join(f"[{name}]" for name in self.supporting)
+        supporting = supporting or "all documents together"
+        return {
+            "misplaced": f"cites {cited}, and is supported by {supporting}",
+            "missing": f"cites nothing, and is supported by {supporting}",
+            "unfounded": f"cites {cited}, and no document supports it",
+            "unresolved": "has a citation that names no document",
+        }.get(self.kind, "")
+
+
+def of_claims(result: SampleResult) -> list[ClaimCitations]:
+    """Return what is right or wrong with the citations of each claim of the answer; none without
+    verdicts on single contexts."""
+    if not any(a.against == "contexts" for a in result.per_document):
+        return []
+    m = Matrix.of(result)
+    ids = {
+        rank: context.id
+        for rank, context in zip(m.sample.ranks("contexts"), m.sample.contexts or (), strict=True)
+    }
+    named: dict[str, list[str]] = {}
+    for one in result.whole:
+        if one.against == "contexts" and one.support == "supported":
+            cites = chain.from_iterable(verdict.cites for verdict in one.verdicts)
+            named[one.subject] = [*dict.fromkeys(cites)]
+    found = []
+    for claim, known in zip(m.claims_of("answer"), table(m).claims, strict=True):
+        cited = [ids[rank] for rank in sorted(_ranks(known.cited)) if rank in ids]
+        supporting = [ids[rank] for rank, truth in known.single.items() if truth]
+        # Where cited contexts alone were judged, a judge of all of them names the one that does.
+        supporting = supporting or named.get(claim.id, [])
+        found.append(ClaimCitations(claim.id, _kind(known), tuple(cited), tuple(supporting)))
+    return found
+
+
+def _kind(claim: CitedClaim) -> CitationKind:
+    """Return what is right or wrong; the kinds are those that the metrics count."""
+    if claim.supported:
+        return "right"
+    if claim.cites is False:
+        return "missing" if claim.founded else "unknown"
+    if claim.cites is None or claim.unresolved is None or claim.supported is None:
+        return "unknown"
+    if claim.unresolved:
+        return "unresolved"
+    if claim.founded is None:
+        return "unknown"
+    return "misplaced" if claim.founded else "unfounded"
 
 
 def recall(m: Matrix) -> FormulaResult:

@@ -23,10 +23,11 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.judging import assess, extract
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.lexical.sentences import sentences
-from claimeval.metrics.citations import checked
+from claimeval.metrics.citations import checked, of_claims
 from claimeval.metrics.rows import Metric
 from claimeval.report.charts import Picture
 from claimeval.runs.slices import Cell, cell_of
+from claimeval.runs.worst import worst_of_answer
 from claimeval.types.errors import PromptError
 from claimeval.types.records import (
     Assessment,
@@ -369,7 +370,8 @@ class Details:
     A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null
     per call of a], ...], "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a,
     of b?], ...], "documents": [{part: [[rank in a, rank in b, change], ...]}, ...], "sentences":
-    [[sentences of a, of b?], ...], "literals": [...]}`.
+    [[sentences of a, of b?], ...], "cited": [[[claim, kind, words] of a, of b?], ...], "literals":
+    [...]}`.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -383,7 +385,8 @@ class Details:
         self.literals = Literals()
         self._lines: list[bytes] = []
         self._others: dict[str, list[object]] = {
-            name: [] for name in ("requests", "diagnosis", "citations", "documents", "sentences")
+            name: []
+            for name in ("requests", "diagnosis", "citations", "documents", "sentences", "cited")
         }
 
     def add(
@@ -407,7 +410,8 @@ class Details:
         self._lines.append(b"[" + b",".join(map(line, results)) + b"]")
         citations = [[mark._asdict() for mark in checked(result)] for result in results]
         found = [list(map(_written_sentence, shown_sentences(result))) for result in results]
-        others = (requests, summaries, citations, dict(documents), found)
+        cited = [[[one.claim, one.kind, one.words] for one in of_claims(r)] for r in results]
+        others = (requests, summaries, citations, dict(documents), found, cited)
         for kept, new in zip(self._others.values(), others, strict=True):
             kept.append(new)
         if sum(map(len, self._lines)) >= CHUNK:
@@ -423,6 +427,8 @@ class Details:
         self._start_chunk()
 
 
+SHORT = 160
+"""Characters of the gold answer and of the worst claim in a row."""
 QUESTION = 200
 """Characters of the question in a row."""
 LETTERS = {"supported": "s", "contradicted": "c", "not_found": "n", None: "u"}
@@ -494,6 +500,10 @@ class SampleRow(NamedTuple):
     """Scores in the order of the run's metrics."""
     blame: Cell | None
     """Whether retrieval or generation is to blame; None if that is not known."""
+    gold: str
+    """The beginning of the gold answer; empty if there is none."""
+    worst: tuple[str, str] | None
+    """The answer's worst claim and the letter of its label; None if all are supported."""
 
 
 def row(
@@ -524,6 +534,7 @@ def row(
             scores[metric.name], "".join(map(_letter, found)), [a for a in found if a], judges
         )
 
+    worst = worst_of_answer(result, metrics)
     return SampleRow(
         id=result.sample.id,
         question=result.sample.question[:QUESTION],
@@ -531,6 +542,8 @@ def row(
         failed=sum(call.failed is not None for call in result.calls),
         cells=(*map(cell, metrics), *(ScoreCell.of(scores[name]) for name in others)),
         blame=cell_of(result),
+        gold=(result.sample.reference_answers or ("",))[0][:SHORT],
+        worst=worst and (worst[0][:SHORT], LETTERS[worst[1]]),
     )
 
 

@@ -160,7 +160,7 @@ class ForwardedPage(Record):
     facts: tuple[str, ...]
     """When, what was judged, and by whom."""
     of: tuple[str, ...] = ()
-    """The system and the day of each run."""
+    """The generator, if it is named, and the day of each run."""
     names: tuple[str, ...]
     """Both runs of a comparison; empty for one run."""
     rows: tuple[PlainRow, ...]
@@ -307,7 +307,7 @@ def of_run(folder: Path, overview: Overview, tally: RunTally) -> ForwardedPage:
             "".join(head(manifest, summary)),
             _agreement(folder, manifest),
         ),
-        of=(", ".join(_given(_system(manifest, tally), _day(folder))),),
+        of=(", ".join(_given(_generators(tally), _day(folder))),),
         names=(),
         rows=tuple(_rows_of_run(overview, tally))[:ROWS],
         why=_where_it_fails(tally) if manifest.concludes else "",
@@ -349,8 +349,8 @@ def of_pair(
         title=pair.culprit.sentence,
         facts=_given(*judged, both, by, _agreement(folders[labeled], manifests[labeled])),
         of=tuple(
-            ", ".join(_given(_system(manifest, of_run), _day(folder)))
-            for folder, manifest, of_run in zip(folders, manifests, tally.runs, strict=True)
+            ", ".join(_given(_generators(of_run), _day(folder)))
+            for folder, of_run in zip(folders, tally.runs, strict=True)
         ),
         names=("a", "b"),
         rows=tuple(_rows_of_pair(pair, tally, _units(overviews[1])))[:ROWS],
@@ -393,10 +393,13 @@ def _day(folder: Path) -> str:
 
 def _system(manifest: Manifest, tally: RunTally) -> str:
     """Return what answered: the generators of the samples, else the name of the data."""
+    return _generators(tally) or data_name(manifest) or ""
+
+
+def _generators(tally: RunTally) -> str:
+    """Return the generators of the samples; empty if none is named."""
     names = [name for name, _ in tally.systems.most_common()]
-    if len(names) > SYSTEMS:
-        return f"{len(names)} systems"
-    return ", ".join(names) or data_name(manifest) or ""
+    return f"{len(names)} systems" if len(names) > SYSTEMS else ", ".join(names)
 
 
 def _agreement(folder: Path, manifest: Manifest) -> str:
@@ -638,7 +641,7 @@ def _worst(folder: Path, overview: Overview) -> Iterator[DecidingClaim]:
             label=claim.label,
             subject=claim.subject,
             metric=claim.metric,
-            verdict=f"{label} {place}",
+            verdict="wrong citation" if claim.citation else f"{label} {place}",
             why=_cut(claim.why),
         )
     for answer in front.answers[:ANSWERS]:

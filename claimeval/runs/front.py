@@ -82,7 +82,8 @@ class FrontBuilder:
     def __init__(self, manifest: Manifest, top: int = TOP) -> None:
         self._manifest = manifest
         computed = {judge.name for judge in manifest.judges if not reads_prompts(judge)}
-        self._worst = WorstClaims(manifest.rows, top, computed)
+        cites = any(name.startswith("citation_") for name in manifest.derived)
+        self._worst = WorstClaims(manifest.rows, top, computed, citations=cites)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
         self._located = LocatedClaims(top) if manifest.job == "locate" else None

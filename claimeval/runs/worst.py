@@ -12,6 +12,7 @@ from pydantic import Field
 
 from claimeval.evaluation.evidence import deciding_verdict, shown_sentence
 from claimeval.evaluation.summary.headline import PLACES, bad_ratings
+from claimeval.metrics.citations import of_claims
 from claimeval.metrics.rows import Metric
 from claimeval.statistics.formatting import decimal
 from claimeval.types.records import (
@@ -19,12 +20,15 @@ from claimeval.types.records import (
     Assessment,
     Cause,
     Evidence,
+    Label,
     Record,
     SampleResult,
     Verdict,
 )
 
 SHOWN = 10
+WRONG_CITATIONS = ("misplaced", "unfounded", "unresolved", "missing")
+"""Kinds of wrong citations, the worst first: one that leads to another document misleads."""
 EXCERPT = 200
 """Characters of a sentence."""
 
@@ -67,11 +71,15 @@ class WorstClaim(Record):
     """Where the fault lies, of a claim that was located."""
     votes: dict[str, int] = Field(default_factory=dict)
     """Verdicts on the claim by label; `unassessed` counts verdicts without a label."""
+    citation: str = ""
+    """What is wrong with the citations of a claim that the evidence supports; empty for others."""
 
     @property
     def why(self) -> str:
         """Why the claim has its label, in a line: the reason of the judge with the documents that
-        it named, or what the evidence has of the claim."""
+        it named, or what the evidence has of the claim; of a citation, what is wrong with it."""
+        if self.citation:
+            return self.citation
         if self.is_word_for_word or not self.explanation or not self.is_reason:
             return self.near
         unnamed = [name for name in self.cites if f"[{name}]" not in self.explanation]
@@ -200,17 +208,26 @@ class _WorstOfSample(NamedTuple):
     score: float | None
     claims: Sequence[Assessment]
     """All claims of the answer with a label against the same evidence."""
+    citation: str = ""
+    """What is wrong with the citations of the claim, if nothing else is."""
 
 
 class WorstClaims:
     """Collects the worst claim of each of the worst samples of a run."""
 
     def __init__(
-        self, metrics: Iterable[Metric], shown: int = SHOWN, computed: Collection[str] = ()
+        self,
+        metrics: Iterable[Metric],
+        shown: int = SHOWN,
+        computed: Collection[str] = (),
+        *,
+        citations: bool = False,
     ) -> None:
         """Collect claims that these metrics count; among equally bad claims, earlier metrics come
-        first. The explanations of judges that are `computed` are numbers, not reasons."""
+        first. The explanations of judges that are `computed` are numbers, not reasons. With
+        `citations`, wrong citations of answers without such claims come last."""
         self._computed = computed
+        self._citations = citations
         self._metrics = [
             metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt
         ]
@@ -233,6 +250,25 @@ class WorstClaims:
             if bad:
                 self._keep(result, metric, claims, bad, position)
                 return
+        if self._citations:
+            self._keep_citation(result)
+
+    def _keep_citation(self, result: SampleResult) -> None:
+        """Keep the first claim with a wrong citation of a sample whose claims are all supported."""
+        wrong = [one for one in of_claims(result) if one.kind not in ("right", "unknown")]
+        metric = next((one for one in self._metrics if one.against == "contexts"), None)
+        if not wrong or metric is None:
+            return
+        worst = min(wrong, key=lambda one: WRONG_CITATIONS.index(one.kind))
+        claims = _judged(result, metric)
+        assessment = next((one for one in claims if one.subject == worst.claim), None)
+        if assessment is None:
+            return
+        name = f"citation_{worst.kind}"
+        score = result.scores.get(name)
+        rank = (0.0, -float(len(wrong)), 1.0, *_gravity(assessment), 0.0, float(self._samples))
+        value = None if score is None else score.value
+        self._insert(_WorstOfSample(rank, result, assessment, name, value, claims, worst.words))
 
     def _keep(
         self,
@@ -257,15 +293,29 @@ class WorstClaims:
             position,
             self._samples,
         )
-        if self._worst and len(self._worst) == self._shown and rank > self._worst[-1].rank:
-            return
-        entry = _WorstOfSample(rank, result, worst, metric.name, value, claims)
-        ranked = sorted([*self._worst, entry], key=lambda one: one.rank)
+        self._insert(_WorstOfSample(rank, result, worst, metric.name, value, claims))
+
+    def _insert(self, entry: _WorstOfSample) -> None:
+        """Keep an entry if it is among the worst; wrong citations come after wrong claims."""
+        ranked = sorted([*self._worst, entry], key=lambda one: (bool(one.citation), one.rank))
         self._worst = ranked[: self._shown]
 
     def worst(self) -> tuple[WorstClaim, ...]:
         """Return the worst claims, worst first; equally bad claims are in the order of the data."""
         return tuple([_worst_claim(ranked, self._computed) for ranked in self._worst])
+
+
+def worst_of_answer(result: SampleResult, metrics: Iterable[Metric]) -> tuple[str, Label] | None:
+    """Return the worst claim of an answer and its label; None if the evidence supports all."""
+    for metric in metrics:
+        if metric.claims_of != "answer" or metric.prompt:
+            continue
+        if bad := _bad(result, metric, _judged(result, metric)):
+            worst = min(bad, key=_gravity)
+            texts = {claim.id: claim.text for claim in result.claims}
+            assert worst.support is not None, "only claims with a label are bad"
+            return texts[worst.subject], worst.support
+    return None
 
 
 def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
@@ -305,7 +355,7 @@ def _gravity(assessment: Assessment) -> tuple[int, float, float]:
 
 
 def _worst_claim(ranked: _WorstOfSample, computed: Collection[str]) -> WorstClaim:
-    _, result, assessment, metric, score, claims = ranked
+    _, result, assessment, metric, score, claims, citation = ranked
     assert assessment.support is not None, "only claims with a label are listed"
     text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
     documents = {one.id: one for one in result.sample.documents(assessment.evidence) or ()}
@@ -342,6 +392,7 @@ def _worst_claim(ranked: _WorstOfSample, computed: Collection[str]) -> WorstClai
         score=score,
         supported=sum(a.support == "supported" for a in claims),
         judged=len(claims),
+        citation=citation,
         votes=dict(Counter(verdict.support or "unassessed" for verdict in assessment.verdicts)),
     )
 

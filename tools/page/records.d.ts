@@ -79,7 +79,7 @@ declare namespace Page {
   type RunSource = { path: string | null; digest: string | null; asked_with: Record<string, Array<string>> };
   type SameFamily = { role: "judge" | "extractor" | "reference_author"; name: string; family: string; samples: number };
   type SampleChange = { sample: string; before: number; after: number };
-  type SampleRow = [string, string, number, number, Array<ScoreCell>, "fine" | "ignored" | "missed" | "made_up" | null];
+  type SampleRow = [string, string, number, number, Array<ScoreCell>, "fine" | "ignored" | "missed" | "made_up" | null, string, [string, string] | null];
   type Scale = { name: string; words: Array<string>; replies: Array<string>; meanings: Array<string>; values: Array<number>; ordered: boolean; positive_from: number; divided: boolean };
   type ScoreCell = [number | null, string, string | null, number | null, number | null, Array<string>, Array<number>, number];
   type ScoresSummary = { kind: string; metrics: Record<string, MetricSummary>; cluster: string | null };
@@ -92,7 +92,7 @@ declare namespace Page {
   type StrayLabels = { labels: number; no_sample: number; no_item: number; other_evidence: number; first: string };
   type Summary = { format: number; job: string; headline: string; contradicted: Record<string, number>; complete: boolean; samples: number; clusters: number; metrics: Record<string, MetricSummary>; notes: Array<string>; panel: PanelSummary | null; same_family: Array<SameFamily>; by: Record<string, Record<string, Record<string, Estimate>>>; cost: RunCost | null; judges: Array<ServedModels>; other_models: Array<ServedModels>; failures: Record<string, FailureExample>; stopped: string | null; gates: Array<GateResult>; unclear: number; long: Array<LongEvidence>; order_effects: OrderEffects | null; context_ids: ContextIds | null; extraction: ExtractionSummary | null };
   type WorstAnswer = { sample_id: string; question: string; answer: string; ratings: Record<string, string>; explanation: string | null };
-  type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; is_reason: boolean; cites: Array<string>; excerpt: string | null; is_word_for_word: boolean; near: string; documents: number; metric: string | null; score: number | null; supported: number; judged: number; cause: "not_retrieved" | "split" | "spread" | "unused" | "contradicted" | "not_near" | null; votes: Record<string, number> };
+  type WorstClaim = { sample_id: string; question: string; subject: string; claim: string; evidence: Evidence; label: string; explanation: string | null; is_reason: boolean; cites: Array<string>; excerpt: string | null; is_word_for_word: boolean; near: string; documents: number; metric: string | null; score: number | null; supported: number; judged: number; cause: "not_retrieved" | "split" | "spread" | "unused" | "contradicted" | "not_near" | null; votes: Record<string, number>; citation: string };
 }
 
 declare namespace Line {

@@ -14,7 +14,7 @@ import { unpack } from "./unpacking.js";
  * a answer, c contexts, r reference, q question.
  *
  * @typedef {{ id: string, question: string, ungrounded: number, failed: number, cells: Cell[],
- *   blame: string | null }} RunRow
+ *   blame: string | null, gold: string, worst: [string, string] | null }} RunRow
  * @typedef {RunRow & { number: number, other: RunRow | null, flips: number, changed: string,
  *   causes: Record<string, Record<string, number>>, documents: string[] }} Row
  */
@@ -24,7 +24,8 @@ import { unpack } from "./unpacking.js";
  * @typedef {{ name: string, unit?: string, claims_of?: string, against?: string, derived?: string }} Metric
  */
 /** @typedef {{ results: Line.SampleResult[], requests: any[], literals: string[], diagnosis: string[],
- *   citations: Citation[][], documents: Listed, sentences: ShownSentence[][] }} Detail */
+ *   citations: Citation[][], documents: Listed, sentences: ShownSentence[][], cited: ClaimCitation[][] }} Detail */
+/** @typedef {[claim: string, kind: string, words: string]} ClaimCitation what is right or wrong with the citations of a claim */
 /**
  * The sentence that is shown for a claim, in code points: claim, part, document, start, end, and 1 if the reason of a
  * judge is about it. Of two items if no sentence is like the claim.
@@ -119,7 +120,7 @@ export function otherMetrics({ manifest, summary }) {
 }
 
 /** @param {Page.SampleRow} row @returns {RunRow} */
-function readRow([id, question, ungrounded, failed, cells, blame]) {
+function readRow([id, question, ungrounded, failed, cells, blame, gold, worst]) {
   const named = (/** @type {any[]} */ cell) =>
     Object.fromEntries(CELL.map((name, i) => [name, cell[i]]));
   return {
@@ -128,6 +129,8 @@ function readRow([id, question, ungrounded, failed, cells, blame]) {
     ungrounded,
     failed,
     blame,
+    gold,
+    worst,
     cells: cells.map((cell) => /** @type {Cell} */ (named(cell))),
   };
 }

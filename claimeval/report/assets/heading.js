@@ -55,6 +55,7 @@ export function sampleHead(row) {
         history.map(({ role, content }) => div(null, el("b", null, data(role)), block(content))),
       ),
     el("h1", { class: "question" }, block(sample.question)),
+    goldAnswer(),
     p(
       "small",
       opened.sides.map((side, i) => [
@@ -78,6 +79,35 @@ export function sampleHead(row) {
         ),
       ),
   );
+}
+
+/** The gold answer, next to the answer; the answer too where claims of the gold answer are shown. */
+function goldAnswer() {
+  const { sample } = opened.sides[0].result;
+  const { metric } = opened.sides[0];
+  const gold = sample.reference_answers ?? [];
+  const shown = metric?.claims_of === "reference" ? [] : gold;
+  const answers = metric?.claims_of === "reference" ? opened.sides : [];
+  return [
+    shown.length > 0 &&
+      div("gold", el("b", null, "Gold answer"), " ", block(shown[0]), [
+        shown.length > 1 &&
+          el(
+            "details",
+            null,
+            el("summary", null, plural(shown.length - 1, "other gold answer")),
+            shown.slice(1).map((text) => p(null, block(text))),
+          ),
+      ]),
+    answers.map(({ result, run }) =>
+      div(
+        "gold",
+        el("b", null, runLetter(run), "Answer"),
+        " ",
+        block(result.sample.answer ?? "none"),
+      ),
+    ),
+  ];
 }
 
 /**

@@ -4,6 +4,7 @@ import { flags, rowValue, strips } from "./cells.js";
 import { directed, report } from "./data.js";
 import { all, button, el, fill, keyed, p, span } from "./elements.js";
 import { filterInWords, listAddress, listState, ordered, passes, sortInWords } from "./filters.js";
+import { letterSign } from "./labels.js";
 import { percent, plural } from "./numbers.js";
 import { rewrite, sampleAddress } from "./route.js";
 import { search } from "./search.js";
@@ -229,7 +230,16 @@ function drawRow(row, at, height) {
         href: sampleAddress(row, { metric: report.metrics[metric]?.name, run }),
         click: () => (list.cursor = at),
       },
-      span("row-text", span("row-id", data(row.id)), span("row-question", data(row.question))),
+      span(
+        "row-text",
+        span(
+          "row-first",
+          span("row-id", data(row.id)),
+          row.gold && span(null, " · gold: ", data(row.gold)),
+        ),
+        span("row-question", data(row.question)),
+        span("row-worst", worstClaim(row)),
+      ),
       shownMetrics().map((i) =>
         el(
           "span",
@@ -243,6 +253,12 @@ function drawRow(row, at, height) {
   );
   node.style.transform = `translateY(${at * height}px)`;
   return node;
+}
+
+/** The worst claim of the answer, of run b in a comparison. @param {Row} row */
+function worstClaim(row) {
+  const worst = (row.other ?? row).worst;
+  return worst && [letterSign(worst[1]), " ", data(worst[0])];
 }
 
 /** Moves the cursor by `step` rows and brings the row into view. @param {number} step */

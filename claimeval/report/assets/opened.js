@@ -20,6 +20,7 @@ import { sampleAddress } from "./route.js";
  * @property {string[]} literals
  * @property {string | undefined} diagnosis whether retrieval or generation is to blame
  * @property {Citation[]} citations those of the answer, if it was checked whether they are right
+ * @property {import("./data.js").ClaimCitation[]} cited what is right or wrong with the citations of each claim
  * @property {ShownSentence[]} sentences shown for its claims
  * @property {Listed} listed documents of both runs in one list
  * @property {Page.Overview} facts

@@ -178,12 +178,14 @@ function worstClaim(trouble, run) {
           ],
       total(votes) > 1 && [" · ", voteCounts(votes)],
     ),
-    note(
-      `${LABELS[label].word} in the `,
-      data(partName(trouble.evidence.part)),
-      explanation && [" · ", data(explanation)],
-    ),
-    p("small", data(trouble.near)),
+    trouble.citation
+      ? note("citation: ", data(trouble.citation))
+      : note(
+          `${LABELS[label].word} in the `,
+          data(partName(trouble.evidence.part)),
+          explanation && [" · ", data(explanation)],
+        ),
+    !trouble.citation && p("small", data(trouble.near)),
   ];
 }
 

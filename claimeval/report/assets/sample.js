@@ -65,6 +65,7 @@ export async function drawSample(main, name, params, current) {
     literals: full.literals,
     diagnosis: full.diagnosis[run],
     citations: full.citations[run],
+    cited: full.cited[run],
     sentences: full.sentences[run],
     listed: full.documents,
     facts: report.runs[run],
@@ -91,10 +92,47 @@ export async function drawSample(main, name, params, current) {
       opened.sides.map(sidePanel),
       el("div", { id: "evidence" }),
     ),
+    opened.sides.map(citationSection),
     el("div", { id: "matrix-place" }),
     opened.sides.map(derivedScores),
   );
   choose(opened.claim, opened.run, true);
+}
+
+/** @type {Record<string, string>} */
+const CITATIONS = {
+  right: "right",
+  misplaced: "misplaced",
+  unfounded: "unfounded",
+  unresolved: "name no document",
+  missing: "missing",
+  unknown: "not known",
+};
+
+/** The citations of the answer: how many are right, misplaced or missing, and each that is not right. @param {Side} side */
+function citationSection({ cited, result, run, row }) {
+  if (!cited.length || opened.sides[run].metric.claims_of !== "answer") return null;
+  const id = `citations-${run}`;
+  const counts = Object.entries(CITATIONS).flatMap(([kind, word]) => {
+    const n = cited.filter(([, one]) => one === kind).length;
+    return n ? [`${n} ${word}`] : [];
+  });
+  const texts = new Map(claimsOf(result, "answer").map(({ id: claim, text }) => [claim, text]));
+  const wrong = cited.filter(([, , words]) => words);
+  const entry = (/** @type {import("./data.js").ClaimCitation} */ [claim, kind, words]) => [
+    el(
+      "a",
+      { href: sampleAddress(row, { metric: opened.sides[run].metric.name, claim, run }) },
+      data(texts.get(claim) ?? claim),
+    ),
+    note(el("strong", null, CITATIONS[kind]), ": ", data(words)),
+  ];
+  return section(
+    id,
+    [runLetter(run), "Citations"],
+    p("quiet", `Of ${plural(cited.length, "claim")}: ${counts.join(", ")}.`),
+    wrong.length > 0 && list("ul", "worst", wrong, entry),
+  );
 }
 
 /** The derived metrics of this sample. @param {Side} side */

@@ -557,12 +557,13 @@ def worst(claim: WorstClaim) -> Entry:
     labels = {"contradicted": "contradicted by", "supported": "supported by"}
     label = labels.get(claim.label, "not found in")
     why = f": {visible(claim.explanation, TEXT)}" if claim.explanation else ""
+    verdict = claim.citation or f"{label} the {claim.evidence}{why}"
     return Entry(
         Data(claim.sample_id),
         (
             ("question", Data(visible(claim.question, TEXT))),
             ("claim", Data(visible(claim.claim, TEXT))),
-            ("verdict", Data(f"{label} the {claim.evidence}{why}")),
+            ("verdict", Data(verdict)),
             ("answer", claim.standing),
             ("evidence", Data(visible(claim.near, TEXT))),
         ),
