@@ -20,6 +20,7 @@ STYLES = {
         "forwarded.css",
         "listing.css",
         "sample.css",
+        "labeled.css",
         "sides.css",
         "dialog.css",
         "print.css",
