@@ -74,7 +74,7 @@ declare namespace Page {
   type RefusedGrade = { query: string; document: string; grade: number };
   type ReplicateNoise = { claims: number; inconsistent: number; variance_share: number | null; score_variance_share: Record<string, number | null> };
   type ReplyRule = { words: Record<string, string>; json: string | null; pattern: string | null; threshold: number | null; positive: "above" | "below" | null };
-  type RunCost = { total: Cost; by: Array<StepCost> };
+  type RunCost = { total: Cost; by: Array<StepCost>; fewer_prompt_tokens: number | null };
   type RunEntry = { name: string; written: number; job: string; data: string; judges: Array<string>; samples: number; complete: boolean; metrics: Record<string, [number | null, [number, number] | null, boolean]>; dollars: number | null; calls: number; notes: Array<string>; experiment: string | null; problem: string | null; labels: number; system: string; stopped: string };
   type RunSource = { path: string | null; digest: string | null; asked_with: Record<string, Array<string>> };
   type SameFamily = { role: "judge" | "extractor" | "reference_author"; name: string; family: string; samples: number };
