@@ -43,6 +43,19 @@ def test_messages_on_the_same_terminal_count_as_lines_and_are_folded(tmp_path: P
     assert "First to read" in lines
 
 
+@pytest.mark.parametrize(("rows", "mark"), [(24, "<!-- demo, 24 lines -->"), (50, "<!-- demo -->")])
+def test_the_docs_show_what_terminals_of_two_heights_print(
+    tmp_path: Path, rows: int, mark: str
+) -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "start.md").read_text(encoding="utf-8")
+    block = page.partition(f"{mark}\n```\n")[2].partition("\n```")[0]
+    with Terminal(tmp_path, "demo", rows=rows, columns=80) as terminal:
+        shown = terminal.until("claimeval view runs").replace("\r", "").splitlines()
+    first = next(i for i, line in enumerate(shown) if line.startswith(HEAD))
+    assert [line.rstrip() for line in shown[first:]] == block.splitlines()
+    assert len(shown) <= rows
+
+
 def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path: Path) -> None:
     done = call("demo", "--details", folder=tmp_path)
     assert HEAD in done.stdout
