@@ -61,6 +61,21 @@ tight = False
 LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
+class Prices(NamedTuple):
+    """Dollars per million tokens."""
+
+    input: float
+    cached: float
+    output: float
+    decided: float = 0.0
+    """Of the input of a decision model, whose output is free."""
+
+
+MINI = Prices(INPUT, CACHED, OUTPUT)
+LUNA = Prices(0.10, 0.01, 0.50, decided=0.10)
+"""gpt-6-luna on 2026-09-23, and as a decision model on 2026-10-10."""
+
+
 class Count(NamedTuple):
     """What a tool sent and got for all samples."""
 
@@ -78,6 +93,9 @@ class Count(NamedTuple):
     """Tokens of all different evidence."""
     evidence_paid: int = 0
     """Tokens of evidence that were sent and not cached."""
+    decided: int = 0
+    """Tokens of the requests to a decision model, of all their JSON."""
+    prices: Prices = MINI
 
     @property
     def dollars(self) -> float:
@@ -86,7 +104,13 @@ class Count(NamedTuple):
 
     def dollars_with(self, cached: int) -> float:
         """With the discount for this many tokens of the input."""
-        return ((self.sent - cached) * INPUT + cached * CACHED + self.received * OUTPUT) / 1e6
+        prices = self.prices
+        return (
+            (self.sent - cached) * prices.input
+            + cached * prices.cached
+            + self.received * prices.output
+            + self.decided * prices.decided
+        ) / 1e6
 
 
 LONG = 1024, 128
@@ -119,7 +143,7 @@ class Log:
     def __init__(self) -> None:
         import bpe_openai  # type: ignore[import-not-found]  # not installed where types are checked
 
-        self._encode: Callable[[str], list[int]] = bpe_openai.get_encoding("o200k_base").encode
+        self.encode: Callable[[str], list[int]] = bpe_openai.get_encoding("o200k_base").encode
         self._seen = {LONG: _Beginnings(*LONG), SHORT: _Beginnings(*SHORT)}
         self.count = Count(0, 0, 0, 0, 0)
         self.schemas: set[str] = set()
@@ -129,20 +153,20 @@ class Log:
         self, prompt: str, reply: str, verdicts: int, started: float, ended: float, schema: str = ""
     ) -> None:
         """Add an exchange; `schema` stands before the prompt."""
-        tokens = self._encode(schema + prompt)
+        tokens = self.encode(schema + prompt)
         cached = self._seen[LONG].add(tokens, started, ended)
         cached_short = self._seen[SHORT].add(tokens, started, ended)
         self.schemas |= {schema} if '"verdicts"' in schema else set()
         old = self.count
         head, _, rest = (schema + prompt).partition("<evidence>")
         evidence = rest.partition("</evidence>")[0]
-        begin = len(self._encode(head))
-        size = len(self._encode(evidence))
+        begin = len(self.encode(head))
+        size = len(self.encode(evidence))
         self.count = Count(
             old.calls + 1,
             old.sent + len(tokens),
             old.cached + cached,
-            old.received + len(self._encode(reply)),
+            old.received + len(self.encode(reply)),
             old.verdicts + verdicts,
             old.cached_short + cached_short,
             len(self.schemas),
@@ -257,6 +281,67 @@ def of_claimeval(
         assert run.complete, run.notes
     alone = sum(sizes.count(1) for sizes in subjects.values() if len(sizes) > 1)
     return log.count._replace(alone=alone)
+
+
+def of_decisions(samples: Sequence[dict[str, Any]], **asked: Any) -> Count:
+    """Score for real with a decision model, and with the same model as the extractor."""
+    import claimeval as ce
+    from claimeval.testing import serve
+
+    log = Log()
+    bodies: list[str] = []
+    questions = 0
+
+    def extract(body: Body) -> Reply:
+        started = time.monotonic()
+        text = text_of(body)
+        reply, _ = answer(text)
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", "")
+        written = json.dumps(schema, separators=(",", ":")) if schema else ""
+        log.add(text, reply, 0, started, started + 0.3, written)
+        return Reply(reply)
+
+    def decide(path: str, headers: Any, content: bytes) -> tuple[int, bytes]:
+        nonlocal questions
+        body = json.loads(content)
+        bodies.append(content.decode())
+        questions += len(body["questions"])
+        answers = [
+            {
+                "type": "choice",
+                "name": question["name"],
+                "choice": label(question["instructions"]),
+                "probabilities": [
+                    {"value": value, "probability": float(value == label(question["instructions"]))}
+                    for value in LABELS
+                ],
+            }
+            for question in body["questions"]
+        ]
+        return 200, json.dumps({"model": body["model"], "answers": answers}).encode()
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve_in_thread(Options(latency=Latency(seconds=0.3)), judge=extract) as server,
+        serve(decide) as url,
+    ):
+        options = ce.RunOptions(cache=folder, concurrency=16)
+        model = ce.Judge(name="extractor", model="openai:luna", endpoint=server.url_for("openai"))
+        run = ce.score(
+            samples,
+            judges=f"decisions:gpt-6-luna@{url}",
+            extractor=model,
+            metrics="faithfulness",
+            options=options,
+            **asked,
+        )
+        assert run.complete, run.notes
+    return log.count._replace(
+        calls=log.count.calls + len(bodies),
+        verdicts=questions,
+        prices=LUNA,
+        decided=sum(len(log.encode(body)) for body in bodies),
+    )
 
 
 def answer(text: str) -> tuple[str, int]:
@@ -515,6 +600,10 @@ def main() -> None:
             "a known model, at any address": lambda: of_claimeval(samples, three),
             "no quotes": lambda: of_claimeval(samples, three, quotes="no"),
         },
+    }
+    tables["faithfulness with claims and verdicts by gpt-6-luna"] = {
+        "a decision model, claims extracted in chat": lambda: of_decisions(samples),
+        "chat for both": lambda: of_claimeval(samples, "faithfulness")._replace(prices=LUNA),
     }
     if arguments.refchecker:
         tables["faithfulness per document beside RAGChecker's matrix"] = {

@@ -144,6 +144,7 @@ class Reading(NamedTuple):
     """What a reply says."""
 
     label: str
+    value: str
     place: int | None
     """The position of the value in the text; None if it is unknown."""
 
@@ -160,7 +161,7 @@ def read(text: str, rule: ReplyRule) -> Reading:
         raise Unparsable(f"it says two things: {_shown(found[0][0])} and {_shown(found[-1][0])}")
     ((label, place),) = labels.items()
     assert label is not None, "a value without a label is unreadable"
-    return Reading(label, place)
+    return Reading(label, found[0][0], place)
 
 
 def _values(text: str, rule: ReplyRule) -> list[tuple[str, int | None]]:
@@ -198,8 +199,8 @@ def _shown(text: str) -> str:
 def probability(
     completion: Completion, text: str, reading: Reading, rule: ReplyRule
 ) -> float | None:
-    """Return the probability of support from the token of the value; None without
-    log-probabilities.
+    """Return the probability of support that the reply states, or that of the token of the value;
+    None without log-probabilities.
 
     Args:
         completion: The reply.
@@ -207,6 +208,8 @@ def probability(
         reading: What it says.
         rule: The rule for its replies.
     """
+    if rule.probability:
+        return float(reading.value)
     if reading.place is None or completion.text is None:
         return None
     words = {word: label == SUPPORTED for word, label in rule.labels.items()}

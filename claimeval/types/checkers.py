@@ -37,6 +37,8 @@ class ReplyRule(Record):
     """A regular expression with one group. If it matches several times, all must say the same."""
     threshold: float | None = Field(default=None, allow_inf_nan=False)
     """The number from which a value is support, if it is a number."""
+    probability: bool = False
+    """Whether the number is the probability of support, from 0 to 1."""
     positive: Direction | None = None
     """For a threshold: `above` (default) if it and higher numbers are support, `below` if it and
     lower ones are. For a list of words: those that are support; all others are `not_found`."""
@@ -101,6 +103,8 @@ class ReplyRule(Record):
             raise ValueError("give `json` or `pattern`, not both")
         if bool(self.words) == (self.threshold is not None):
             raise ValueError("give `words` or a `threshold`, which say what a value means")
+        if self.probability and (self.threshold is None or self.positive == "below"):
+            raise ValueError("`probability` needs a `threshold`, from which numbers are support")
         if self.positive and self.threshold is None:
             raise ValueError("`positive` needs a `threshold`, or a list of `words`")
         return self
@@ -118,7 +122,7 @@ class ReplyRule(Record):
             number = float(value)
         except ValueError:
             return None
-        if not math.isfinite(number):
+        if not math.isfinite(number) or (self.probability and not 0 <= number <= 1):
             return None
         beyond = number - self.threshold
         if self.positive == "below":

@@ -96,6 +96,12 @@ ENGINES: set[str] = {"local"}
 """Providers whose judges read no prompts; their rows add them."""
 CHECKER = ("asks", "prompt", "reply", "chat_template", "matrix")
 """Settings of checkers and decision models, which are no part of the id of other judges."""
+PLAIN_TEXTS = {
+    "document": "{{ document }}",
+    "claim": "{{ claim }}",
+    "question": "{{ question }}",
+}
+"""The messages of a function that is asked about one claim at a time."""
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 """Returns the reply to messages, each with `role` and `content`."""
 FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
@@ -206,6 +212,8 @@ class Judge(Record):
         family: str | None = None,
         price: Mapping[str, float] | None = None,
         revision: str = "",
+        asks: Literal["pair", "set"] | None = None,
+        reply: Mapping[str, Any] | None = None,
     ) -> Judge:
         """Make a judge from a function, such as a call to a gateway or to a model in this process.
 
@@ -221,6 +229,10 @@ class Judge(Record):
             price: US dollars per million tokens, `input` and `output`, for a limit in dollars.
             revision: Change it when the function changes, so that earlier cached replies are not
                 used.
+            asks: Makes it a checker: the function gets three messages with the plain texts, of the
+                roles `document`, `claim` and `question`, for each claim and document (`pair`) or
+                all documents together (`set`).
+            reply: What its replies mean, as in a judge file: `{"threshold": 0.5}`.
 
         Returns:
             A judge that can be used anywhere in this process.
@@ -241,6 +253,9 @@ class Judge(Record):
             structured=False,
             family=family,
             price=JudgePrice(**price) if price else None,
+            asks=asks,
+            prompt=PLAIN_TEXTS if asks else None,
+            reply=None if reply is None else ReplyRule.model_validate(reply),
         )
         before = FUNCTIONS.setdefault((judge.model, judge.endpoint), function)
         if before is not function:

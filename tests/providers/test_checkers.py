@@ -448,6 +448,7 @@ def test_settings_that_cannot_work_are_refused(settings: Record, message: str) -
         ({"pattern": "(a", "threshold": 1}, "not a regular expression"),
         ({"pattern": "(a)", "json": "a", "threshold": 1}, "not both"),
         ({"words": {"yes": "supported"}, "positive": "above"}, "needs a `threshold`"),
+        ({"words": {"yes": "supported"}, "probability": True}, "needs a `threshold`"),
     ],
 )
 def test_rules_that_cannot_be_read_are_refused(rule: Record, message: str) -> None:
@@ -602,3 +603,32 @@ def _advised(server: Server) -> str:
             extractor="local:lexical",
         )
     return str(stopped.value)
+
+
+def test_a_service_with_a_score_is_a_function_that_gets_plain_texts() -> None:
+    asked = []
+
+    def service(messages: list[dict[str, str]]) -> str:
+        texts = {message["role"]: message["content"] for message in messages}
+        asked.append(texts)
+        return str(0.9 if supports(texts["document"], texts["claim"]) else 0.2)
+
+    judge = ce.Judge.from_callable(
+        "service",
+        service,
+        model="service",
+        asks="pair",
+        reply={"threshold": 0.5, "probability": True},
+    )
+    run = score(judge)
+    assert labels(run) == RIGHT
+    (result,) = run
+    assert [each.probability for each in result.assessments] == [0.9, 0.9, 0.2]
+    assert len(asked) == 6
+    assert asked[0]["question"] == "What is Berlin?"
+
+
+@pytest.mark.parametrize("value", ["1.2", "-0.1", "nan", "high"])
+def test_a_number_that_is_no_probability_is_no_label(value: str) -> None:
+    rule = ReplyRule.model_validate({"threshold": 0.5, "probability": True})
+    assert rule.label(value) is None
