@@ -231,10 +231,18 @@ def _sources(claims: Data) -> Iterable[SourceRow]:
         if isinstance(claims, str) and " " in claims.strip() and not Path(claims).exists():
             raise UsageError("claims: one text; give a list of texts, as in [text]")
         return read_rows(Path(claims).expanduser())
-    return (
-        SourceRow(f"claim {i}", i, dict(item) if isinstance(item, Mapping) else {"text": item})
-        for i, item in enumerate(rows_of(claims), 1)
-    )
+    return (SourceRow(f"claim {i}", i, _fields(item)) for i, item in enumerate(rows_of(claims), 1))
+
+
+def _fields(item: object) -> dict[str, object]:
+    """Return the fields of a row, without those that a data frame has as NaN."""
+    if not isinstance(item, Mapping):
+        return {"text": item}
+    return {str(name): value for name, value in item.items() if _is_given(value)}
+
+
+def _is_given(value: object) -> bool:
+    return not (isinstance(value, float) and value != value)
 
 
 def _claim(row: SourceRow, number: int) -> GivenClaim:

@@ -62,7 +62,8 @@ _CONVERSIONS = {
     ".rds": 'Rscript -e \'write.csv(readRDS("{name}"), "{name}.csv", row.names = FALSE)\'',
     ".txt": "if it is JSON Lines, CSV or TSV, name it so: cp {file} {stem}.jsonl",
     ".log": "if it is JSON Lines, name it so: cp {file} {stem}.jsonl",
-    ".md": "pandoc {file} -t html -o {stem}.html, then as for .html",
+    ".md": "pandoc {file} -t html -o {stem}.html, then as for .html;"
+    " a report with citations takes --sources DIR",
 }
 """Commands that convert files of other formats."""
 

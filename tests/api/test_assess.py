@@ -59,6 +59,14 @@ def test_claims_may_be_texts_or_the_rows_of_a_file(server: ThreadHandle, tmp_pat
     assert [claim.id for _, claim in texts.claims] == ["1", "2", "3"]
 
 
+def test_a_data_frame_may_have_empty_cells(server: ThreadHandle) -> None:
+    import pandas
+
+    frame = pandas.DataFrame([{"text": "Rome is old.", "label": "yes"}, {"text": "It is new."}])
+    (result,) = ce.assess(frame, EVIDENCE, judges=spec(server))
+    assert [claim.label for claim in result.sample.claims] == ["supported", None]
+
+
 def test_labels_of_the_rows_are_compared_with_the_judges(tmp_path: Path) -> None:
     """The judge supports one of two claims with a label and is right both times."""
     run = ce.assess(
