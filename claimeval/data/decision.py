@@ -203,14 +203,13 @@ class _Table:
 
     def decision(self) -> Decision:
         """Return the mapping, what has to be asked, and what can be offered."""
-        if stop := self._references():
+        if stop := self._references() or self._of_messages():
             return Decision(self._mapping, {}, (), {}, stop=stop)
         if self._mapping.of_spans:
             return Decision(self._mapping, {}, tuple(self._json_texts()), {})
         asked: dict[str, Question] = {}
-        for questions in (self._known_names, self._second_columns, self._contents):
-            for question in questions():
-                asked.setdefault(question.field, question)
+        for question in self._about_what_is_read():
+            asked.setdefault(question.field, question)
         named: set[str] = set()
         for question in asked.values():
             named.update(chain.from_iterable(question.readings))
@@ -241,6 +240,12 @@ class _Table:
             stop=self._stop(asked),
             remarks=(*self._several_passages(), *self._html()),
         )
+
+    def _about_what_is_read(self) -> Iterable[Question]:
+        yield from self._known_names()
+        yield from self._beside_messages()
+        yield from self._second_columns()
+        yield from self._contents()
 
     def _context_ids(self) -> list[str]:
         """Return columns that may have the ids of contexts without ids: as many of them, each once,
@@ -370,6 +375,46 @@ class _Table:
             named = " and ".join(map(repr, columns))
             readings = tuple({field: column} for column in columns)
             yield Question(field, f"{named} are names of {field}", readings)
+
+    def _beside_messages(self) -> Iterable[Question]:
+        """Ask for the answer of conversations with an answer beside which a column has another."""
+        read = self._columns.get("messages", ())
+        given = self._mapping.is_given("answer") or self._mapping.is_given("messages")
+        if given or not read or read[0] not in self._paths:
+            return
+        said: dict[int, str] = {}
+        for row, exchange in self._paths[read[0]].last_exchanges().items():
+            asked = self._asked_beside(row)
+            if asked is None or asked in exchange.question:  # else the messages are the history
+                said[row] = str(exchange.answer)
+        columns: list[str] = []
+        for path in self._paths.values():
+            known = path.path in self._columns.get("answer", ())
+            taken = self._is_within(path, read) or path.path in self._taken(but=("answer",))
+            if (known or (not taken and self._may_be_answer(path))) and _differ(path, said):
+                columns.append(path.path)
+        if columns:
+            yield self._choice_beside(read[0], columns)
+
+    def _asked_beside(self, row: int) -> str | None:
+        """Return the question of a row that stands in a column of texts."""
+        for name in self._columns.get("question", ()):
+            path = self._paths.get(name)
+            if path and path.kind == "text" and row in path.values:
+                return str(path.values[row]).strip()
+        return None
+
+    def _choice_beside(self, messages: str, columns: Sequence[str]) -> Question:
+        """Return the question whether the answer is in the messages or in one of these columns."""
+        gold = [column for column in columns if not by_a_system(column)]
+        systems = [column for column in columns if by_a_system(column)]
+        readings: list[Reading] = [{"answer": column} for column in systems]
+        whole = {"answer": ""}
+        if gold and not self._columns.get("reference_answers"):
+            readings.append({"answer": "", "reference_answers": gold[0]})
+        readings += [whole, *({"answer": column} for column in gold)]
+        problem = f"answer may be in {_or(columns)} or in the last message of {messages!r}"
+        return Question("answer", problem, tuple(readings))
 
     def _second_columns(self) -> Iterable[Question]:
         """Ask for answers and contexts that another column may have."""
@@ -539,7 +584,11 @@ class _Table:
         has_references = bool(self._columns.get("reference_answers"))
         read = self._columns["answer"]
 
-        ordered = sorted(columns, key=lambda column: (column in gold, column not in read, column))
+        numbers = [column for column in columns if column not in self._paths]
+        ordered = sorted(
+            columns,
+            key=lambda column: (column in numbers, column in gold, column not in read, column),
+        )
         readings: list[Reading] = [
             {"answer": column} for column in ordered if column not in listed or listed == ordered
         ]
@@ -903,10 +952,16 @@ class _Table:
         """Return the readings of a field that would not be read, the likeliest first."""
         paths = [candidates[0].path, *self._rivals(field, candidates)]
         if field == "answer":
-            paths.sort(key=lambda path: not by_a_system(self._paths[path].keys[-1]))
+            gold = [path for path in paths if self._looks_gold(path, paths)]
+            paths.sort(key=lambda at: (at in gold, not by_a_system(self._paths[at].keys[-1])))
         if field == "contexts":
             paths = [*self._steps(paths[0]), *paths[1:]]
-        return [reading for path in paths if (reading := self._fully(field, path))]
+        readings: list[Reading] = []
+        for path in paths:
+            reading = self._fully(field, path)
+            if reading and reading not in readings:
+                readings.append(reading)
+        return readings
 
     def _is_certain(self, field: str, candidate: Candidate) -> bool:
         """Return whether a path is a field by its name, by its messages, or by what its texts ask
@@ -973,6 +1028,23 @@ class _Table:
             return f"questions are references, not texts: {whole}"
         return None
 
+    def _of_messages(self) -> str | None:
+        """Return what is wrong with rows that are single messages, of users and of assistants."""
+        if self._mapping.fields or any(self._columns.get(name) for name in FIELDS):
+            return None
+        roles: set[str] = set()
+        for row in self._rows:
+            messages = messages_in([row.fields])
+            if not messages or len(messages) > 1:
+                return None
+            roles.add(messages[0].role)
+        if not roles >= {"user", "assistant"}:
+            return None
+        return (
+            "each row is one message: make one row of each conversation, with its messages in order"
+            ' as a list, {"messages": [{"role": "user", "content": "..."}, ...]}'
+        )
+
     def _without_texts(self) -> str | None:
         """Return what is wrong with rows that have an answer and only the names of documents."""
         for row, sample in zip(self._rows, self._samples, strict=True):
@@ -1001,7 +1073,8 @@ class _Table:
             beside = path.keys[:-1] == first.keys[:-1]
             beside = beside and candidate.rank[-1:] == candidates[0].rank[-1:]
             named = field != "answer" or answers(path.keys[-1])
-            equal = bool(candidate.rank) and candidate.rank == candidates[0].rank
+            rank = candidate.rank[:-1] if field == "answer" else candidate.rank
+            equal = bool(rank) and rank == candidates[0].rank[: len(rank)]
             if (equal or (beside and named)) and field != "messages":
                 rivals.append(candidate.path)
         return rivals[:_ALTERNATIVES]
@@ -1023,9 +1096,13 @@ class _Table:
             lacking += 1
         if 2 * leading < lacking:
             return {}
-        named = _with_siblings(path, self._paths) if field in ("contexts", *REFERENCES) else path
-        paths: Paths = named if leading == lacking else (named, "")
-        return {field: paths}
+        named: Paths = path
+        if field in ("contexts", *REFERENCES):
+            names = dict.fromkeys(chain.from_iterable(row.fields for row in self._rows))
+            named = _with_siblings(path, self._paths, names)
+        if leading < lacking:
+            named = (*([named] if isinstance(named, str) else named), "")
+        return {field: named}
 
     def _some_rows(self, asked: Collection[str]) -> Iterable[Question]:
         """Ask for a question or an answer that some rows have under a name that others lack."""
@@ -1208,12 +1285,27 @@ def _telling(path: PathValues) -> Words:
     return last
 
 
-def _with_siblings(path: str, paths: Mapping[str, PathValues]) -> str:
-    """Return the path of a numbered column as that of all that have another number."""
+def _with_siblings(path: str, paths: Mapping[str, PathValues], columns: Iterable[str]) -> Paths:
+    """Return the path of a numbered column as that of all that have another number: as a pattern,
+    or one by one if other columns have that pattern too."""
     stem = path.rstrip("0123456789")
     alike = [other for other in paths if other.rstrip("0123456789") == stem != other]
-    numbered = stem != path and len(alike) > 1 and "." not in path and "[" not in path
-    return f"{stem}*" if numbered else path
+    if stem == path or len(alike) < 2 or "." in path or "[" in path:
+        return path
+    others = [name for name in columns if name.startswith(stem) and name not in alike]
+    return tuple(sorted(alike, key=_by_number)) if others else f"{stem}*"
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    return (len(name), name)
+
+
+def _differ(path: PathValues, said: Mapping[int, str]) -> bool:
+    """Return whether a path has, in some row, another text than what was said there."""
+    for row, text in path.values.items():
+        if row in said and not _same([str(text)], [said[row]]):
+            return True
+    return False
 
 
 def _shared(path: str, used: Iterable[str]) -> int:

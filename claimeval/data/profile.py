@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from claimeval.data import documents
-from claimeval.data.conversations import messages_in, turns_of
+from claimeval.data.conversations import Exchange, exchanges, messages_in, turns_of
 from claimeval.data.paths import opened
 
 Kind = Literal["text", "texts", "documents", "messages"]
@@ -49,6 +49,15 @@ class PathValues:
             return [turn.content for turn in turns_of(messages_in(value) or ())]
         listed = map(documents.document, documents.listed(value))
         return [each["text"] for each in listed if each]
+
+    def last_exchanges(self) -> dict[int, Exchange]:
+        """Return the last question of conversations, in each row in which it has an answer."""
+        found: dict[int, Exchange] = {}
+        for row, value in self.values.items():
+            last = exchanges(messages_in(value) or ())[-1:]
+            if last and last[0].answer:
+                found[row] = last[0]
+        return found
 
 
 def profile(rows: Sequence[Mapping[str, Any]]) -> dict[str, PathValues]:

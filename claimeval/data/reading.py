@@ -670,6 +670,7 @@ class _CellValues:
     def __init__(self, row: SourceRow, columns: Mapping[str, str], seen: Counter[str]) -> None:
         self._row = row
         self._seen = seen
+        self._named = columns
         self._columns: dict[str, str] = {}
         """The column of each field that has a value."""
         self.present: dict[str, Any] = {}
@@ -866,9 +867,13 @@ class _CellValues:
         if not is_asked and (last.question or answer is not None):
             return [{"history": turns_of(messages)}]
         said = last.answer
-        if None not in (answer, said) and str(answer).strip() != str(said).strip():
+        differ = None not in (answer, said) and str(answer).strip() != str(said).strip()
+        if differ and "answer" not in self._named:
+            own = options({"answer": self._columns["answer"]})
             raise self._error(
-                "the last message of the assistant is not the answer", field="messages"
+                f"the last message of the assistant is not the answer: add {own} to judge that of"
+                f" the column, or {options({'answer': ''})} to judge the message",
+                field="messages",
             )
         return [self._exchange(exchange, is_last=exchange is last) for exchange in found]
 

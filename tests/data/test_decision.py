@@ -618,3 +618,59 @@ def test_a_path_into_a_message_leaves_the_conversation_as_it_is() -> None:
     assert read(rows, {**path, "messages": "messages"}) == truth()
     named = {"question": "messages[1].content", "answer": "messages[0].content"}
     assert read(rows, named) == [(a, q, [], []) for q, a in zip(QUESTIONS, ANSWERS, strict=True)]
+
+
+def chats(answers: Sequence[str]) -> list[list[dict[str, str]]]:
+    return [
+        [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+        for question, answer in zip(QUESTIONS, answers, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", ["prediction", "model_output", "gpt-4o"])
+def test_an_answer_beside_a_conversation_that_has_one_is_asked_for(name: str) -> None:
+    rows = table({"messages": chats(GOLD), "contexts": CONTEXTS, name: ANSWERS})
+    asked = readings(rows)
+    assert asked == ({"answer": name}, {"answer": ""})
+    assert read(rows, asked[0]) == truth()
+    assert read(rows, asked[1]) == truth(GOLD)
+
+
+def test_a_gold_answer_beside_a_conversation_is_asked_for() -> None:
+    rows = table({"messages": chats(ANSWERS), "contexts": CONTEXTS, "answer": GOLD})
+    asked = readings(rows)
+    assert asked[0] == {"answer": "", "reference_answers": "answer"}
+    assert read(rows, asked[0]) == truth(gold=GOLD)
+    same = table({"messages": chats(ANSWERS), "contexts": CONTEXTS, "answer": ANSWERS})
+    assert read(same) == truth()
+
+
+def test_rows_that_are_single_messages_are_refused() -> None:
+    rows = [{"chat": at, **message} for at, chat in enumerate(chats(ANSWERS)) for message in chat]
+    with pytest.raises(ce.DataError, match="each row is one message") as raised:
+        read(rows)
+    assert not raised.value.readings
+
+
+def test_answers_in_two_objects_are_both_offered_the_gold_one_last() -> None:
+    rows = [
+        {"data": {"question": q, "answer": gold}, "result": {"answer": answer, "contexts": texts}}
+        for q, gold, answer, texts in zip(QUESTIONS, GOLD, ANSWERS, CONTEXTS, strict=True)
+    ]
+    asked = readings(rows)
+    assert [reading["answer"] for reading in asked] == ["result.answer", "data.answer"]
+    assert read(rows, asked[0]) == truth()
+
+
+def test_numbered_columns_beside_others_of_their_name_are_offered_one_by_one() -> None:
+    rows = table(
+        {
+            "question": QUESTIONS,
+            "answer": ANSWERS,
+            **{f"context{n}": [texts[n] for texts in CONTEXTS] for n in (0, 1)},
+            "context0_score": (0.5, 0.4, 0.3),
+        }
+    )
+    (asked,) = readings(rows)
+    assert asked == {"contexts": ("context0", "context1")}
+    assert read(rows, asked) == truth()

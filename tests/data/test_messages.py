@@ -126,7 +126,7 @@ def test_a_column_that_only_has_the_name_of_a_history_is_metadata() -> None:
 
 
 def test_an_answer_beside_messages_that_end_in_another_one_is_refused() -> None:
-    with pytest.raises(ce.UsageError, match="the last message of the assistant is not the answer"):
+    with pytest.raises(ce.UsageError, match="'answer' or in the last message of 'messages'"):
         read({"messages": [NOW, ANSWER], "answer": "It is 64 m high."})
 
 
