@@ -20,7 +20,7 @@ from claimeval.types.records import Record
 CUTOFF = re.compile(r"@.*|\(.*")
 _TOP = re.compile(r"^top\d+")
 UNNAMED = (
-    *("grade", "perplexity", "reward", "extraction"),
+    *("locate", "grade", "perplexity", "reward", "extraction"),
     *("agreement", "correct", "compare", "experiment", "plan", "annotate", "report"),
 )
 """Commands that compute all their numbers at once, without `-m`."""

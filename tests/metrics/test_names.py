@@ -16,6 +16,7 @@ from claimeval.metrics.derived import DERIVED, DOWN, NUMBERED, directed
 from claimeval.metrics.rows import METRICS
 from claimeval.providers.local import perplexity, reward, similarity
 from claimeval.types.errors import UsageError
+from claimeval.types.records import CAUSES
 from claimeval.types.scales import ANSWER_QUESTIONS
 from tests.command_line import call
 
@@ -34,7 +35,7 @@ def printed() -> list[str]:
     ranks = [row.name for row in MEASURES]
     asked = [name for name in rated if name != "abstention"]  # prints `answered`
     of_claims = [*METRICS, *DERIVED, *NUMBERED]
-    return [*of_claims, *asked, *flags, *kinds, *claims, *models, *words, *ranks]
+    return [*of_claims, *asked, *flags, *kinds, *claims, *models, *words, *ranks, *CAUSES]
 
 
 @pytest.mark.parametrize("name", sorted(set(printed())))
