@@ -80,7 +80,8 @@ _NO_SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _MOST_TOKENS = re.compile(
-    r"(?:max(?:imum)?[_ ]?(?:completion|new|output)?[_ ]?tokens|maxOutputTokens)(?![A-Za-z_])",
+    r"(?:max(?:imum)?[_ ]?(?:completion|new|output)?[_ ]?tokens|maxOutputTokens)(?![A-Za-z_])|"
+    r"at most \d{2,7} (?:output|completion|new|generated) tokens",
     re.IGNORECASE,
 )
 _TOO_MANY = re.compile(
@@ -98,6 +99,12 @@ _STREAMS_ONLY = re.compile(
     r"non-?stream\w*[^.;\n]{0,40}(?:not|un)[ -]?(?:support|allow)",
     re.IGNORECASE,
 )
+_LOCATION = re.compile(
+    r"(?:body[. >-]+)?(?P<name>\w+)(?:\.\w+)*: "
+    r"(?:input|value|ensure|this (?:model|value)|expected|must)",
+    re.IGNORECASE,
+)
+"""The place of a field before what is wrong with it, as pydantic and FastAPI write it."""
 _THINKS = re.compile(r"enable[_ ]thinking|thinking mode", re.IGNORECASE)
 _NOT_THINKING = re.compile(r"not|n't|false|only|disable|stream|unsupported|不支持", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<!\w)(['\"`])(?:(?!\1).){60,}?\1(?!\w)", re.DOTALL)
@@ -115,6 +122,9 @@ def refused_parameters(words: str, parameter: str = "", *, strict: bool = False)
             500, whose messages may be about anything.
     """
     words = _QUOTED.sub("...", words)
+    place = _LOCATION.match(words)
+    if place and not parameter and not strict:
+        parameter = place["name"]
     last = parameter.rpartition(".")[2]
     if _refuses_system(words, parameter):
         return (SYSTEM,)
