@@ -197,8 +197,10 @@ def advice(failure: Failure, request: Request, completion: Completion) -> str:
     if failure.reason == "truncated":
         looping = "repeats itself" in failure.message
         return _LESS if looping else "raise max_tokens in a judge file"
-    if as_checker := checkers.advice(request.judge, completion.text or ""):
-        return as_checker
+    text = completion.text or ""
+    preset = checkers.advice(request.judge, text)
+    if preset is not None:
+        return preset
     problem = failure.message or failure.reason
     return next(
         (help_ for cause, help_ in _HELP if cause.search(problem)),
