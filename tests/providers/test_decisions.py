@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -515,3 +516,52 @@ def test_doctor_tries_a_decision_model_with_a_true_and_a_false_claim(server: Ser
     assert len(server.bodies) == 1
     server.statuses = [401]
     assert not ce.probe(f"decisions:gpt-6-luna@{server.url}").ok
+
+
+def test_200_faultless_answers_are_each_accepted(server: Server) -> None:
+    """Probabilities rounded to two digits, which add up to .98 to 1.02, ties, and any order."""
+    draw = random.Random(5)
+    right: dict[str, str] = {}
+
+    def change(answers: list[Record]) -> list[Record]:
+        for each, question in zip(answers, server.bodies[-1]["questions"], strict=True):
+            parts = [draw.choice([0.0, 0.1, draw.random()]) + 1e-9 for _ in range(3)]
+            shares = [round(part / sum(parts), 2) for part in parts]
+            if draw.random() < 0.2:
+                shares = draw.sample([0.45, 0.45, 0.1], 3)
+            values = [entry["value"] for entry in each["probabilities"]]
+            best = [
+                value for value, share in zip(values, shares, strict=True) if share == max(shares)
+            ]
+            each["choice"] = draw.choice(best)
+            pairs = [
+                {"value": value, "probability": share}
+                for value, share in zip(values, shares, strict=True)
+            ]
+            each["probabilities"] = draw.sample(pairs, 3)
+            right[question["instructions"].removeprefix("Claim: ")] = each["choice"]
+        return draw.sample(answers, len(answers))
+
+    server.change = change
+    claims = tuple(f"Berlin has the number {number}." for number in range(200))
+    assert labels(score(server, sample(claims))) == [right[claim] for claim in claims]
+    assert len(server.bodies) == 1, "none is asked again"
+
+
+def test_a_run_that_reached_its_cap_goes_on_with_what_is_missing(
+    server: Server, tmp_path: Path
+) -> None:
+    data = [{**sample((claim,)), "id": f"s{n}"} for n, claim in enumerate(CLAIMS)]
+    settings: Record = {
+        "metrics": ["faithfulness"],
+        "judges": f"decisions:gpt-6-luna@{server.url}",
+        "extractor": "local:lexical",
+        "out": tmp_path / "run",
+    }
+    cache = tmp_path / "cache"
+    with pytest.raises(ce.StoppedEarly):
+        ce.score(data, options=ce.RunOptions(cache=cache, max_calls=2), **settings)
+    assert len(server.bodies) == 2
+    run = ce.score(data, options=ce.RunOptions(cache=cache), **settings)
+    assert [result.assessments[0].label for result in run] == RIGHT
+    assert len(server.bodies) == 3
